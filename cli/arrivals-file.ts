@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Arrival } from "../analysis/capacity/requests.ts";
 import { CommandError } from "./io.ts";
-import { timeOf } from "./replay-file.ts";
+import { timeOf } from "./log-replay-file.ts";
 
 /** Columns by their names in the file, in lower case. */
 const names = {

@@ -17,7 +17,7 @@ import { addModels } from "./models.ts";
 import { addPlanCapacity } from "./plan-capacity.ts";
 import { addPolicy } from "./policy.ts";
 import { addHelpfulness } from "./helpfulness.ts";
-import { addReplay } from "./replay.ts";
+import { addLogReplay } from "./log-replay.ts";
 import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
@@ -53,7 +53,7 @@ export function createProgram(io: Io): Command {
     addForget,
     addKeys,
     addModels,
-    addReplay,
+    addLogReplay,
     addTopology,
     addConfig,
     addDoctor,

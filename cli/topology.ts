@@ -12,10 +12,11 @@ import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
 /**
- * What runs in the processes of another stage: scheduled replays, the halves of intake and outlet.
+ * What runs in the processes of another stage: scheduled example replays, the halves of intake and
+ * outlet.
  */
 const processOf: Readonly<Record<string, string>> = {
-  replay: "curate",
+  "example-replay": "curate",
   "intake-requests": "intake",
   "intake-feedback": "intake",
   "outlet-responses": "outlet",

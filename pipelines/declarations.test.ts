@@ -16,11 +16,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Whose parts read and write for it. */
 const filesOf = (stage: string): string[] =>
   [
-    `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage}/pipeline`}.ts`,
-    `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1")}/start.ts`,
+    `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage.replace("example-", "")}/pipeline`}.ts`,
+    `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1").replace("example-", "")}/start.ts`,
     ...(stage === "learn" ? ["pipelines/learn/helpfulness.ts", "pipelines/learn/judge.ts"] : []),
     ...(stage === "gateway" ? ["pipelines/gateway/page.ts"] : []),
-    ...(stage === "replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
+    ...(stage === "example-replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);
 
 /** A compiler of the stages whose declarations have been changed. */

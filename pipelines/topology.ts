@@ -11,7 +11,7 @@ import { outletAlternativeAnswers } from "./outlet/alternative-answers.ts";
 import { outletResponses } from "./outlet/responses.ts";
 import { plan } from "./plan/pipeline.ts";
 import { record } from "./record/pipeline.ts";
-import { replay } from "./replay/pipeline.ts";
+import { exampleReplay } from "./replay/pipeline.ts";
 
 export const topology: readonly StageDescription[] = [
   gateway,
@@ -24,7 +24,7 @@ export const topology: readonly StageDescription[] = [
   record,
   learn,
   curate,
-  replay,
+  exampleReplay,
 ];
 
 /** Whether a stage is there for tenants that have topics of their own. */

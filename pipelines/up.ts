@@ -15,7 +15,7 @@ import { startLearn } from "./learn/start.ts";
 import { startOutletAlternativeAnswers, startOutletResponses } from "./outlet/start.ts";
 import { startPlan, type RunningPlan } from "./plan/start.ts";
 import { startRecord } from "./record/start.ts";
-import { startScheduledReplays } from "./replay/scheduled.ts";
+import { startScheduledExampleReplays } from "./replay/scheduled.ts";
 import { scheduleOf } from "./replay/schedule.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "../runtime/running-stage.ts";
@@ -99,7 +99,7 @@ export async function startStages(
     else if (stage === "curate") {
       running.push(await startCurate(session, instance.id));
       const schedule = scheduleOf(config);
-      if (schedule !== undefined) running.push(await startScheduledReplays(session, instance.id, schedule));
+      if (schedule !== undefined) running.push(await startScheduledExampleReplays(session, instance.id, schedule));
     } else if (stage === "gateway") {
       // Loaded where it runs: a process of another stage needs no HTTP server of it.
       const { startGateway } = await import("./gateway/start.ts");

@@ -17,7 +17,7 @@ import type {
   Observation,
   Policy,
   PrefillSample,
-  Replay,
+  ExampleReplay,
   Request,
   Response,
   Withdrawal,
@@ -48,7 +48,7 @@ export interface RecordOf {
   examples: Example;
   policies: Policy;
   observations: Observation;
-  replays: Replay;
+  "example-replays": ExampleReplay;
   documents: Document;
   "kv-inventory": KvInventory;
   "inline-calls": InlineCalls;
@@ -85,7 +85,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   examples: "example",
   policies: "policy",
   observations: "observation",
-  replays: "replay",
+  "example-replays": "example-replay",
   documents: "document",
   "kv-inventory": "kv-inventory",
   "inline-calls": "inline-calls",

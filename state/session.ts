@@ -11,7 +11,7 @@ import type { MetricsRegistry } from "../runtime/metrics/stage.ts";
 import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
 import type { ArmsInForce } from "./arms.ts";
-import type { ReplayedWorld } from "./replayed-world.ts";
+import type { LogReplayWorld } from "./log-replay-world.ts";
 import type { ConfiguredTenants, TenantsInForce } from "./tenants.ts";
 
 export interface Session {
@@ -35,8 +35,8 @@ export interface Session {
   prepareArms(names: readonly string[]): Promise<void>;
   /** The same of tenants. */
   prepareTenants(tenants: ConfiguredTenants): Promise<void>;
-  /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */
-  replay?: ReplayedWorld | undefined;
+  /** A log replay: time, chance, load and answers are the log's; absent: they are real. */
+  logReplay?: LogReplayWorld | undefined;
   /** Full name of a topic; work with its arm, those of tenants with their tenant. */
   topic<N extends TopicName | "locks">(name: N, owner?: string): Topic<N>;
 }

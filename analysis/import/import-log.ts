@@ -15,7 +15,7 @@ import { computing, type RouteArm } from "../../arms/routed.ts";
 import { lastUserTurn } from "../../operators/validate/validate.ts";
 import type { TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Feedback, Response } from "../../schemas/types.ts";
-import type { LogRow } from "../../state/replayed-row.ts";
+import type { LogRow } from "../../state/log-replay-row.ts";
 
 export interface ImportDependencies {
   clickhouse: Pick<ClickHouse, "insert">;

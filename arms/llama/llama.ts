@@ -228,7 +228,7 @@ export async function createLlamaArm(
   };
 }
 
-/** What the deployment asks by itself: judging, replays of examples. */
+/** What the deployment asks by itself: judging, example replays. */
 const ownCalls: Caching = { domain: everybody, keep: true };
 
 function wanted(

@@ -179,7 +179,7 @@ export const learn = z.strictObject({
       budgetCost: z.number().nonnegative().optional(),
       /** Answers of the judge itself are judged, too. */
       ownAnswers: z.boolean().default(false),
-      /** Nothing is judged while the busiest arm has a load above this (curate.replay.offPeak). */
+      /** Nothing is judged while the busiest arm has a load above this (curate.exampleReplay.offPeak). */
       offPeakLoad: z.number().min(0).default(0.5),
       /** Time between two looks. */
       everyMs: milliseconds.default(60_000),

@@ -177,7 +177,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     revertOf: null,
     createdAt,
   },
-  replays: {
+  "example-replays": {
     runId: "run1",
     tenant: "acme",
     exampleId: "e1",

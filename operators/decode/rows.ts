@@ -36,7 +36,7 @@ export const tableOf = {
   erasures: "erasures",
   examples: "examples",
   policies: "policies",
-  replays: "replays",
+  "example-replays": "example_replays",
   observations: "observations",
   "prefill-samples": "prefill_samples",
   "dead-letters": "dead_letters",
@@ -144,7 +144,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     kafka_timestamp: time(place.timestamp),
     ...at(place),
   })),
-  replays: single("replays", (record, place) => ({
+  "example-replays": single("example_replays", (record, place) => ({
     run_id: record.runId,
     tenant: record.tenant,
     example_id: record.exampleId,

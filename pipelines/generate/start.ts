@@ -33,8 +33,8 @@ export async function startGenerate(
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
-  // A replay of a log has nothing to learn from, and a folder of its own.
-  const budget = session.replay
+  // A log replay has nothing to learn from, and a folder of its own.
+  const budget = session.logReplay
     ? undefined
     : { arm: config.name, clickhouse: session.clickhouse, fixed: fixedSplit(session.config), log };
   const diskBytes = budget && (await firstCacheBytes(budget));
@@ -60,16 +60,16 @@ export async function startGenerate(
     fallback: fallbackOf(session, breakers),
     keep: keepAnswers(session, log),
     redact,
-    ...{ limits, partitions: replies.now, clock: session.replay?.clock ?? Date.now },
+    ...{ limits, partitions: replies.now, clock: session.logReplay?.clock ?? Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });
-  // A replay of a log has other examples than the pool whose caches lie in the folder.
+  // A log replay has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
   const resized =
     budget && diskBytes !== undefined ? followCacheBudget(arm, { ...budget, first: diskBytes }) : undefined;
-  const gone = session.replay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
+  const gone = session.logReplay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,
     health: stage.health,

@@ -72,8 +72,8 @@ export async function startPlan(
   const breakers = breakersOf(session);
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
-  const { replay } = session;
-  const clock = replay?.clock ?? Date.now;
+  const { logReplay } = session;
+  const clock = logReplay?.clock ?? Date.now;
   const open = armOpener(session);
   const inline = await createInlineArms({
     configured: session.arms.configured,
@@ -186,11 +186,11 @@ export async function startPlan(
     sharing: createSharedDomains(config.sharing),
     policy: policies.current,
     shadows: shadows.current,
-    load: replay?.load ?? load.load,
+    load: logReplay?.load ?? load.load,
     health: breakers,
     reuseBound: reuse.bound,
     onReuse: onReuse.decided,
-    random: replay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
+    random: logReplay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
     routing: config.routing,
   });
   const requests = session.topic("requests");

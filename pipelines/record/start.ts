@@ -106,7 +106,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       // record as long as they like.
       // What is replayed is history: it is dated by what it says.
       const arrived =
-        session.replay === undefined
+        session.logReplay === undefined
           ? { arrivedAt: arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity) }
           : {};
       const origin = source.origin(from, partition);

@@ -155,7 +155,7 @@ COMMENT 'Why an answer became an example or did not: the newest decision on each
 
 {distributed:admissions:cityHash64(request_id)};
 
-CREATE TABLE IF NOT EXISTS {table:replays} {on_cluster}
+CREATE TABLE IF NOT EXISTS {table:example_replays} {on_cluster}
 (
     run_id String COMMENT 'Id of the example replay run' CODEC(ZSTD(1)),
     tenant LowCardinality(String) COMMENT 'Tenant that owns the example',
@@ -184,9 +184,9 @@ ORDER BY (example_id, tenant, run_id, attempt)
 {ttl:created_at}
 COMMENT 'Example replays: attempts to get a better answer for an example';
 
-{distributed:replays:cityHash64(example_id)};
+{distributed:example_replays:cityHash64(example_id)};
 
-CREATE TABLE IF NOT EXISTS {table:replay_runs} {on_cluster}
+CREATE TABLE IF NOT EXISTS {table:example_replay_runs} {on_cluster}
 (
     run_id String COMMENT 'Id of the run' CODEC(ZSTD(1)),
     cause LowCardinality(String) COMMENT 'hand or schedule',
@@ -208,7 +208,7 @@ ORDER BY (run_id)
 {ttl:began_at}
 COMMENT 'Runs of example replay: what each was to do and its state';
 
-{distributed:replay_runs:cityHash64(run_id)};
+{distributed:example_replay_runs:cityHash64(run_id)};
 
 -- A row is written before anything of its round is used.
 CREATE TABLE IF NOT EXISTS {table:synthesis_rounds} {on_cluster}

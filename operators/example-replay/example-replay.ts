@@ -13,10 +13,10 @@ import type { Judge } from "./judge.ts";
  * replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer;
  * unjudged: nobody could tell.
  */
-export type ReplayOutcome = "replaced" | "kept" | "same" | "failed" | "unjudged";
+export type ExampleReplayOutcome = "replaced" | "kept" | "same" | "failed" | "unjudged";
 
-export interface Replayed {
-  outcome: ReplayOutcome;
+export interface ExampleReplayResult {
+  outcome: ExampleReplayOutcome;
   /** Of the stored answer, as judged where the judge can tell. */
   oldQuality: number;
   /** Of the best new answer that was judged; null: none. */
@@ -32,7 +32,7 @@ export interface Replayed {
   changes: ExampleChange[];
 }
 
-export interface ReplayDependencies {
+export interface ExampleReplayDependencies {
   arm: Pick<Arm, "answer" | "model" | "name">;
   /** Its system prompt. */
   system: string | undefined;
@@ -54,14 +54,14 @@ export interface ReplayDependencies {
  * An example is replayed at most so often, over all runs (docs/design/selection.md, Example
  * lifecycle).
  */
-export const mostReplays = 5;
+export const mostExampleReplays = 5;
 
 /** Rejects only when the signal is aborted. */
 export async function replayExample(
   example: Example,
-  dependencies: ReplayDependencies,
+  dependencies: ExampleReplayDependencies,
   signal: AbortSignal,
-): Promise<Replayed> {
+): Promise<ExampleReplayResult> {
   const { arm, judge, samples, personalData, affords, mayAsk, clock } = dependencies;
   const spent = { tokens: 0, judgeTokens: 0, cost: 0, samples: 0 };
   const seen = new Set([example.response]);
@@ -77,7 +77,7 @@ export async function replayExample(
     spent.samples++;
     const answer = await arm.answer(
       {
-        requestId: `replay-${example.id}-${example.replays}-${sample}`,
+        requestId: `example-replay-${example.id}-${example.replays}-${sample}`,
         pieces: promptOf(example.request, dependencies.system),
         params: {
           maxTokens: null,

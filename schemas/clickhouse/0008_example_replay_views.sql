@@ -1,6 +1,6 @@
 -- Views of example replay: what each attempt saved since.
 
-CREATE OR REPLACE VIEW {database}.replayed_example_uses {on_cluster}
+CREATE OR REPLACE VIEW {database}.example_replay_uses {on_cluster}
 (
     example_id String COMMENT 'Example id, derived from domain, request and response',
     request_id String COMMENT 'Request id: the client''s, or topic-partition-offset',
@@ -26,7 +26,7 @@ SELECT
 FROM
     (
         SELECT * FROM {database}.example_uses FINAL
-        WHERE example_id GLOBAL IN (SELECT arrayJoin([example_id, ifNull(new_example_id, '')]) FROM {database}.replays WHERE gain IS NOT NULL)
+        WHERE example_id GLOBAL IN (SELECT arrayJoin([example_id, ifNull(new_example_id, '')]) FROM {database}.example_replays WHERE gain IS NOT NULL)
     ) AS use
     INNER JOIN
     (
@@ -41,7 +41,7 @@ FROM
 )
 COMMENT 'Answered uses of examples that were replayed or came of an example replay, at any time';
 
-CREATE OR REPLACE VIEW {database}.replay_attempts {on_cluster}
+CREATE OR REPLACE VIEW {database}.example_replay_attempts {on_cluster}
 (
     run_id String COMMENT 'Id of the example replay run',
     tenant LowCardinality(String) COMMENT 'Tenant that owns the example',
@@ -71,17 +71,17 @@ SELECT
     one.created_at AS created_at,
     least(now64(3, 'UTC'), one.created_at + INTERVAL 336 HOUR, if(next.at > one.created_at, next.at, now64(3, 'UTC'))) AS counted_until
 FROM
-    (SELECT * FROM {database}.replays FINAL WHERE gain IS NOT NULL) AS one
+    (SELECT * FROM {database}.example_replays FINAL WHERE gain IS NOT NULL) AS one
     GLOBAL LEFT JOIN
     (
-        SELECT example_id, tenant, min(created_at) AS at FROM {database}.replays FINAL
+        SELECT example_id, tenant, min(created_at) AS at FROM {database}.example_replays FINAL
         WHERE outcome = 'replaced' GROUP BY example_id, tenant
     ) AS next ON next.example_id = ifNull(one.new_example_id, '') AND next.tenant = one.tenant
 {colocated}
 )
 COMMENT 'Example replays, with the time until which uses of the result count';
 
-CREATE OR REPLACE VIEW {database}.replay_savings {on_cluster}
+CREATE OR REPLACE VIEW {database}.example_replay_savings {on_cluster}
 (
     run_id String COMMENT 'Id of the example replay run',
     tenant LowCardinality(String) COMMENT 'Tenant that owns the example',
@@ -128,7 +128,7 @@ SELECT
         used.uses_before = 0, NULL,
         used.uses_after * used.gain_before / used.uses_before - used.gain_after) AS saved
 FROM
-    {database}.replay_attempts AS attempt
+    {database}.example_replay_attempts AS attempt
     GLOBAL LEFT JOIN
     (
         SELECT
@@ -139,13 +139,13 @@ FROM
             countIf(side.is_new) AS uses_after,
             sumIf(use.gain, side.is_new) AS gain_after,
             sumIf(use.arm_cost, side.is_new) AS cost_after
-        FROM {database}.replayed_example_uses AS use
+        FROM {database}.example_replay_uses AS use
             GLOBAL INNER JOIN
             (
                 SELECT
                     run_id, example_id AS replayed, tenant, attempt, created_at, counted_until,
                     which.1 AS used_id, which.2 AS is_new
-                FROM {database}.replay_attempts
+                FROM {database}.example_replay_attempts
                 ARRAY JOIN [(example_id, false), (new_example_id, true)] AS which
             ) AS side ON side.used_id = use.example_id AND side.tenant = use.tenant
         WHERE if(side.is_new,

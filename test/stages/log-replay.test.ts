@@ -26,7 +26,7 @@ let window: string[];
 const ids: string[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "precedent-replay-log-"));
+  folder = await mkdtemp(join(tmpdir(), "precedent-log-replay-"));
   const file = join(folder, "answers.jsonl");
   const lines = questions.flatMap((request) =>
     ["small", "large"].map((arm) =>
@@ -98,13 +98,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function replay(...argv: string[]): Promise<LogReplayReport & { kept: boolean }> {
-  const said = await runCommand(folder, ["replay", "log", "--json", ...argv]);
+async function logReplay(...argv: string[]): Promise<LogReplayReport & { kept: boolean }> {
+  const said = await runCommand(folder, ["log-replay", "run", "--json", ...argv]);
   if (said.code !== 0) throw new Error(said.note);
   return JSON.parse(said.out) as LogReplayReport & { kept: boolean };
 }
 
-/** Everything that a replay must leave as it is: ends of topics, names, rows. */
+/** Everything that a log replay must leave as it is: ends of topics, names, rows. */
 async function live(): Promise<unknown> {
   const { kafka, clickhouse, config } = system.session;
   const { prefix } = config.kafka;
@@ -135,7 +135,7 @@ async function live(): Promise<unknown> {
     databases,
     subjects: subjects.filter((name) => name.startsWith(prefix)).sort(),
     policies: await clickhouse.query("SELECT name, version, created_at FROM policies FINAL ORDER BY name, version"),
-    replays: await readdir(join(config.stack.folder, "replays")).catch(() => []),
+    logReplays: await readdir(join(config.stack.folder, "log-replays")).catch(() => []),
   };
 }
 
@@ -145,8 +145,8 @@ test("two policies on the same traffic, from the log alone, the same each time; 
     "SELECT max(version) AS version FROM policies WHERE name = 'router'",
   );
   const both = ["--policy", "router@0", "--policy", `router@${version}`];
-  const first = await replay(...window, ...both);
-  expect(await live()).toEqual({ ...(before as object), replays: [] });
+  const first = await logReplay(...window, ...both);
+  expect(await live()).toEqual({ ...(before as object), logReplays: [] });
   expect(first.window.requests).toBe(asked);
   expect(
     first.policies.map(({ policy, requests, decided, degraded }) => [policy, requests, decided, degraded]),
@@ -165,56 +165,56 @@ test("two policies on the same traffic, from the log alone, the same each time; 
     expect(report.rewarded).toBeGreaterThan(asked / 4);
   }
   expect(prior!.fingerprint).not.toBe(learnt!.fingerprint);
-  const again = await replay(...window, ...both, "--speed", "max");
+  const again = await logReplay(...window, ...both, "--speed", "max");
   expect(again.policies.map(({ fingerprint }) => fingerprint)).toEqual(
     first.policies.map(({ fingerprint }) => fingerprint),
   );
-  const otherwise = await replay(...window, "--policy", "router@0", "--seed", "2");
+  const otherwise = await logReplay(...window, "--policy", "router@0", "--seed", "2");
   expect(otherwise.policies[0]!.arms).not.toEqual(prior!.arms);
 });
 
-test("a replay that was killed goes on where it was, and comes to the same", async () => {
+test("a log replay that was killed goes on where it was, and comes to the same", async () => {
   const [{ first } = { first: 0 }] = await system.session.clickhouse.query<{ first: number }>(
     "SELECT toUnixTimestamp64Milli(max(created_at)) - toUnixTimestamp64Milli(min(created_at)) AS first FROM requests",
   );
-  const whole = (await replay(...window, "--policy", "router@0")).policies[0]!;
+  const whole = (await logReplay(...window, "--policy", "router@0")).policies[0]!;
   // So slow that it is killed on its way.
   const speed = String(first / 12_000);
   const script = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
   const run = fileURLToPath(new URL("../../tools/bin/run.mjs", import.meta.url));
   const child = spawn(
     process.execPath,
-    [run, script, "replay", "log", ...window, "--policy", "router@0", "--speed", speed],
+    [run, script, "log-replay", "run", ...window, "--policy", "router@0", "--speed", speed],
     {
       ...{ cwd: folder, stdio: ["ignore", "ignore", "pipe"] as const },
     },
   );
   let said = "";
   child.stderr.on("data", (text: Buffer) => (said += text.toString()));
-  const id = await eventually("its id", () => Promise.resolve(/replay ([0-9a-f]{8})/.exec(said)?.[1]));
+  const id = await eventually("its id", () => Promise.resolve(/log replay ([0-9a-f]{8})/.exec(said)?.[1]));
   const { clickhouse, config } = system.session;
-  const lane = `${config.clickhouse.database}_replay_${id}_1`;
+  const lane = `${config.clickhouse.database}_log_replay_${id}_1`;
   const answered = async (): Promise<number> =>
     (await clickhouse.query<{ count: number }>(`SELECT count() AS count FROM ${lane}.responses FINAL`))[0]!.count;
   await eventually("some answers", async () => ((await answered()) >= asked / 4 ? true : undefined));
   child.kill("SIGKILL");
   await once(child, "exit");
   expect(await answered()).toBeLessThan(asked);
-  const listed = await runCommand(folder, ["replay", "list", "--json"]);
+  const listed = await runCommand(folder, ["log-replay", "list", "--json"]);
   expect(JSON.parse(listed.out)).toMatchObject({ id, state: "not finished" });
-  const rest = await replay("--run", id, "--keep");
+  const rest = await logReplay("--run", id, "--keep");
   const [{ requests, doubled } = { requests: 0, doubled: 0 }] = await clickhouse.query<{
     requests: number;
     doubled: number;
   }>(`SELECT uniqExact(request_id) AS requests, count() - requests AS doubled FROM ${lane}.responses FINAL`);
   expect({ requests, doubled }).toEqual({ requests: asked, doubled: 0 });
   expect(rest.policies[0]).toMatchObject({ fingerprint: whole.fingerprint, arms: whole.arms });
-  // Fresh by the replay's clock: its views show it.
+  // Fresh by the log replay's clock: its views show it.
   const [{ views } = { views: 0 }] = await clickhouse.query<{ views: number }>(
     `SELECT countIf(created_at > now() - INTERVAL 2 WEEK AND created_at < now()) AS views FROM ${lane}.decisions FINAL`,
   );
   expect(views).toBe(asked);
-  expect(await runCommand(folder, ["replay", "remove", id])).toMatchObject({ code: 0 });
+  expect(await runCommand(folder, ["log-replay", "remove", id])).toMatchObject({ code: 0 });
   expect((await system.session.kafka.topics()).filter((name) => name.includes(id))).toEqual([]);
 });
 
@@ -249,10 +249,10 @@ test("a Parquet and a CSV of another system, across a month and a change of the 
   const reports = [];
   const { clickhouse, config } = system.session;
   for (const file of [csv, parquet]) {
-    const report = await replay("--file", file, ...columns, ...names);
+    const report = await logReplay("--file", file, ...columns, ...names);
     reports.push(report);
     expect(report.window).toEqual({ requests: 60, from: Date.parse(rows[0]!.when), to: Date.parse(rows[59]!.when) });
-    const lane = `${config.clickhouse.database}_replay_${report.id}_1`;
+    const lane = `${config.clickhouse.database}_log_replay_${report.id}_1`;
     const times = await clickhouse.query<{ at: number; decided: number; answered: number; took: number | null }>(
       `SELECT toUnixTimestamp64Milli(request.created_at) AS at, toUnixTimestamp64Milli(decision.created_at) AS decided,
          toUnixTimestamp64Milli(response.created_at) AS answered, if(response.status = 'ok', response.total_ms, 0) AS took
@@ -273,7 +273,7 @@ test("a Parquet and a CSV of another system, across a month and a change of the 
       expect(service.p50Ms! >= 100 && service.p50Ms! <= service.p99Ms! && service.p99Ms! <= 165).toBe(true);
     }
     expect(one.estimate.decisions).toBe(60);
-    await runCommand(folder, ["replay", "remove", report.id]);
+    await runCommand(folder, ["log-replay", "remove", report.id]);
   }
   // Ids are made of the file's name; all else is the same.
   expect(reports[1]!.policies[0]!.quality).toBeTypeOf("number");
@@ -282,15 +282,15 @@ test("a Parquet and a CSV of another system, across a month and a change of the 
 test("what is no log is refused with file and row", async () => {
   const bad = join(folder, "bad.jsonl");
   await writeFile(bad, `{"request":"a","time":"2026-01-01"}\n{"request":"b","time":"yesterday"}\n`);
-  const said = await runCommand(folder, ["replay", "log", "--file", bad]);
+  const said = await runCommand(folder, ["log-replay", "run", "--file", bad]);
   expect(said).toMatchObject({ code: 1, note: expect.stringMatching(/bad\.jsonl, row 2: time: yesterday is no time/) });
   await writeFile(join(folder, "broken.parquet"), "no parquet");
   await expect(
     convertFile("Parquet", join(folder, "broken.parquet"), join(folder, "out"), new AbortController().signal),
   ).rejects.toThrow(/broken\.parquet/);
-  for (const { id } of (await runCommand(folder, ["replay", "list", "--json"])).out
+  for (const { id } of (await runCommand(folder, ["log-replay", "list", "--json"])).out
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as { id: string }))
-    await runCommand(folder, ["replay", "remove", id]);
+    await runCommand(folder, ["log-replay", "remove", id]);
 });

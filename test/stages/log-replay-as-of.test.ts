@@ -20,7 +20,7 @@ import { eventually, startSystem, type TestSystem } from "../support/system.ts";
 let folder: string;
 let system: TestSystem;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "precedent-replay-as-of-"));
+  folder = await mkdtemp(join(tmpdir(), "precedent-log-replay-as-of-"));
   const file = join(folder, "answers.jsonl");
   await writeFile(file, JSON.stringify({ request: "How many files are there?", response: "ls | wc -l" }));
   system = await startSystem(
@@ -130,12 +130,12 @@ test("what was removed, changed or added since the window's beginning is as it w
   const at = Date.parse(from);
   expect((await policiesAt({ live: session.clickhouse, at })).map(({ version }) => version)).toEqual([1]);
 
-  const said = await runCommand(folder, ["replay", "log", "--json", "--keep", "--from", from]);
+  const said = await runCommand(folder, ["log-replay", "run", "--json", "--keep", "--from", from]);
   if (said.code !== 0) throw new Error(said.note);
   const report = JSON.parse(said.out) as LogReplayReport;
   const { requests, refused } = report.policies[0]!;
   expect({ requests, refused }).toEqual({ requests: 2, refused: {} });
-  const prefix = `${config.kafka.prefix}replay-${report.id}.1.`;
+  const prefix = `${config.kafka.prefix}log-replay-${report.id}.1.`;
   const examples = await heldBy(prefix, "examples");
   expect(Object.fromEntries([...examples].map(([key, { quality }]) => [key, quality]))).toEqual(
     Object.fromEntries(then.filter(({ id }) => id !== "erased").map(({ id, quality }) => [`${domain}/${id}`, quality])),
@@ -149,5 +149,5 @@ test("what was removed, changed or added since the window's beginning is as it w
     "default/gone": "of then",
     "default/late": "of now",
   });
-  expect(await runCommand(folder, ["replay", "remove", report.id])).toMatchObject({ code: 0 });
+  expect(await runCommand(folder, ["log-replay", "remove", report.id])).toMatchObject({ code: 0 });
 });

@@ -1,11 +1,11 @@
-// What a replay run will try, in its order: the top of the ranking down to the cut-off, and one
-// beyond it, or a cut-off that is too high would never be known to be. Reads and decides, asks
-// nobody. Rejects as the ClickHouse port does.
-import type { SavingCurve } from "../../algorithms/routing/replay-cut-off.ts";
+// What an example replay run will try, in its order: the top of the ranking down to the cut-off,
+// and one beyond it, or a cut-off that is too high would never be known to be. Reads and decides,
+// asks nobody. Rejects as the ClickHouse port does.
+import type { SavingCurve } from "../../algorithms/routing/example-replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createRanking } from "./ranking.ts";
-import { readReplayCosts, readSavingCurve, type ReplayCosts } from "./savings.ts";
+import { readExampleReplayCosts, readSavingCurve, type ExampleReplayCosts } from "./savings.ts";
 
 export interface AgendaItem {
   example: Example;
@@ -35,7 +35,7 @@ export interface Agenda {
   /** Examples in question that lie beyond the cut-off and are not tried. */
   left: number;
   cutOff: CutOff;
-  costs: ReplayCosts;
+  costs: ExampleReplayCosts;
 }
 
 export interface AgendaOptions {
@@ -59,7 +59,7 @@ export async function readAgenda(options: AgendaOptions): Promise<Agenda> {
   const [top, curve, costs] = await Promise.all([
     ranking.top(runId, most, arm === undefined ? [...armCosts.keys()] : []),
     readSavingCurve(clickhouse),
-    readReplayCosts(clickhouse, armCosts),
+    readExampleReplayCosts(clickhouse, armCosts),
   ]);
   const ranked = top.map(({ example, gain }) => {
     const asked = arm ?? example.source.arm;

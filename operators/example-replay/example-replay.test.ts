@@ -3,7 +3,7 @@ import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createArmJudge, createReferenceJudge } from "./judge.ts";
-import { replayExample, type ReplayDependencies } from "./replay.ts";
+import { replayExample, type ExampleReplayDependencies } from "./example-replay.ts";
 
 const NOW = 1_700_000_000_000;
 const signal = new AbortController().signal;
@@ -28,9 +28,9 @@ const answered = (text: string, finishReason = "stop"): ArmResult => ({
 });
 const failure: ArmResult = { kind: "failure", code: "endpoint_timeout", message: "", attempts: 1, retriable: true };
 
-function setUp(answers: ArmResult[], change: Partial<ReplayDependencies> = {}) {
+function setUp(answers: ArmResult[], change: Partial<ExampleReplayDependencies> = {}) {
   const asked: ArmRequest[] = [];
-  const dependencies: ReplayDependencies = {
+  const dependencies: ExampleReplayDependencies = {
     arm: {
       name: "large",
       model: "big",
@@ -53,7 +53,7 @@ function setUp(answers: ArmResult[], change: Partial<ReplayDependencies> = {}) {
   return { asked, replay: (given = example()) => replayExample(given, dependencies, signal) };
 }
 
-describe("a replay", () => {
+describe("an example replay", () => {
   it("puts the best of several answers in the place of the stored one, under the id that follows from it", async () => {
     const { asked, replay } = setUp([answered("ls"), answered("ls -a"), answered("rm")]);
     const replayed = await replay();
@@ -85,7 +85,7 @@ describe("a replay", () => {
     expect(kept.newQuality).toBeLessThan(1);
   });
 
-  it.each<[string, ArmResult[], Partial<ReplayDependencies>]>([
+  it.each<[string, ArmResult[], Partial<ExampleReplayDependencies>]>([
     ["same", [answered("dir"), answered("dir")], {}],
     ["failed", [failure, answered("ls -", "length")], {}],
     ["unjudged", [answered("ls -a")], { judge: createReferenceJudge(new Map()) }],

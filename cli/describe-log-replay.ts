@@ -1,4 +1,4 @@
-// The report of a replay in words and tables.
+// The report of a log replay in words and tables.
 import type { LogReplayReport } from "../analysis/log-replay/run.ts";
 import { tableOf } from "./reading.ts";
 
@@ -6,10 +6,10 @@ const share = (value: number | null): string => (value === null ? "-" : `${(100 
 const figure = (value: number | null, digits = 3): string => (value === null ? "-" : value.toFixed(digits));
 const ms = (value: number | null): string => (value === null ? "-" : Math.round(value).toString());
 
-export function describeReplay({ id, source, window, shiftMs, examples, policies }: LogReplayReport): string {
+export function describeLogReplay({ id, source, window, shiftMs, examples, policies }: LogReplayReport): string {
   const at = (time: number): string => new Date(time).toISOString();
   const lines = [
-    `replay ${id} of ${source}: ${window.requests} requests, ${at(window.from)} to ${at(window.to)}, moved by ${(shiftMs / 86_400_000).toFixed(2)} days\n`,
+    `log replay ${id} of ${source}: ${window.requests} requests, ${at(window.from)} to ${at(window.to)}, moved by ${(shiftMs / 86_400_000).toFixed(2)} days\n`,
     tableOf(
       [
         "policy",

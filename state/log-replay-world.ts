@@ -1,8 +1,8 @@
-// What the stages of a replay have in place of the clock, chance, the load and the arms: all of it
-// comes from the log, so that the same log, policy and seed give the same decisions, however fast
-// and in whichever order the records are done. A record has a time of its own, that of its request,
-// which goes on by what the log says that its arm took; it follows the asynchronous work on the
-// record.
+// What the stages of a log replay have in place of the clock, chance, the load and the arms: all of
+// it comes from the log, so that the same log, policy and seed give the same decisions, however
+// fast and in whichever order the records are done. A record has a time of its own, that of its
+// request, which goes on by what the log says that its arm took; it follows the asynchronous work
+// on the record.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,10 +12,10 @@ import { splitmix64, type Random } from "../algorithms/numeric/random.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
-import type { LoggedAnswer, Replayed } from "./replayed-row.ts";
+import type { LoggedAnswer, Replayed } from "./log-replay-row.ts";
 
-export interface ReplayedWorld {
-  /** Milliseconds since the epoch: of the record under way, else the beginning of the replay. */
+export interface LogReplayWorld {
+  /** Milliseconds since the epoch: of the record under way, else the beginning of the log replay. */
   clock(): number;
   random: Random;
   load(): Load;
@@ -45,7 +45,7 @@ interface Course {
 
 const idle: Load = { costlier: 0, byArm: new Map() };
 
-export function createWorld(options: WorldOptions): ReplayedWorld {
+export function createWorld(options: WorldOptions): LogReplayWorld {
   const { find, seed, beginning } = options;
   const courses = new AsyncLocalStorage<Course>();
   const outside = splitmix64(seed);
@@ -74,12 +74,12 @@ export function createWorld(options: WorldOptions): ReplayedWorld {
   };
 }
 
-/** Requests and work are all that the stages of a replay read. */
+/** Requests and work are all that the stages of a log replay read. */
 function identityOf(record: RecordOf[TopicName], beginning: number): { tenant: string; id: string; at: number } {
   if ("plannedAt" in record)
     return { tenant: record.request.tenant, id: record.decision.requestId, at: record.plannedAt };
   if ("allow" in record) return { tenant: record.tenant, id: record.id ?? "", at: record.createdAt ?? beginning };
-  throw new Error("a replay of a log has no such records: this is a bug");
+  throw new Error("a log replay has no such records: this is a bug");
 }
 
 const hashOf = (tenant: string, id: string): bigint =>

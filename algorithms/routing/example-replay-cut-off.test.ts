@@ -1,19 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { enoughReplays, priorShare, savingCurve, savingHours, type PastReplay } from "./replay-cut-off.ts";
+import {
+  enoughExampleReplays,
+  priorShare,
+  savingCurve,
+  savingHours,
+  type PastExampleReplay,
+} from "./example-replay-cut-off.ts";
 
 const replay = fc.record({
   gain: fc.double({ min: 0, max: 2, noNaN: true }),
   saved: fc.double({ min: -20, max: 200, noNaN: true }),
 });
-const enough = fc.array(replay, { minLength: enoughReplays, maxLength: 60 });
+const enough = fc.array(replay, { minLength: enoughExampleReplays, maxLength: 60 });
 const amount = fc.double({ min: 0, max: 250, noNaN: true });
-const linear = (share: number): PastReplay[] =>
+const linear = (share: number): PastExampleReplay[] =>
   Array.from({ length: 40 }, (_, i) => ({ gain: (i + 1) / 40, saved: share * savingHours * ((i + 1) / 40) }));
 
-describe("the cut-off of replay", () => {
+describe("the cut-off of example replay", () => {
   it("is the prior's until there are enough past replays, which must be numbers", () => {
-    const few = linear(1).slice(0, enoughReplays - 1);
+    const few = linear(1).slice(0, enoughExampleReplays - 1);
     const broken = [...few, { gain: 1, saved: Number.NaN }, { gain: Infinity, saved: 1 }];
     for (const past of [[], few, broken]) {
       const curve = savingCurve(past);

@@ -1,4 +1,4 @@
-// Logs of other systems for precedent replay log: JSONL, CSV with a header, or Parquet, in the
+// Logs of other systems for precedent log-replay run: JSONL, CSV with a header, or Parquet, in the
 // columns of docs/replay.md or in others that --columns names.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import { nameProblem } from "../algorithms/identity/names.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
-import type { LogRow } from "../state/replayed-row.ts";
+import type { LogRow } from "../state/log-replay-row.ts";
 import { convertFile, type FileFormat } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
 

@@ -1,12 +1,12 @@
-// Time, chance, load and answers of a replay.
+// Time, chance, load and answers of a log replay.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Arm } from "../arms/arm.ts";
 import { armRequest, aTurn } from "../arms/request.testing.ts";
 import { armSchema } from "../config/schema.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
-import type { Replayed } from "./replayed-row.ts";
-import { createWorld } from "./replayed-world.ts";
+import type { Replayed } from "./log-replay-row.ts";
+import { createWorld } from "./log-replay-world.ts";
 
 const beginning = 1_000_000;
 const arm = armSchema.parse({ name: "small", type: "recorded", file: "none" });

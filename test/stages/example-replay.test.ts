@@ -1,14 +1,14 @@
-// A replay run on a real system: the ranking's top is asked again, better answers take the place of
-// poorer ones, a stopped run goes on, the budget holds.
+// An example replay run on a real system: the ranking's top is asked again, better answers take the
+// place of poorer ones, a stopped run goes on, the budget holds.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startReplay } from "../../pipelines/replay/start.ts";
+import { startExampleReplay } from "../../pipelines/replay/start.ts";
 import { examplesOf } from "../../operators/place/stored.ts";
-import { createReferenceJudge, readReferences } from "../../operators/replay/judge.ts";
+import { createReferenceJudge, readReferences } from "../../operators/example-replay/judge.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { ReplayRun } from "../../pipelines/replay/replay.ts";
+import type { ExampleReplayRun } from "../../pipelines/replay/replay.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "../support/system.ts";
 
 const questions = ["show free disk space", "rename all pictures", "kill a process by name", "print the calendar"];
@@ -87,12 +87,12 @@ const living = () =>
 const recorded = (run: string, count: number) =>
   eventually("the records of the run", async () => {
     const rows = await system.session.clickhouse.query<{ id: string; outcome: string; tokens: number }>(
-      "SELECT example_id AS id, outcome, tokens FROM replays FINAL WHERE run_id = {run:String} ORDER BY created_at",
+      "SELECT example_id AS id, outcome, tokens FROM example_replays FINAL WHERE run_id = {run:String} ORDER BY created_at",
       { run },
     );
     return rows.length >= count ? rows : undefined;
   });
-const runOf = (change: Partial<ReplayRun>): ReplayRun => ({
+const runOf = (change: Partial<ExampleReplayRun>): ExampleReplayRun => ({
   runId: "first",
   judge: createReferenceJudge(references),
   top: 10,
@@ -103,11 +103,11 @@ const runOf = (change: Partial<ReplayRun>): ReplayRun => ({
 });
 
 test("a run ends with its budget, goes on under its id, and betters what can be bettered", async () => {
-  const stopped = await startReplay(system.session, runOf({ budget: { tokens: 1, cost: Infinity } }));
+  const stopped = await startExampleReplay(system.session, runOf({ budget: { tokens: 1, cost: Infinity } }));
   expect(stopped).toMatchObject({ tried: 1, ended: "budget" });
   await recorded("first", 1);
   const order: string[] = [];
-  const finished = await startReplay(
+  const finished = await startExampleReplay(
     system.session,
     runOf({ onReplayed: ({ example }) => void order.push(example.request) }),
   );
@@ -126,7 +126,7 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
     spent: number;
     samples: number;
   }>(
-    `SELECT example.request AS request, gain, relative_cost AS spent, samples FROM replays AS replay FINAL
+    `SELECT example.request AS request, gain, relative_cost AS spent, samples FROM example_replays AS replay FINAL
      INNER JOIN (SELECT * FROM examples FINAL WHERE NOT deleted) AS example ON example.example_id = replay.new_example_id`,
   );
   expect(links.map(({ request }) => request).sort()).toEqual([...questions].slice(0, -1).sort());
@@ -159,12 +159,12 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
 });
 
 test("a better answer is never given up, and a run that is told to stop says so", async () => {
-  await startReplay(system.session, runOf({ runId: "second" }));
+  await startExampleReplay(system.session, runOf({ runId: "second" }));
   expect((await living()).filter(({ response }) => response.startsWith("the very command"))).toHaveLength(3);
   for (const question of questions) await ask(question);
   await ranked();
   const stop = new AbortController();
-  const interrupted = startReplay(
+  const interrupted = startExampleReplay(
     system.session,
     runOf({ runId: "third", signal: stop.signal, onReplayed: () => stop.abort(new Error("enough")) }),
   );
@@ -174,10 +174,10 @@ test("a better answer is never given up, and a run that is told to stop says so"
 test("what is below the cut-off is left, but one to learn from", async () => {
   for (const question of questions) await ask(question);
   await ranked();
-  const dear = await startReplay(system.session, runOf({ runId: "cut", cutOff: 1_000 }));
+  const dear = await startExampleReplay(system.session, runOf({ runId: "cut", cutOff: 1_000 }));
   expect(dear).toMatchObject({ tried: 0, ended: "cut-off", cutOff: { gain: 1_000, from: "given" } });
   // So many answers asked for that no gain here promises as much.
-  const learnt = await startReplay(
+  const learnt = await startExampleReplay(
     system.session,
     runOf({ runId: "prior", samples: 5_000, budget: { tokens: 1, cost: 1 } }),
   );
@@ -189,12 +189,13 @@ test("an example is replayed five times, over all runs, and not again when it co
   const request = questions.at(-1)!;
   const attempts = () =>
     system.session.clickhouse.query<{ run: string; attempt: number }>(
-      `SELECT run_id AS run, attempt FROM replays FINAL
+      `SELECT run_id AS run, attempt FROM example_replays FINAL
        WHERE example_id IN (SELECT example_id FROM examples FINAL WHERE request = {request:String}) ORDER BY attempt`,
       { request },
     );
   const runs = async (id: string): Promise<void> => {
-    for (let run = 1; run <= 5; run++) await startReplay(system.session, runOf({ runId: `${id}${run}`, cutOff: 0 }));
+    for (let run = 1; run <= 5; run++)
+      await startExampleReplay(system.session, runOf({ runId: `${id}${run}`, cutOff: 0 }));
   };
   await runs("again");
   expect((await attempts()).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
@@ -210,6 +211,6 @@ test("an example is replayed five times, over all runs, and not again when it co
   await eventually("the example that came back", async () =>
     (await living()).find((one) => one.request === request)?.replays === 0 ? true : undefined,
   );
-  await startReplay(system.session, runOf({ runId: "sixth", cutOff: 0 }));
+  await startExampleReplay(system.session, runOf({ runId: "sixth", cutOff: 0 }));
   expect(await attempts()).toHaveLength(5);
 });

@@ -4,9 +4,9 @@
 import pc from "picocolors";
 import { v7 as uuid } from "uuid";
 import { canonicalText } from "../../../algorithms/text/canonical.ts";
-import { startReplay } from "../../../pipelines/replay/start.ts";
-import { createReferenceJudge } from "../../../operators/replay/judge.ts";
-import type { Replayed } from "../../../operators/replay/replay.ts";
+import { startExampleReplay } from "../../../pipelines/replay/start.ts";
+import { createReferenceJudge } from "../../../operators/example-replay/judge.ts";
+import type { ExampleReplayResult } from "../../../operators/example-replay/example-replay.ts";
 import type { Example } from "../../../schemas/types.ts";
 import type { SampleData } from "../sample-data.ts";
 import type { Scene } from "../scene.ts";
@@ -14,14 +14,14 @@ import { cut } from "../screen.ts";
 
 const tried = 12;
 
-export const replay: Scene = async ({ screen, session, stages, data, signal }) => {
+export const exampleReplay: Scene = async ({ screen, session, stages, data, signal }) => {
   if (!stages.has("curate")) return;
   screen.line(
     `The first ${tried} that came from one of our arms are asked again; the better answer stays ${pc.dim("(token F1 against our reference)")}:`,
   );
   screen.line();
-  const { samples, budgetTokens, budgetCost = Infinity } = session.config.curate.replay;
-  const summary = await startReplay(session, {
+  const { samples, budgetTokens, budgetCost = Infinity } = session.config.curate.exampleReplay;
+  const summary = await startExampleReplay(session, {
     runId: uuid(),
     judge: createReferenceJudge(referencesOf(data)),
     top: tried,
@@ -29,7 +29,7 @@ export const replay: Scene = async ({ screen, session, stages, data, signal }) =
     budget: { tokens: budgetTokens, cost: budgetCost },
     signal,
     onReplayed: ({ example, result }) => {
-      for (const line of describeReplayed(example, result, screen.width)) screen.line(line);
+      for (const line of describeExampleReplay(example, result, screen.width)) screen.line(line);
     },
   });
   signal.throwIfAborted();
@@ -51,7 +51,7 @@ function referencesOf({ questions, pairs }: SampleData): ReadonlyMap<string, rea
   return known;
 }
 
-function describeReplayed(example: Example, result: Replayed, width: number): string[] {
+function describeExampleReplay(example: Example, result: ExampleReplayResult, width: number): string[] {
   const { outcome, oldQuality, newQuality, changes } = result;
   const quality = `${oldQuality.toFixed(2)} → ${newQuality === null ? " -  " : newQuality.toFixed(2)}`;
   const mark = outcome === "replaced" ? pc.green(outcome) : pc.dim(outcome.padEnd(8));

@@ -1,7 +1,7 @@
 // A record for tests of codecs, and the frame that Confluent's wire format puts around one.
-import type { Replay } from "../../schemas/types.ts";
+import type { ExampleReplay } from "../../schemas/types.ts";
 
-export const replay: Replay = {
+export const exampleReplay: ExampleReplay = {
   runId: "r",
   tenant: "t",
   exampleId: "e",

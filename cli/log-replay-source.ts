@@ -1,15 +1,16 @@
-// What the options of precedent replay log mean: which rows are replayed, and under which policies.
+// What the options of precedent log-replay run mean: which rows are replayed, and under which
+// policies.
 import { resolve } from "node:path";
 import type { LogReplayPlan } from "../analysis/log-replay/run.ts";
 import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import type { LogRow } from "../state/replayed-row.ts";
+import type { LogRow } from "../state/log-replay-row.ts";
 import { readWindow } from "../analysis/log-replay/window.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { namedTarget } from "./policy-target.ts";
-import { parseColumns, readLogFile } from "./replay-file.ts";
+import { parseColumns, readLogFile } from "./log-replay-file.ts";
 
 export interface LogOptions {
   from?: number;
@@ -31,7 +32,7 @@ export interface Source {
   rows(id: string): (live: ClickHouse) => AsyncIterable<readonly LogRow[]>;
 }
 
-/** Undefined: a replay that goes on and whose log was read already. */
+/** Undefined: a log replay that goes on and whose log was read already. */
 export function sourceOf(options: LogOptions, config: Config, io: Io): Source | undefined {
   const { from, to = Date.now(), file } = options;
   if (file !== undefined) {
@@ -43,7 +44,7 @@ export function sourceOf(options: LogOptions, config: Config, io: Io): Source | 
       rows: (id) => () =>
         readLogFile({
           ...{ file: resolve(io.cwd, file), columns, signal: io.signal },
-          folder: resolve(config.stack.folder, "replays", id),
+          folder: resolve(config.stack.folder, "log-replays", id),
         }),
     };
   }
@@ -63,7 +64,7 @@ export function sourceOf(options: LogOptions, config: Config, io: Io): Source | 
 /** It has none to give. */
 export async function* unreadable(id: string): AsyncGenerator<never> {
   throw new CommandError(
-    `the log of replay ${id} was not read to its end: give --from and --to, or --file, once more beside --run`,
+    `the log of log replay ${id} was not read to its end: give --from and --to, or --file, once more beside --run`,
   );
 }
 

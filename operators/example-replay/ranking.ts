@@ -1,11 +1,11 @@
-// Which examples a replay run tries next: the top of the ranking by G(e), without those that the
-// run has tried or that were replayed often enough: by their own count, which goes on with what
-// replaces them, and by the records, which know one that was removed and came back. Rejects as the
-// ClickHouse port does.
+// Which examples an example replay run tries next: the top of the ranking by G(e), without those
+// that the run has tried or that were replayed often enough: by their own count, which goes on with
+// what replaces them, and by the records, which know one that was removed and came back. Rejects as
+// the ClickHouse port does.
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
-import { mostReplays } from "./replay.ts";
+import { mostExampleReplays } from "./example-replay.ts";
 
 interface Row extends Omit<Example, "embedding" | "source"> {
   gain: number;
@@ -22,11 +22,11 @@ const columns = `example.example_id AS id, example.tenant AS tenant, example.dom
 
 const selectTop = `
   SELECT ${columns}, ranked.gain AS gain
-  FROM (SELECT * FROM examples FINAL WHERE NOT deleted AND replays < ${mostReplays}) AS example
+  FROM (SELECT * FROM examples FINAL WHERE NOT deleted AND replays < ${mostExampleReplays}) AS example
   GLOBAL INNER JOIN (SELECT example_id, gain FROM example_gain) AS ranked ON ranked.example_id = example.example_id
   WHERE (example.expires_at IS NULL OR example.expires_at > now64(3))
-    AND id NOT IN (SELECT example_id FROM replays WHERE run_id = {run:String})
-    AND id NOT IN (SELECT example_id FROM replays FINAL GROUP BY example_id HAVING count() >= ${mostReplays})
+    AND id NOT IN (SELECT example_id FROM example_replays WHERE run_id = {run:String})
+    AND id NOT IN (SELECT example_id FROM example_replays FINAL GROUP BY example_id HAVING count() >= ${mostExampleReplays})
     AND ({arms:Array(String)} = [] OR sourceArm IN {arms:Array(String)})
   ORDER BY gain DESC, id
   LIMIT {limit:UInt32}`;
@@ -53,7 +53,7 @@ export function createRanking(clickhouse: Pick<ClickHouse, "query">) {
     /** What a run that goes on has used already. */
     async spent(run: string): Promise<Spent> {
       const [row] = await clickhouse.query<Spent>(
-        "SELECT count() AS tried, sum(tokens) AS tokens, sum(cost) AS cost FROM replays FINAL WHERE run_id = {run:String}",
+        "SELECT count() AS tried, sum(tokens) AS tokens, sum(cost) AS cost FROM example_replays FINAL WHERE run_id = {run:String}",
         { run },
       );
       return row ?? { tried: 0, tokens: 0, cost: 0 };

@@ -1,11 +1,11 @@
-// What a replay saved, on a real ClickHouse: uses of the old and the new example with their
-// rewards, and the cut-off that follows. Needs no Kafka.
+// What an example replay saved, on a real ClickHouse: uses of the old and the new example with
+// their rewards, and the cut-off that follows. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { priorShare, savingHours } from "../../algorithms/routing/replay-cut-off.ts";
+import { priorShare, savingHours } from "../../algorithms/routing/example-replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
-import { readReplayCosts, readSavingCurve } from "../../operators/replay/savings.ts";
-import type { Replay } from "../../schemas/types.ts";
+import { readExampleReplayCosts, readSavingCurve } from "../../operators/example-replay/savings.ts";
+import type { ExampleReplay } from "../../schemas/types.ts";
 import { type MigratedDatabase, startDatabase } from "../support/clickhouse.ts";
 import { hourMs } from "../support/learning.ts";
 
@@ -16,27 +16,29 @@ const now = Date.now();
 const ago = (hours: number): number => now - hours * hourMs;
 
 beforeAll(async () => {
-  database = await startDatabase("replay_savings_test");
+  database = await startDatabase("example_replay_savings_test");
   clickhouse = database.clickhouse;
 });
 afterAll(() => database.remove());
 beforeEach(async () => {
-  for (const table of ["replays", "example_uses", "responses", "rewards"])
+  for (const table of ["example_replays", "example_uses", "responses", "rewards"])
     await clickhouse.command(`TRUNCATE TABLE ${table}`);
 });
 
 const place = (timestamp: number) => ({ topic: "t", partition: 0, offset: offset++, timestamp });
 
-async function replayed(...replays: (Partial<Replay> & { exampleId: string; createdAt: number })[]): Promise<void> {
+async function replayed(
+  ...replays: (Partial<ExampleReplay> & { exampleId: string; createdAt: number })[]
+): Promise<void> {
   const rows = replays.flatMap((replay) => {
-    const record: Replay = {
+    const record: ExampleReplay = {
       ...{ runId: "run", tenant: "default", newExampleId: null, attempt: 1, oldQuality: 0.5, newQuality: 1 },
       ...{ tokens: 100, cost: 0.1, outcome: "kept", gain: 0.1, arm: "large", samples: 2, relativeCost: 3 },
       ...replay,
     };
-    return rowsOf.replays(record, place(record.createdAt)).flatMap(({ rows: made }) => made);
+    return rowsOf["example-replays"](record, place(record.createdAt)).flatMap(({ rows: made }) => made);
   });
-  await clickhouse.insert("replays", rows);
+  await clickhouse.insert("example_replays", rows);
 }
 
 interface Use {
@@ -99,7 +101,7 @@ interface Saved {
 }
 const savings = () =>
   clickhouse.query<Saved>(
-    "SELECT example_id AS example, uses_before AS before, uses_after AS after, saved, hours FROM replay_savings ORDER BY example",
+    "SELECT example_id AS example, uses_before AS before, uses_after AS after, saved, hours FROM example_replay_savings ORDER BY example",
   );
 
 it("compares uses of the old example before with those of the new one since, within two weeks of both", async () => {
@@ -221,13 +223,13 @@ it("knows what a replay costs in average answers of an arm of cost 1", async () 
     ["small", 0.1],
     ["large", 1],
   ]);
-  const of = await readReplayCosts(clickhouse, costs);
+  const of = await readExampleReplayCosts(clickhouse, costs);
   const example = { request: "q".repeat(300), response: "a".repeat(100) };
   // Nothing recorded: 1,000 tokens an answer.
   expect(of.expected(example, "large", 3)).toBeCloseTo(0.3);
   await used({ example: "e", at: ago(2) });
   await replayed(...["a", "b", "c", "d", "e"].map((exampleId) => ({ exampleId, createdAt: ago(2) })));
-  const known = await readReplayCosts(clickhouse, costs);
+  const known = await readExampleReplayCosts(clickhouse, costs);
   // Five replays of two samples cost 3 each.
   expect(known.expected(example, "large", 4)).toBeCloseTo(6);
   expect(known.expected(example, "small", 4)).toBeCloseTo((4 * 100 * 0.1) / 200);

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { LogRow } from "../state/replayed-row.ts";
-import { parseColumns, readLogFile, timeOf } from "./replay-file.ts";
+import type { LogRow } from "../state/log-replay-row.ts";
+import { parseColumns, readLogFile, timeOf } from "./log-replay-file.ts";
 
 let folder = "";
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "precedent-replay-file-"));
+  folder = mkdtempSync(join(tmpdir(), "precedent-log-replay-file-"));
 });
 afterAll(() => {
   vi.unstubAllEnvs();

@@ -1,7 +1,8 @@
-// Where a replay run stops: at the gain from which on replaying an example is expected to save no
-// more than it costs, once (docs/examples.md, Replay). The saving that a gain promises is learnt
-// from what past replays saved: isotonic, for the ranking supposes that more gain saves more, and
-// nothing else. Savings and costs are in average answers of an arm of cost 1. Pure.
+// Where an example replay run stops: at the gain from which on replaying an example is expected to
+// save no more than it costs, once (docs/replay.md, Example replay). The saving that a gain
+// promises is learnt from what past replays saved: isotonic, for the ranking supposes that more
+// gain saves more, and nothing else. Savings and costs are in average answers of an arm of cost 1.
+// Pure.
 import { isotonicBlocks } from "../numeric/isotonic.ts";
 
 /** A replay counts for so many hours after it, two weeks: as far as the ranking looks back. */
@@ -12,9 +13,9 @@ export const savingHours = 336;
  */
 export const priorShare = 0.25;
 /** Past replays that are enough. */
-export const enoughReplays = 20;
+export const enoughExampleReplays = 20;
 
-export interface PastReplay {
+export interface PastExampleReplay {
   /** G(e) when it was tried. */
   gain: number;
   /** In savingHours hours; below 0: the new answer did worse. */
@@ -34,10 +35,10 @@ export interface SavingCurve {
   cutOff(cost: number): number;
 }
 
-export function savingCurve(past: readonly PastReplay[]): SavingCurve {
+export function savingCurve(past: readonly PastExampleReplay[]): SavingCurve {
   const known = past.filter(({ gain, saved }) => Number.isFinite(saved) && gain >= 0 && Number.isFinite(gain));
   const slope = priorShare * savingHours;
-  if (known.length < enoughReplays)
+  if (known.length < enoughExampleReplays)
     return {
       from: "prior",
       replays: known.length,

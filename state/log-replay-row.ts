@@ -36,7 +36,7 @@ export interface LogRow {
   saturation: Readonly<Record<string, number>>;
 }
 
-/** A row as it is stored for the replay; place: its position in the log. */
+/** A row as it is stored for the log replay; place: its position in the log. */
 export function storedRow({ request, answer, load, saturation }: LogRow, place: number) {
   const { arm = "", ...known } = answer ?? {};
   return {
