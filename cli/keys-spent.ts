@@ -1,5 +1,5 @@
 // What keys have spent today and this month, of UTC, as it is recorded: about a second behind.
-import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/budget.ts";
+import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/spend-limit.ts";
 import type { Session } from "../pipelines/session.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { accountOf } from "../gateway/keys/key.ts";

@@ -2,7 +2,7 @@
 // makes a version of.
 import type { Posterior } from "../algorithms/routing/bandit.ts";
 import type { Moved } from "../algorithms/linked-prefill/byte-budget.ts";
-import type { BudgetBody } from "../state/policies/budget.ts";
+import type { ByteBudgetBody } from "../state/policies/byte-budget.ts";
 import type { ArmPosterior, Beliefs, DomainBeliefs } from "../state/policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
@@ -137,10 +137,10 @@ export interface MemoryWorth {
 export const cachesOf = (arm: string): string => `caches.${arm}`;
 
 /** A step of bytes moved, or none. */
-export interface BudgetSplit {
-  before: BudgetBody;
+export interface ByteBudgetSplit {
+  before: ByteBudgetBody;
   /** The same where nothing moves. */
-  split: BudgetBody;
+  split: ByteBudgetBody;
   moved: Moved;
   worth: MemoryWorth;
 }

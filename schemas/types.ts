@@ -21,7 +21,7 @@ export interface Answer {
   createdAt: number;
 }
 
-/** What a key of the gateway may do, by its id. Its limits and its budgets may change, and it may be revoked or expire; kept for good, so that requests need a key from the first one on. */
+/** What a key of the gateway may do, by its id. Its limits and its spend limits may change, and it may be revoked or expire; kept for good, so that requests need a key from the first one on. */
 export interface ApiKey {
   /** The part of the key before its dot; no secret. */
   id: string;
@@ -43,10 +43,10 @@ export interface ApiKey {
   tokensPerMinute: number | null;
   /** Under which its spending is counted: id of the first key of those that were rotated into this one; null: its own id. */
   account: string | null;
-  /** What its account may spend in a day of UTC, in the currency of the prices, over all gateways; null means no budget. */
-  budgetPerDay: number | null;
+  /** What its account may spend in a day of UTC, in the currency of the prices, over all gateways; null means no limit. */
+  spendLimitPerDay: number | null;
   /** The same in a month of UTC. */
-  budgetPerMonth: number | null;
+  spendLimitPerMonth: number | null;
   createdAt: number;
   /** Refused from then on, by the gateway's clock. */
   expiresAt: number | null;

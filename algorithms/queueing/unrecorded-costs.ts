@@ -2,7 +2,7 @@
 // answer is there once the table has one of its partition with its offset or a higher one, for rows
 // come in the order of their offsets. Bounded: where the table falls far behind, costs of
 // neighbours become one, which counts as the later of them does.
-import { costIn, type DayCost, type Window } from "./budget.ts";
+import { costIn, type DayCost, type Window } from "./spend-limit.ts";
 
 /** Of a partition; more are merged two by two. */
 const mostEntries = 64;

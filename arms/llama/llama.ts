@@ -42,11 +42,11 @@ export interface LlamaArmDependencies {
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
   /** How many bytes chunk caches have on disk; absent: as the configuration says. */
-  caches?: CacheBudget | undefined;
+  caches?: CacheByteBudget | undefined;
 }
 
 /** Bytes on disk that are not always the same, and what is counted of the worth of more or less. */
-export interface CacheBudget {
+export interface CacheByteBudget {
   diskBytes: number;
   margin: { step: number; windowMs: number };
 }

@@ -1,6 +1,6 @@
 // From the runs of the budget benchmark to its figures, by the names of the specification. Pure.
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
-import type { SplitRules } from "../../operators/solve/budget.ts";
+import type { SplitRules } from "../../operators/solve/byte-budget.ts";
 import type { Figures } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";

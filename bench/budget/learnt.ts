@@ -3,9 +3,9 @@
 import { memory } from "../../config/sections/memory.ts";
 import { createMemoryWorth } from "../../operators/aggregate/memory.ts";
 import { time } from "../../operators/decode/values.ts";
-import { createSplit, measuredMs, stepOf } from "../../operators/solve/budget.ts";
+import { createSplit, measuredMs, stepOf } from "../../operators/solve/byte-budget.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { BudgetBody } from "../../state/policies/budget.ts";
+import type { ByteBudgetBody } from "../../state/policies/byte-budget.ts";
 import { costs, type Answered, type Ended } from "./play.ts";
 import type { Workload } from "./workload.ts";
 
@@ -23,7 +23,7 @@ export async function createLearntSplit(
   clickhouse: ClickHouse,
   { questions }: Workload,
   began: number,
-): Promise<(hour: number, ended: Ended, split: BudgetBody) => Promise<BudgetBody>> {
+): Promise<(hour: number, ended: Ended, split: ByteBudgetBody) => Promise<ByteBudgetBody>> {
   for (const table of tables) await clickhouse.command(`TRUNCATE TABLE ${table}`);
   let now = began;
   const clock = (): number => now;

@@ -2,7 +2,7 @@
 // with the policies that serve, and what they save beside asking the large arm each time.
 import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
-import type { BudgetBody } from "../../state/policies/budget.ts";
+import type { ByteBudgetBody } from "../../state/policies/byte-budget.ts";
 import { createSimulatedPool, type Candidate } from "../support/simulated-pool.ts";
 import type { Pair } from "../support/samples.ts";
 import type { Asked, Workload } from "./workload.ts";
@@ -30,15 +30,15 @@ export interface Ended {
 export interface Played {
   /** Of the measured hours: costs that were saved, as a share of asking the large arm each time. */
   saved: number;
-  last: BudgetBody;
+  last: ByteBudgetBody;
 }
 
 export interface PlayOptions {
-  first: BudgetBody;
+  first: ByteBudgetBody;
   /** Hours that are not measured: caches are cold. */
   warmUp: number;
   /** The split of the next hour; absent: it stays. */
-  after?: (hour: number, ended: Ended, split: BudgetBody) => Promise<BudgetBody>;
+  after?: (hour: number, ended: Ended, split: ByteBudgetBody) => Promise<ByteBudgetBody>;
 }
 
 /** A kept answer has so many bytes beside its texts (state/response-cache/entries.ts). */

@@ -176,10 +176,10 @@ export const learn = z.strictObject({
       perHour: z.number().int().min(1).max(100_000).default(60),
       perTenantHour: z.number().int().min(1).default(20),
       /** Money (in the prices' currency) for judging in 24 hours; absent: no limit. */
-      budgetCost: z.number().nonnegative().optional(),
+      spendLimit: z.number().nonnegative().optional(),
       /** Answers of the judge itself are judged, too. */
       ownAnswers: z.boolean().default(false),
-      /** Nothing is judged while the busiest arm has a load above this (curate.exampleReplay.offPeak). */
+      /** No judging while the busiest arm is above this load (curate.exampleReplay.offPeak). */
       offPeakLoad: z.number().min(0).default(0.5),
       /** Time between two looks. */
       everyMs: milliseconds.default(60_000),

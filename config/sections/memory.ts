@@ -6,9 +6,9 @@ import { milliseconds } from "./common.ts";
 export const memory = z.strictObject({
   /**
    * fixed: cache.budgetBytes and curate.evict.budgetBytes as they are. learnt: both together are
-   * one budget, whose split learn moves to where bytes save more (policy `budget`).
+   * one byte budget, whose split learn moves to where bytes save more (policy `byte-budget`).
    */
-  budget: z.enum(["fixed", "learnt"]).default("fixed"),
+  byteBudget: z.enum(["fixed", "learnt"]).default("fixed"),
   /**
    * learnt: whether chunk caches on disk (linked.diskBytes of llama arms that link) share the
    * budget as well. A byte of disk then counts as one of memory.
@@ -23,20 +23,20 @@ export const memory = z.strictObject({
 });
 
 interface Budgeted {
-  memory: Pick<z.infer<typeof memory>, "budget" | "caches">;
+  memory: Pick<z.infer<typeof memory>, "byteBudget" | "caches">;
   cache: { budgetBytes: number };
   curate: { evict: { budgetBytes: number } };
   arms: readonly ArmConfig[];
 }
 
 /** The split that the configuration names. */
-export const fixedSplit = ({ memory: { budget, caches }, cache, curate, arms }: Budgeted) => ({
+export const fixedSplit = ({ memory: { byteBudget, caches }, cache, curate, arms }: Budgeted) => ({
   responses: cache.budgetBytes,
   examples: curate.evict.budgetBytes,
   /** By arm; of none where they have budgets of their own. */
   caches: Object.fromEntries(
     arms.flatMap((arm) =>
-      budget === "learnt" && caches && arm.type === "llama" && arm.linked.policy !== "full"
+      byteBudget === "learnt" && caches && arm.type === "llama" && arm.linked.policy !== "full"
         ? [[arm.name, arm.linked.diskBytes]]
         : [],
     ),

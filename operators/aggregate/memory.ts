@@ -16,7 +16,7 @@
 // an answer.
 import { creditRetention } from "../../algorithms/routing/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { BudgetBody } from "../../state/policies/budget.ts";
+import type { ByteBudgetBody } from "../../state/policies/byte-budget.ts";
 import type { MarginalWorth, MemoryWorth } from "../learnt.ts";
 import { costOfArm, faded, fadedUse, offloads, selectPoolBytes } from "../offloads.ts";
 
@@ -137,7 +137,7 @@ const tokenShares = `
 export function createMemoryWorth(dependencies: MemoryDependencies) {
   const { clickhouse, costs, offloadQuality, windowMs, caches, clock } = dependencies;
 
-  async function worthOfCaches(split: BudgetBody, since: number): Promise<MemoryWorth["caches"]> {
+  async function worthOfCaches(split: ByteBudgetBody, since: number): Promise<MemoryWorth["caches"]> {
     const arms = Object.keys(split.caches);
     if (arms.length === 0) return {};
     const shares = await clickhouse.query<{ name: string; share: number }>(tokenShares, { since, arms });
@@ -153,7 +153,7 @@ export function createMemoryWorth(dependencies: MemoryDependencies) {
   }
 
   /** step: bytes more or less. */
-  return async function memoryWorth(split: BudgetBody, step: number): Promise<MemoryWorth> {
+  return async function memoryWorth(split: ByteBudgetBody, step: number): Promise<MemoryWorth> {
     const now = clock();
     const common = {
       now,

@@ -1,6 +1,6 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its
 // response. Pure, as rows.ts says.
-import { chargedCost } from "../../algorithms/queueing/budget.ts";
+import { chargedCost } from "../../algorithms/queueing/spend-limit.ts";
 import { requestHash } from "../../algorithms/text/canonical.ts";
 import { erasedRequest } from "../../algorithms/privacy/erasure.ts";
 import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";

@@ -44,7 +44,7 @@ export interface UnratedSettings {
   afterMinutes: number;
   perHour: number;
   perTenantHour: number;
-  budgetCost?: number | undefined;
+  spendLimit?: number | undefined;
   ownAnswers: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface JudgingAgenda {
   /** Mean of the judgements of the last 24 hours; null: none are known. */
   meanCost: number | null;
   /** The setting by which nothing is drawn now; null: none. */
-  usedUp: "perHour" | "budgetCost" | null;
+  usedUp: "perHour" | "spendLimit" | null;
 }
 
 const hourMs = 3_600_000;
@@ -130,8 +130,8 @@ export async function readUnrated(
     sum((row) => row.cost),
     sum((row) => Number(row.lastHour)),
   ];
-  const { budgetCost = Infinity } = settings;
-  const usedUp = lastHour >= perHour ? "perHour" : cost >= budgetCost ? "budgetCost" : null;
+  const { spendLimit = Infinity } = settings;
+  const usedUp = lastHour >= perHour ? "perHour" : cost >= spendLimit ? "spendLimit" : null;
   const rows =
     usedUp !== null
       ? []

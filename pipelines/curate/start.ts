@@ -28,7 +28,7 @@ import { repeat } from "../../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../../runtime/singleton.ts";
 import { exampleMessages } from "./example-messages.ts";
 import { holdExamples } from "../examples.ts";
-import { BUDGET, createBudgetTable } from "../../state/policies/budget.ts";
+import { BYTE_BUDGET, createByteBudgetTable } from "../../state/policies/byte-budget.ts";
 import { fixedSplit } from "../../config/sections/memory.ts";
 import { highestPolicyVersion, policyHistory } from "../../state/policies/history.ts";
 import { redactsCandidates } from "../redact.ts";
@@ -179,9 +179,9 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
 /** As it is recorded: the examples are weighed by what is recorded, too. */
 async function splitOf({ config, clickhouse }: Pick<SessionOf<typeof curate>, "config" | "clickhouse">) {
   const fixed = fixedSplit(config);
-  if (config.memory.budget === "fixed") return fixed;
-  const table = createBudgetTable(fixed);
-  for (const version of await policyHistory(clickhouse, BUDGET, { limit: 1 })) table.apply(version);
+  if (config.memory.byteBudget === "fixed") return fixed;
+  const table = createByteBudgetTable(fixed);
+  for (const version of await policyHistory(clickhouse, BYTE_BUDGET, { limit: 1 })) table.apply(version);
   return table.current();
 }
 

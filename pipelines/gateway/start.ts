@@ -11,7 +11,7 @@ import { addAccess, createAccess, createAdminAccess, createTokenAccess } from ".
 import { createAsk, deadlineOf } from "../../gateway/ask.ts";
 import { createCancel } from "../../gateway/cancel.ts";
 import { createFeedbackTokens } from "../../gateway/feedback-token.ts";
-import { createBudgets } from "../../gateway/keys/budgets.ts";
+import { createSpendLimits } from "../../gateway/keys/spend-limits.ts";
 import { createSpending } from "../../gateway/keys/spending.ts";
 import { createKeyTable } from "../../gateway/keys/table.ts";
 import { addMetrics } from "../../gateway/measured.ts";
@@ -76,12 +76,12 @@ export async function startGateway(
   const producer = kafka.plainProducer();
   const send = createSend(producer, acceptMs);
   const arms = () => session.arms.routed();
-  const holdBudget = createBudgets({
+  const holdSpending = createSpendLimits({
     ...{ spending, now: clock },
     mostCost: (request) => mostCost(request, arms(), config.selection.tokenBudget),
     mostMs: ({ allow }) => deadlineOf(allow, config.limits),
   });
-  const keys = createKeyTable({ gateways: replies.gateways, holdBudget, clock: () => performance.now(), now: clock });
+  const keys = createKeyTable({ gateways: replies.gateways, holdSpending, clock: () => performance.now(), now: clock });
   let open = false;
   const keyReader = followTable({
     ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },

@@ -5,8 +5,8 @@ import type { ArmConfig } from "../../config/schema.ts";
 import { generate } from "./pipeline.ts";
 import { tenantWeight } from "../../config/tenants.ts";
 import { fixedSplit } from "../../config/sections/memory.ts";
-import { measuredMs, stepOf } from "../../operators/solve/budget.ts";
-import { firstCacheBytes, followCacheBudget } from "../../state/response-cache/budget.ts";
+import { measuredMs, stepOf } from "../../operators/solve/byte-budget.ts";
+import { firstCacheBytes, followCacheByteBudget } from "../../state/response-cache/byte-budget.ts";
 import { keepAnswers } from "../response-cache.ts";
 import type { Breakers, BreakersOf } from "../../state/breakers/breakers.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
@@ -68,7 +68,7 @@ export async function startGenerate(
   // A log replay has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
   const resized =
-    budget && diskBytes !== undefined ? followCacheBudget(arm, { ...budget, first: diskBytes }) : undefined;
+    budget && diskBytes !== undefined ? followCacheByteBudget(arm, { ...budget, first: diskBytes }) : undefined;
   const gone = session.logReplay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,

@@ -1,6 +1,6 @@
 // What bytes of chunk caches are worth at the margin, by arm, as the arms' processes count it
-// (topic kv-inventory): for learn, where caches share the budget. Whatever is not known of an arm
-// leaves its bytes as they are.
+// (topic kv-inventory): for learn, where caches share the byte budget. Whatever is not known of an
+// arm leaves its bytes as they are.
 import { voidMs } from "../../state/inventory/table.ts";
 import type { TokenMargin } from "../../operators/aggregate/memory.ts";
 import type { KvInventory } from "../../schemas/types.ts";

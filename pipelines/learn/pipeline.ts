@@ -2,13 +2,13 @@
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
 // threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
 // becomes a version of the policy reuse; answers that nobody rated are judged; what bytes are worth
-// becomes one of the policy budget. One process of many (runtime/singleton.ts) does it, again and
-// again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
+// becomes one of the policy byte-budget. One process of many (runtime/singleton.ts) does it, again
+// and again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
 import type { Aggregate } from "../../operators/aggregate/aggregate.ts";
 import type { JudgingAgenda } from "../../operators/judge/unrated.ts";
-import type { BudgetSplit, ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.ts";
+import type { ByteBudgetSplit, ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.ts";
 import type { Published } from "../../operators/publish/publish.ts";
-import { createSplit, type SplitRules } from "../../operators/solve/budget.ts";
+import { createSplit, type SplitRules } from "../../operators/solve/byte-budget.ts";
 import { createSolve, type SolveDependencies } from "../../operators/solve/solve.ts";
 import type { Retracted } from "../../operators/retract/retract.ts";
 import { createJudgeReuse, type JudgeReuseDependencies, type ReuseDomains } from "../../operators/solve/reuse.ts";
@@ -37,11 +37,11 @@ export interface JudgeUnratedDependencies {
   judgeAll: (agenda: JudgingAgenda) => Promise<number>;
 }
 
-export interface LearnBudgetDependencies {
+export interface LearnByteBudgetDependencies {
   /** Of the split in force. */
-  measure: () => Promise<Pick<BudgetSplit, "before" | "worth">>;
+  measure: () => Promise<Pick<ByteBudgetSplit, "before" | "worth">>;
   rules: SplitRules;
-  publish: (split: BudgetSplit) => Promise<Policy | null>;
+  publish: (split: ByteBudgetSplit) => Promise<Policy | null>;
 }
 
 const declaration = {
@@ -85,16 +85,16 @@ export const judgeUnrated = pass<JudgeUnratedDependencies>()
   .end();
 
 /** Of the version that was published, if one was. */
-export const learnBudget = pass<LearnBudgetDependencies>()
+export const learnByteBudget = pass<LearnByteBudgetDependencies>()
   .step("memory-worth", ({ measure }) => measure)
-  .step("split-budget", createSplit)
-  .step("publish-budget", ({ publish }) => async ({ split }) => ({ published: await publish(split) }))
+  .step("split-byte-budget", createSplit)
+  .step("publish-byte-budget", ({ publish }) => async ({ split }) => ({ published: await publish(split) }))
   .end();
 
 export const learn = {
   ...declaration,
   ...router,
-  operators: [router, learnThreshold, retractAnswers, learnReuse, judgeUnrated, learnBudget].flatMap(
+  operators: [router, learnThreshold, retractAnswers, learnReuse, judgeUnrated, learnByteBudget].flatMap(
     ({ operators }) => operators,
   ),
 } as const;

@@ -9,7 +9,7 @@ import { routerPrior } from "../../state/policies/prior.ts";
 import { createLearnReport } from "../../operators/pass-reports.ts";
 import { createPublish } from "../../operators/publish/publish.ts";
 import { createRowCounts } from "../../operators/row-counts.ts";
-import { BUDGET } from "../../state/policies/budget.ts";
+import { BYTE_BUDGET } from "../../state/policies/byte-budget.ts";
 import { THRESHOLD } from "../../state/policies/threshold.ts";
 import { ROUTER } from "../../state/policies/router.ts";
 import { longestTtlMs } from "../../config/sections/cache.ts";
@@ -25,7 +25,7 @@ import { createSingleton, type Lease } from "../../runtime/singleton.ts";
 import { openJudgePass } from "./judge.ts";
 import { reusePass } from "./reuse.ts";
 import { REUSE } from "../../state/policies/reuse.ts";
-import { budgetPass } from "./budget.ts";
+import { byteBudgetPass } from "./byte-budget.ts";
 import { helpfulnessPass, thresholdPass, type Learning } from "./helpfulness.ts";
 import { highestPolicyVersion } from "../../state/policies/history.ts";
 import { followMargins } from "./cache-margins.ts";
@@ -54,7 +54,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       kafka,
       codec,
       topic: topic("policies"),
-      names: [ROUTER, THRESHOLD, HELPFULNESS, REUSE, BUDGET],
+      names: [ROUTER, THRESHOLD, HELPFULNESS, REUSE, BYTE_BUDGET],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
@@ -77,10 +77,10 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
     // Not health's business: an arm that nobody watches is off within the hour
     // (state/policies/reuse.ts).
     loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
-    const learnsBudget = config.memory.budget === "learnt" && config.cache.enabled;
-    const margins = learnsBudget && config.memory.caches ? followMargins(session, log) : undefined;
-    if (learnsBudget)
-      loops.push(repeat(opened(budgetPass(learning, margins)), { ...timing, everyMs: config.memory.everyMs }));
+    const learnsByteBudget = config.memory.byteBudget === "learnt" && config.cache.enabled;
+    const margins = learnsByteBudget && config.memory.caches ? followMargins(session, log) : undefined;
+    if (learnsByteBudget)
+      loops.push(repeat(opened(byteBudgetPass(learning, margins)), { ...timing, everyMs: config.memory.everyMs }));
     const producer = kafka.plainProducer();
     if (config.cache.enabled)
       loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));

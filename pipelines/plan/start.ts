@@ -10,7 +10,7 @@ import type { ArmConfig } from "../../config/schema.ts";
 import { tenantWeight } from "../../config/tenants.ts";
 import { openDocuments } from "../../connections/documents/lmdb.ts";
 import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
-import { createBudgetTable } from "../../state/policies/budget.ts";
+import { createByteBudgetTable } from "../../state/policies/byte-budget.ts";
 import { fixedSplit } from "../../config/sections/memory.ts";
 import { createPlacementTable, type PlacementMode } from "../../state/policies/placement.ts";
 import { createReuseTable, REUSE } from "../../state/policies/reuse.ts";
@@ -101,8 +101,8 @@ export async function startPlan(
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
   const onReuse = createReuseMetrics(session.metrics);
 
-  const budget = createBudgetTable(fixedSplit(config));
-  const learnsBudget = config.memory.budget === "learnt";
+  const budget = createByteBudgetTable(fixedSplit(config));
+  const learnsByteBudget = config.memory.byteBudget === "learnt";
   let onSplit: (bytes: number) => void = () => undefined;
 
   const policyTable = followTable({
@@ -113,7 +113,7 @@ export async function startPlan(
     record: "policies",
     apply: (changes) => {
       for (const { key, value } of changes) {
-        for (const table of [policies, shadows, placements, reuse, ...(learnsBudget ? [budget] : [])])
+        for (const table of [policies, shadows, placements, reuse, ...(learnsByteBudget ? [budget] : [])])
           if (value === null) table.remove(key);
           else table.apply(value);
       }

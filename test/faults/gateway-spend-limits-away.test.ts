@@ -1,6 +1,7 @@
-// Budgets of API keys while ClickHouse hangs, on a stack of the test's own: a gateway that knows
-// what was spent goes on with its share of what was left, one that never knew says that it does not
-// (503 with Retry-After), and keys without a budget notice nothing. Afterwards all of it counts.
+// Spend limits of API keys while ClickHouse hangs, on a stack of the test's own: a gateway that
+// knows what was spent goes on with its share of what was left, one that never knew says that it
+// does not (503 with Retry-After), and keys without a spend limit notice nothing. Afterwards all of
+// it counts.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +26,7 @@ let second: RunningGateway | undefined;
 
 noBrokerDefects(() => folder);
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "precedent-budgets-away-"));
+  folder = await mkdtemp(join(tmpdir(), "precedent-spend-limits-away-"));
   model = await startModel();
   const stack = await attachStack(folder, { start: true });
   const prices = { prompt: 1_000, completion: 1_000 };
@@ -58,7 +59,7 @@ const ask = (apiKey: string, baseURL = stages.baseUrl ?? "") =>
   new OpenAI({ baseURL, apiKey, maxRetries: 0 }).chat.completions.create({
     ...{ model: "mock", messages: [{ role: "user", content: "hello" }] },
   });
-const unknown = { status: 503, code: "budget_unknown" };
+const unknown = { status: 503, code: "spend_limit_unknown" };
 
 test(
   "who knows goes on with a share, who does not says so, and others notice nothing",
@@ -67,7 +68,7 @@ test(
     const free = await create();
     const { response } = await ask(free).withResponse();
     const cost = Number(response.headers.get("x-precedent-cost"));
-    const key = await create("--budget-per-day", String(20.5 * cost));
+    const key = await create("--spend-limit-per-day", String(20.5 * cost));
     const account = key.split(".")[0];
     const answers = async (): Promise<number> => {
       const [row] = await session.clickhouse.query<{ sum: number }>(
@@ -106,7 +107,7 @@ test(
     expect(given).toBeLessThan(20);
 
     await eventually("all costs", async () => ((await answers()) === given ? true : undefined));
-    const all = await eventually("the rest of the budget", () =>
+    const all = await eventually("the rest of the spend limit", () =>
       ask(key).then(
         () => {
           given++;

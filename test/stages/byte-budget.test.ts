@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { policiesOf } from "../../pipelines/policies.ts";
 import { revertPolicy } from "../../state/policies/revert.ts";
-import { BUDGET } from "../../state/policies/budget.ts";
+import { BYTE_BUDGET } from "../../state/policies/byte-budget.ts";
 import { policyHistory } from "../../state/policies/history.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     kafka: { partitions: 2 },
     cache: { enabled: true, budgetBytes: responses },
     curate: { evict: { budgetBytes: examples } },
-    memory: { budget: "learnt", everyMs: 1_000 },
+    memory: { byteBudget: "learnt", everyMs: 1_000 },
   });
 });
 afterAll(async () => {
@@ -40,7 +40,7 @@ const askAll = async (): Promise<string[]> => {
   for (const question of questions) sources.push((await system.ask(question)).source);
   return sources;
 };
-const versions = () => policyHistory(system.session.clickhouse, BUDGET, { limit: 50 });
+const versions = () => policyHistory(system.session.clickhouse, BYTE_BUDGET, { limit: 50 });
 
 test("bytes move to the answers while repeats find none, until all have room; then no more", async () => {
   const small = [...(await askAll()), ...(await askAll())];
@@ -52,7 +52,7 @@ test("bytes move to the answers while repeats find none, until all have room; th
     const all = await versions();
     return all.length > 0 ? all : undefined;
   });
-  expect(newest).toMatchObject({ kind: "budget/1", revertOf: null });
+  expect(newest).toMatchObject({ kind: "byte-budget/1", revertOf: null });
   await system.eventually("all repeats are answered from the cache", async () => {
     await askAll();
     return (await askAll()).every((source) => source === "cache") ? true : undefined;
@@ -68,7 +68,7 @@ test("bytes move to the answers while repeats find none, until all have room; th
 
 test("a revert is in force, and nothing is learnt until it is resumed", async () => {
   const before = await versions();
-  const reverted = await revertPolicy(policiesOf(system.session), BUDGET, 1, Date.now());
+  const reverted = await revertPolicy(policiesOf(system.session), BYTE_BUDGET, 1, Date.now());
   expect(reverted).toMatchObject({ revertOf: 1, version: before[0]!.version + 1 });
   await askAll();
   await new Promise((resolve) => setTimeout(resolve, 4_000));

@@ -4,13 +4,13 @@ import { expect, it } from "vitest";
 import { configSchema } from "../../config/schema.ts";
 import { fixedSplit } from "../../config/sections/memory.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { BUDGET, encodeBudget, type BudgetBody } from "../policies/budget.ts";
-import { firstCacheBytes, followCacheBudget } from "./budget.ts";
+import { BYTE_BUDGET, encodeByteBudget, type ByteBudgetBody } from "../policies/byte-budget.ts";
+import { firstCacheBytes, followCacheByteBudget } from "./byte-budget.ts";
 
-const fixed: BudgetBody = { responses: 100, examples: 100, caches: { small: 300 } };
+const fixed: ByteBudgetBody = { responses: 100, examples: 100, caches: { small: 300 } };
 const log = pino({ level: "silent" });
-const recorded = (body: BudgetBody) => ({
-  ...{ name: BUDGET, tenant: "default", version: 1, ...encodeBudget(body), reference: null, hash: null },
+const recorded = (body: ByteBudgetBody) => ({
+  ...{ name: BYTE_BUDGET, tenant: "default", version: 1, ...encodeByteBudget(body), reference: null, hash: null },
   ...{ feature_version: 0, metrics: {}, revert_of: null, trained_through: null, created_at: 1 },
 });
 const answering = (rows: () => unknown[]): Pick<ClickHouse, "query"> => ({
@@ -37,7 +37,7 @@ it("resizes once for a version, and not for what is in force", async () => {
   const arm = { resizeCaches: (bytes: number) => Promise.resolve(void resized.push(bytes)) };
   const follow = async (first: number): Promise<void> => {
     const rows = () => [recorded({ responses: 200, examples: 100, caches: { small: 200 } })];
-    const following = followCacheBudget(arm, { arm: "small", clickhouse: answering(rows), fixed, log, first });
+    const following = followCacheByteBudget(arm, { arm: "small", clickhouse: answering(rows), fixed, log, first });
     await sleep(20);
     await following.stop();
   };
@@ -55,7 +55,7 @@ it("shares the bytes of llama arms that link, where the configuration says so, a
   ];
   const split = (memory: object) => fixedSplit(configSchema.parse({ arms, memory })).caches;
   expect(split({})).toEqual({});
-  expect(split({ budget: "learnt" })).toEqual({});
-  expect(split({ budget: "fixed", caches: true })).toEqual({});
-  expect(split({ budget: "learnt", caches: true })).toEqual({ a: 7 });
+  expect(split({ byteBudget: "learnt" })).toEqual({});
+  expect(split({ byteBudget: "fixed", caches: true })).toEqual({});
+  expect(split({ byteBudget: "learnt", caches: true })).toEqual({ a: 7 });
 });

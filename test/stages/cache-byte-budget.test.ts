@@ -1,6 +1,6 @@
-// Chunk caches in the one budget, on a real system with a small model: an arm's folder shrinks when
-// a version of the policy gives it less, stays so when the stage is started again, and takes more
-// where it may; learn moves bytes to it by what it counts.
+// Chunk caches in the one byte budget, on a real system with a small model: an arm's folder shrinks
+// when a version of the policy gives it less, stays so when the stage is started again, and takes
+// more where it may; learn moves bytes to it by what it counts.
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { modelFile } from "../../config/models.ts";
 import { fixedSplit } from "../../config/sections/memory.ts";
 import { llamaAddonFile } from "../../connections/llama/library.ts";
 import { appendOnce } from "../../state/policies/append.ts";
-import { BUDGET, bytesOfAll, decodeBudgetPolicy, encodeBudget } from "../../state/policies/budget.ts";
+import { BYTE_BUDGET, bytesOfAll, decodeByteBudgetPolicy, encodeByteBudget } from "../../state/policies/byte-budget.ts";
 import { policyHistory } from "../../state/policies/history.ts";
 import { policyRecord } from "../../state/policies/record.ts";
 import type { Request } from "../../schemas/types.ts";
@@ -42,7 +42,7 @@ async function putBoth({ session }: TestSystem): Promise<void> {
   }
 }
 
-describe.skipIf(missing !== "")(`chunk caches in the one budget${missing}`, () => {
+describe.skipIf(missing !== "")(`chunk caches in the one byte budget${missing}`, () => {
   let system: TestSystem;
   let generate: RunningStage;
   const startArm = () =>
@@ -70,7 +70,7 @@ describe.skipIf(missing !== "")(`chunk caches in the one budget${missing}`, () =
         documents: { chunkTokens: 64 },
         cache: { budgetBytes: configured },
         curate: { evict: { budgetBytes: configured } },
-        memory: { budget: "learnt", caches: true },
+        memory: { byteBudget: "learnt", caches: true },
       },
       { stages: ["plan", "record"] },
     );
@@ -91,8 +91,8 @@ describe.skipIf(missing !== "")(`chunk caches in the one budget${missing}`, () =
   async function publish(bytes: number): Promise<void> {
     const fixed = fixedSplit(system.config);
     const body = { ...fixed, responses: fixed.responses + configured - bytes, caches: { small: bytes } };
-    await appendOnce(policiesOf(system.session), BUDGET, (version) =>
-      policyRecord({ name: BUDGET, version, ...encodeBudget(body), createdAt: Date.now() }),
+    await appendOnce(policiesOf(system.session), BYTE_BUDGET, (version) =>
+      policyRecord({ name: BYTE_BUDGET, version, ...encodeByteBudget(body), createdAt: Date.now() }),
     );
   }
   /** Until its pieces are on disk, or have been. */
@@ -162,7 +162,7 @@ describe.skipIf(missing !== "")(`chunk caches that learn weighs${missing}`, () =
       documents: { chunkTokens: 64 },
       cache: { enabled: true, budgetBytes: 16 * mebibyte },
       curate: { evict: { budgetBytes: 16 * mebibyte } },
-      memory: { budget: "learnt", caches: true, everyMs: 10_000 },
+      memory: { byteBudget: "learnt", caches: true, everyMs: 10_000 },
     });
     await putBoth(system);
   });
@@ -175,14 +175,14 @@ describe.skipIf(missing !== "")(`chunk caches that learn weighs${missing}`, () =
       "a version",
       async () => {
         for (const id of ["first", "second"]) await system.ask(`Who oils the ${id} clock, ${asked++}?`, about(id));
-        const [version] = await policyHistory(system.session.clickhouse, BUDGET, { limit: 1 });
+        const [version] = await policyHistory(system.session.clickhouse, BYTE_BUDGET, { limit: 1 });
         return version;
       },
       150_000,
     );
-    expect(newest.kind).toBe("budget/2");
+    expect(newest.kind).toBe("byte-budget/2");
     const fixed = fixedSplit(system.config);
-    const split = decodeBudgetPolicy(newest, fixed);
+    const split = decodeByteBudgetPolicy(newest, fixed);
     if ("problem" in split) throw new Error(split.problem);
     expect(split.caches["small"]).toBeGreaterThan(few);
     expect(bytesOfAll(split)).toBe(bytesOfAll(fixed));

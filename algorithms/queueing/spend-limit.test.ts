@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chargedCost, costIn, dayOf, standing, startOf, windowAt } from "./budget.ts";
+import { chargedCost, costIn, dayOf, standing, startOf, windowAt } from "./spend-limit.ts";
 
 const anyTime = fc.date({ min: new Date(0), max: new Date(Date.UTC(2100, 0)), noInvalidDate: true });
 const costs = fc.array(fc.record({ day: fc.nat(400), cost: fc.nat(1_000) }));
@@ -40,7 +40,7 @@ describe("windows", () => {
   });
 });
 
-describe("what is left of a budget", () => {
+describe("what is left of a spend limit", () => {
   const amount = fc.double({ min: 0.01, max: 1e6, noNaN: true });
   const count = fc.integer({ min: 0, max: 64 });
   const spent = fc.record({
@@ -49,28 +49,28 @@ describe("what is left of a budget", () => {
 
   it("is nothing where as much was spent, and something where less was and nobody shares it", () => {
     fc.assert(
-      fc.property(amount, spent, (budget, given) => {
-        const isUsedUp = given.recorded + given.own >= budget;
-        expect(standing(budget, given, 1) === "used_up").toBe(isUsedUp);
-        if (!isUsedUp && given.sharers <= 1 && given.held === 0) expect(standing(budget, given, 1)).toBe("left");
+      fc.property(amount, spent, (limit, given) => {
+        const isUsedUp = given.recorded + given.own >= limit;
+        expect(standing(limit, given, 1) === "used_up").toBe(isUsedUp);
+        if (!isUsedUp && given.sharers <= 1 && given.held === 0) expect(standing(limit, given, 1)).toBe("left");
       }),
     );
   });
 
   it("is never overspent by sharers who each stop at their share, but for the last request of each", () => {
     fc.assert(
-      fc.property(amount, fc.nat(1_000), fc.integer({ min: 1, max: 20 }), amount, (budget, recorded, sharers, cost) => {
+      fc.property(amount, fc.nat(1_000), fc.integer({ min: 1, max: 20 }), amount, (limit, recorded, sharers, cost) => {
         let sum = recorded;
         for (let i = 0; i < sharers; i++) {
           let own = 0;
           while (
             own < 100 * cost &&
-            standing(budget, { recorded, own, held: 0, sharers, holders: sharers }, cost) === "left"
+            standing(limit, { recorded, own, held: 0, sharers, holders: sharers }, cost) === "left"
           )
             own += cost;
           sum += own;
         }
-        expect(sum).toBeLessThanOrEqual(Math.max(budget, recorded) + sharers * cost * (1 + 1e-9));
+        expect(sum).toBeLessThanOrEqual(Math.max(limit, recorded) + sharers * cost * (1 + 1e-9));
       }),
     );
   });
@@ -78,10 +78,10 @@ describe("what is left of a budget", () => {
   it("never grows as more is spent, or more is under way", () => {
     const order = ["left", "held", "share_used_up", "used_up"];
     fc.assert(
-      fc.property(amount, spent, fc.nat(100), fc.nat(100), (budget, given, more, next) => {
-        const before = order.indexOf(standing(budget, given, next));
+      fc.property(amount, spent, fc.nat(100), fc.nat(100), (limit, given, more, next) => {
+        const before = order.indexOf(standing(limit, given, next));
         for (const later of [{ own: given.own + more }, { held: given.held + more }])
-          expect(order.indexOf(standing(budget, { ...given, ...later }, next))).toBeGreaterThanOrEqual(before);
+          expect(order.indexOf(standing(limit, { ...given, ...later }, next))).toBeGreaterThanOrEqual(before);
       }),
     );
   });
@@ -89,26 +89,26 @@ describe("what is left of a budget", () => {
   it("is not overspent by those under way at all holders, but for one that is alone at each", () => {
     const holder = fc.array(amount, { maxLength: 8 });
     fc.assert(
-      fc.property(amount, fc.nat(1_000), fc.array(holder, { minLength: 1, maxLength: 8 }), (budget, recorded, all) => {
+      fc.property(amount, fc.nat(1_000), fc.array(holder, { minLength: 1, maxLength: 8 }), (limit, recorded, all) => {
         let [sum, alone] = [recorded, 0];
         for (const costs of all) {
           let held = 0;
           for (const cost of costs) {
             const given = { recorded, own: 0, held, sharers: 1, holders: all.length };
-            if (standing(budget, given, cost) !== "left") continue;
+            if (standing(limit, given, cost) !== "left") continue;
             if (held === 0) alone += cost;
             held += cost;
           }
           sum += held;
         }
-        expect(sum).toBeLessThanOrEqual(Math.max(budget, recorded) * (1 + 1e-9) + alone);
+        expect(sum).toBeLessThanOrEqual(Math.max(limit, recorded) * (1 + 1e-9) + alone);
       }),
     );
   });
 
-  it("is nothing where the budget is no number, or nothing", () => {
-    for (const budget of [NaN, 0, -1])
-      expect(standing(budget, { recorded: 0, own: 0, held: 0, sharers: 1, holders: 1 }, 1)).toBe("used_up");
+  it("is nothing where the spend limit is no number, or nothing", () => {
+    for (const limit of [NaN, 0, -1])
+      expect(standing(limit, { recorded: 0, own: 0, held: 0, sharers: 1, holders: 1 }, 1)).toBe("used_up");
   });
 });
 

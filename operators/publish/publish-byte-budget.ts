@@ -1,34 +1,40 @@
 // Publishes the split of the bytes for answers, examples and chunk caches when a step of them
 // moves; paused by a revert as every policy is.
 import type { Policy } from "../../schemas/types.ts";
-import { BUDGET, type BudgetBody, decodeBudgetPolicy, encodeBudget, sameBudget } from "../../state/policies/budget.ts";
+import {
+  BYTE_BUDGET,
+  type ByteBudgetBody,
+  decodeByteBudgetPolicy,
+  encodeByteBudget,
+  sameByteBudget,
+} from "../../state/policies/byte-budget.ts";
 import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
 import { policyRecord } from "../../state/policies/record.ts";
-import { cachesOf, type BudgetSplit, type MemoryWorth } from "../learnt.ts";
+import { cachesOf, type ByteBudgetSplit, type MemoryWorth } from "../learnt.ts";
 
 /** The split of the newest version; the fixed one where there is none that can be used. */
-export function splitInForce(policies: Pick<PolicyLog, "newest">, fixed: BudgetBody): BudgetBody {
+export function splitInForce(policies: Pick<PolicyLog, "newest">, fixed: ByteBudgetBody): ByteBudgetBody {
   const newest = policies.newest();
-  const decoded = newest === null ? null : decodeBudgetPolicy(newest, fixed);
+  const decoded = newest === null ? null : decodeByteBudgetPolicy(newest, fixed);
   return decoded === null || "problem" in decoded ? fixed : decoded;
 }
 
-export interface PublishBudgetDependencies {
+export interface PublishByteBudgetDependencies {
   policies: PolicyLog;
-  fixed: BudgetBody;
+  fixed: ByteBudgetBody;
   clock: () => number;
 }
 
 /** Rejects as PolicyLog does; null: nothing moves, or paused. */
-export function createPublishBudget({ policies, fixed, clock }: PublishBudgetDependencies) {
-  return async function publishBudget({ before, split, moved, worth }: BudgetSplit): Promise<Policy | null> {
+export function createPublishByteBudget({ policies, fixed, clock }: PublishByteBudgetDependencies) {
+  return async function publishByteBudget({ before, split, moved, worth }: ByteBudgetSplit): Promise<Policy | null> {
     if (moved.from === null || isPaused(policies)) return null;
     return policies.append((version) => {
       // Becoming the writer may have shown a newer version than the one decided about.
       const now = splitInForce(policies, fixed);
-      if (!sameBudget(now, before) || isPaused(policies)) return null;
+      if (!sameByteBudget(now, before) || isPaused(policies)) return null;
       return policyRecord({
-        ...{ name: BUDGET, version, ...encodeBudget(split) },
+        ...{ name: BYTE_BUDGET, version, ...encodeByteBudget(split) },
         ...{ trainedThrough: clock(), createdAt: clock() },
         metrics: {
           ...{ responses: split.responses, examples: split.examples, saved: moved.saved },
@@ -41,7 +47,7 @@ export function createPublishBudget({ policies, fixed, clock }: PublishBudgetDep
   };
 }
 
-function cacheMetrics({ caches }: BudgetBody, worth: MemoryWorth): Record<string, number> {
+function cacheMetrics({ caches }: ByteBudgetBody, worth: MemoryWorth): Record<string, number> {
   const all: Record<string, number> = {};
   for (const [arm, bytes] of Object.entries(caches)) {
     all[cachesOf(arm)] = bytes;

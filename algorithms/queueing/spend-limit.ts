@@ -1,5 +1,5 @@
-// Budgets a day and a month, of UTC: which days count, what was spent in them, and whether anything
-// is left. Pure: the time is passed in.
+// Spend limits a day and a month, of UTC: which days count, what was spent in them, and whether
+// anything is left. Pure: the time is passed in.
 import type { Response } from "../../schemas/types.ts";
 
 const dayMs = 86_400_000;
@@ -13,7 +13,7 @@ export const startOf = (day: number): number => day * dayMs;
 export const periods = ["day", "month"] as const;
 export type Period = (typeof periods)[number];
 
-/** Days from `first` on and before `next`, when the budget is whole again. */
+/** Days from `first` on and before `next`, when the spend limit is whole again. */
 export interface Window {
   first: number;
   next: number;
@@ -54,15 +54,15 @@ export interface Spent {
 export type Standing = "left" | "held" | "share_used_up" | "used_up";
 
 /**
- * Whether one more may begin that costs `next` at most. used_up: the whole budget is.
+ * Whether one more may begin that costs `next` at most. used_up: the whole spend limit is.
  * share_used_up: for all that is known here it may be. held: it may be by those under way. One that
  * is alone may always begin where anything is left, for what a request costs at most says little of
- * what it costs; so every holder overspends by one request at most. A budget that is no number is
- * used up.
+ * what it costs; so every holder overspends by one request at most. A spend limit that is no number
+ * is used up.
  */
-export function standing(budget: number, { recorded, own, held, sharers, holders }: Spent, next: number): Standing {
-  if (!(recorded + own < budget)) return "used_up";
-  const left = budget - recorded;
+export function standing(limit: number, { recorded, own, held, sharers, holders }: Spent, next: number): Standing {
+  if (!(recorded + own < limit)) return "used_up";
+  const left = limit - recorded;
   if (!(own < left / Math.max(1, sharers))) return "share_used_up";
   return held === 0 || own + held + next <= left / Math.max(1, holders) ? "left" : "held";
 }

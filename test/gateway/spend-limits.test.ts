@@ -1,17 +1,17 @@
-// Budgets of API keys, with OpenAI's client for Node, over the recorded costs of real answers: used
-// up, they refuse until the day or month is over, at every gateway, also one that was started
+// Spend limits of API keys, with OpenAI's client for Node, over the recorded costs of real answers:
+// used up, they refuse until the day or month is over, at every gateway, also one that was started
 // since, and for every key that follows by rotation. Copies and repeats cost nothing twice.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startOf, windowAt } from "../../algorithms/queueing/budget.ts";
+import { startOf, windowAt } from "../../algorithms/queueing/spend-limit.ts";
 import { erasedRequest } from "../../algorithms/privacy/erasure.ts";
 import { startGateway, type RunningGateway } from "../../pipelines/gateway/start.ts";
 import { stageNames } from "../../pipelines/up.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import { createBudgets, type Budgeted } from "../../gateway/keys/budgets.ts";
+import { createSpendLimits, type SpendLimited } from "../../gateway/keys/spend-limits.ts";
 import { createSpending } from "../../gateway/keys/spending.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
@@ -26,7 +26,7 @@ let second: RunningGateway | undefined;
 let cost: number;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "precedent-budgets-"));
+  folder = await mkdtemp(join(tmpdir(), "precedent-spend-limits-"));
   model = await startModel();
   const prices = { prompt: 1_000, completion: 1_000 };
   const arms = [{ name: "small", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0, prices }];
@@ -61,9 +61,9 @@ const until = (key: string, status: number): Promise<true> =>
     });
     return found === status ? true : undefined;
   });
-/** Of the tenant budgets. */
+/** Of the tenant spend-limits. */
 async function create(...argv: string[]): Promise<string> {
-  const key = await keys("create", "-t", "budgets", ...argv);
+  const key = await keys("create", "-t", "spend-limits", ...argv);
   await until(key, 200);
   return key;
 }
@@ -84,8 +84,8 @@ async function recorded(account: string, answers: number): Promise<void> {
   });
 }
 
-test("a budget that is used up refuses with OpenAI's code, once, and touches no other key", async () => {
-  const key = await create("--budget-per-day", String(1.5 * cost));
+test("a spend limit that is used up refuses with OpenAI's code, once, and touches no other key", async () => {
+  const key = await create("--spend-limit-per-day", String(1.5 * cost));
   for (let i = 0; i < 2; i++) await ask(key);
   let calls = 0;
   const counting = new OpenAI({
@@ -102,24 +102,24 @@ test("a budget that is used up refuses with OpenAI's code, once, and touches no 
   );
   expect(error).toBeInstanceOf(OpenAI.RateLimitError);
   expect(error).toMatchObject(refused);
-  const resets = error?.headers.get("x-precedent-budget-resets") ?? "";
+  const resets = error?.headers.get("x-precedent-spend-limit-resets") ?? "";
   expect(resets).toMatch(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
   expect(error?.message).toContain(resets);
   expect(error?.headers.get("x-should-retry")).toBe("false");
   expect(Number(error?.headers.get("retry-after"))).toBeGreaterThan(0);
   await expect(counting.chat.completions.create({ ...body, stream: true })).rejects.toMatchObject(refused);
   expect(calls).toBe(2);
-  // What costs nothing is not counted, and keys without that budget are served.
+  // What costs nothing is not counted, and keys without that spend limit are served.
   expect((await counting.models.list()).data.length).toBeGreaterThan(0);
   await ask(await create());
 });
 
 test("what is under way is held against it: of many at once one is answered, and the others may try again", async () => {
-  const key = await create("--budget-per-day", String(1.5 * cost));
+  const key = await create("--spend-limit-per-day", String(1.5 * cost));
   const all = await Promise.allSettled(Array.from({ length: 8 }, () => ask(key)));
   const refusals = all.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
   expect(refusals).toHaveLength(7);
-  for (const refusal of refusals) expect(refusal).toMatchObject({ status: 429, code: "budget_held" });
+  for (const refusal of refusals) expect(refusal).toMatchObject({ status: 429, code: "spend_limit_held" });
   const client = clientOf(key, undefined, 5);
   const body = { model: "small", messages: [{ role: "user" as const, content: "hello" }] };
   const later = await Promise.allSettled([1, 2].map(() => client.chat.completions.create(body)));
@@ -128,23 +128,23 @@ test("what is under way is held against it: of many at once one is answered, and
 });
 
 test("it can be raised and taken away, and a rotated key has spent what the one before has", async () => {
-  const key = await create("--budget-per-month", String(cost / 2));
+  const key = await create("--spend-limit-per-month", String(cost / 2));
   await ask(key);
   await expect(ask(key)).rejects.toMatchObject(refused);
   const next = await keys("rotate", idOf(key));
   await until(next, 200);
   await expect(ask(next)).rejects.toMatchObject(refused);
-  await keys("update", idOf(next), "--budget-per-month", String(1.5 * cost));
-  await system.eventually("the higher budget", () => ask(next).then(() => true as const));
+  await keys("update", idOf(next), "--spend-limit-per-month", String(1.5 * cost));
+  await system.eventually("the higher spend limit", () => ask(next).then(() => true as const));
   await expect(ask(next)).rejects.toMatchObject(refused);
   await recorded(idOf(key), 2);
   const listed = (await keys("list", "--json")).split("\n").map((line) => JSON.parse(line) as Listed);
   const spent = listed.filter(({ id }) => [idOf(key), idOf(next)].includes(id)).map((one) => one.spent?.month);
   expect(spent.map((one) => Math.round((one ?? 0) / cost))).toEqual([2, 2]);
-  await keys("update", idOf(next), "--budget-per-month", "none");
-  await system.eventually("no budget", () => ask(next).then(() => true as const));
+  await keys("update", idOf(next), "--spend-limit-per-month", "none");
+  await system.eventually("no spend limit", () => ask(next).then(() => true as const));
   expect((await runCommand(folder, ["keys", "update", idOf(next)])).code).toBe(2);
-  expect((await runCommand(folder, ["keys", "update", idOf(next), "--budget-per-day", "0"])).code).toBe(2);
+  expect((await runCommand(folder, ["keys", "update", idOf(next), "--spend-limit-per-day", "0"])).code).toBe(2);
 });
 interface Listed {
   id: string;
@@ -152,7 +152,7 @@ interface Listed {
 }
 
 test("a copy of an answer and a record that comes again cost nothing twice", async () => {
-  const key = await create("--budget-per-day", String(10 * cost));
+  const key = await create("--spend-limit-per-day", String(10 * cost));
   const account = idOf(key);
   const headers = { "Idempotency-Key": "once" };
   const { id } = await ask(key, headers);
@@ -165,7 +165,7 @@ test("a copy of an answer and a record that comes again cost nothing twice", asy
   const place = async (): Promise<{ partition: number; offset: number }> => {
     const [row] = await clickhouse.query<{ partition: number; offset: number }>(
       "SELECT kafka_partition AS partition, kafka_offset AS offset FROM account_costs FINAL WHERE account = {account:String} AND hash = {hash:String}",
-      { account, hash: erasedRequest("budgets", requestId) },
+      { account, hash: erasedRequest("spend-limits", requestId) },
     );
     return { partition: Number(row?.partition), offset: Number(row?.offset) };
   };
@@ -181,7 +181,7 @@ test("a copy of an answer and a record that comes again cost nothing twice", asy
 });
 
 test("days and months are counted apart", async () => {
-  const [daily, monthly] = [await create("--budget-per-day", "50"), await create("--budget-per-month", "50")];
+  const [daily, monthly] = [await create("--spend-limit-per-day", "50"), await create("--spend-limit-per-month", "50")];
   const yesterday = new Date(Date.now() - 86_400_000).toISOString();
   const rows = [daily, monthly].map((key) => ({
     ...{ account: idOf(key), day: yesterday.slice(0, 10), hash: "h", cost: 100 },
@@ -195,35 +195,35 @@ test("days and months are counted apart", async () => {
   else await ask(monthly);
 });
 
-test("a budget is whole again at midnight of UTC, and not a millisecond before, by what record wrote of real answers", async () => {
+test("a spend limit is whole again at midnight of UTC, and not a millisecond before, by what record wrote of real answers", async () => {
   const account = idOf(await create().then(async (key) => (await ask(key), key)));
   await recorded(account, 1);
   // On the last day of a month what is left of the day is left of the month.
   const midnight = startOf(windowAt("day", Date.now()).next);
   const month = startOf(windowAt("month", Date.now()).next);
   /** What a gateway says whose clock is there. */
-  const heldAt = async (now: number, budgets: Partial<Budgeted>): Promise<unknown> => {
+  const heldAt = async (now: number, limits: Partial<SpendLimited>): Promise<unknown> => {
     const spending = createSpending({
       read: (accounts, since) => readAccountCosts(system.session.clickhouse, accounts, since),
       ...{ gateways: () => 1, now: () => now, clock: () => now, log: system.session.log },
     });
-    const holdBudget = createBudgets({ spending, mostCost: () => 0, mostMs: () => 1, now: () => now });
-    const key = { id: account, account: null, budgetPerDay: null, budgetPerMonth: null, ...budgets };
+    const holdSpending = createSpendLimits({ spending, mostCost: () => 0, mostMs: () => 1, now: () => now });
+    const key = { id: account, account: null, spendLimitPerDay: null, spendLimitPerMonth: null, ...limits };
     const request = plainRequest("hello", { id: "r" });
-    return holdBudget(key, request).then(
+    return holdSpending(key, request).then(
       () => "left",
       ({ code }: { code: string }) => code,
     );
   };
-  const [day, all] = [{ budgetPerDay: cost }, { budgetPerMonth: cost }];
-  expect(await heldAt(midnight - 1, { budgetPerDay: 1.1 * cost })).toBe("left");
+  const [day, all] = [{ spendLimitPerDay: cost }, { spendLimitPerMonth: cost }];
+  expect(await heldAt(midnight - 1, { spendLimitPerDay: 1.1 * cost })).toBe("left");
   expect([await heldAt(midnight - 1, day), await heldAt(midnight, day)]).toEqual(["insufficient_quota", "left"]);
   expect([await heldAt(month - 1, all), await heldAt(month, all)]).toEqual(["insufficient_quota", "left"]);
 });
 
 test("another gateway knows what was spent at the first, also when it is started afterwards, and the other way round", async () => {
-  const before = await create("--budget-per-day", String(0.5 * cost));
-  const shared = await create("--budget-per-day", String(3.5 * cost));
+  const before = await create("--spend-limit-per-day", String(0.5 * cost));
+  const shared = await create("--spend-limit-per-day", String(3.5 * cost));
   await ask(before);
   await ask(shared);
   await recorded(idOf(before), 1);
@@ -248,10 +248,10 @@ test("another gateway knows what was spent at the first, also when it is started
 });
 
 test("erasing the tenant gives nothing back", async () => {
-  const key = await create("--budget-per-day", String(0.5 * cost));
+  const key = await create("--spend-limit-per-day", String(0.5 * cost));
   await ask(key);
   await recorded(idOf(key), 1);
-  const { code, note } = await runCommand(folder, ["forget", "--tenant", "budgets"]);
+  const { code, note } = await runCommand(folder, ["forget", "--tenant", "spend-limits"]);
   expect(code, note).toBe(0);
   await recorded(idOf(key), 1);
   await expect(ask(key)).rejects.toMatchObject(refused);
