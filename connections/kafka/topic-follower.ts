@@ -1,6 +1,6 @@
 // Follows a chosen set of a topic's partitions, each from a given offset, outside any group that
 // matters; partitions come and go while it runs. It is the only member of a group of its own, so
-// all partitions are its own: those that nobody follows are paused. "Caught up" is judged by
+// all partitions are its own: those that nobody follows are paused. "Caught up" is determined by
 // positions, not by records: a batch of control markers is never delivered, but its end is
 // reported.
 import { randomUUID } from "node:crypto";

@@ -65,7 +65,7 @@ WITH
       AND (request_id, tenant) IN (SELECT request_id, tenant FROM rewards FINAL WHERE weight > 0)
     ORDER BY created_at DESC LIMIT {rows:UInt32}
   ),
-  judged AS (
+  rated AS (
     SELECT *,
       sum(reward) OVER (PARTITION BY arm, model) AS total,
       count() OVER (PARTITION BY arm, model) AS trials_of_arm,
@@ -77,7 +77,7 @@ SELECT
   (reward - expected) * (toFloat64(shown) - probability) / (probability * (1 - probability)) AS effect,
   ${weights.trial} * reward_weight * least(1 / arm_probability, ${largestInverse}) * ${modelWeight} AS weight,
   ${newest}
-FROM judged LEFT JOIN (${conversation("trials")}) AS question USING (request_id, tenant)
+FROM rated LEFT JOIN (${conversation("trials")}) AS question USING (request_id, tenant)
 ${tail}`;
 
 /**
