@@ -68,7 +68,7 @@ describe("an unrated answer", () => {
     expect(asked[0]?.caching?.keep).toBe(false);
     expect(comparisons[0]?.second).toBe("ls -A");
     expect(comparisons[0]?.question).toContain("assistant: hi\nuser: list all files");
-    expect(judgement).toMatchObject({ second: "generated", cost: 0.52, tokens: 50 });
+    expect(judgement).toMatchObject({ other: "generated", cost: 0.52, tokens: 50 });
   });
 
   it("tells a judge that answers without a verdict from one that does not answer", async () => {
