@@ -25,7 +25,7 @@ export interface Answered {
   response: Response;
   /** Null where none was made: a repeat of an id, a refusal. */
   decision: Decision | null;
-  /** The second arm's answer; null where it did not come in time. Absent: there is none. */
+  /** The alternative arm's answer; null where it did not come in time. Absent: there is none. */
   alternative?: Response | null;
 }
 
@@ -38,7 +38,7 @@ export function addAsk(program: Command, io: Io): void {
     .option("-d, --domain <name>", "sharing domain inside the tenant")
     .option("-a, --arm <names>", "only these arms may answer, separated by commas", parseNames())
     .option("--may-ask", "feedback may be asked for: the answer says whether it is")
-    .option("--compare", "a second arm may answer, too, where the arms are nearly even; goes with --may-ask")
+    .option("--compare", "an alternative arm may answer, too, where the arms are nearly even; goes with --may-ask")
     .option("--timeout <time>", "how long to wait: 500ms, 90s, 2m", parseDuration, 120_000)
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {
@@ -85,8 +85,8 @@ async function ask(
   const { prefix } = config.kafka;
   const responses = promised<Response>();
   const decisions = promised<Decision>();
-  const alternatives = promised<Response>();
-  const listen = <N extends "responses" | "decisions" | "alternatives">(
+  const alternative = promised<Response>();
+  const listen = <N extends "responses" | "decisions" | "alternative-answers">(
     topic: N,
     found: (record: RecordOf[N]) => void,
   ) =>
@@ -99,7 +99,7 @@ async function ask(
   const tails = await Promise.all([
     listen("responses", responses.resolve),
     listen("decisions", decisions.resolve),
-    ...(request.mayCompare ? [listen("alternatives", alternatives.resolve)] : []),
+    ...(request.mayCompare ? [listen("alternative-answers", alternative.resolve)] : []),
   ]);
   const producer = kafka.plainProducer();
   try {
@@ -111,7 +111,7 @@ async function ask(
     const decided = response.source === "none" ? 200 : decisionWaitMs;
     const decision = await within(decisions.promise, decided, signal);
     if (response.alternative === null) return { response, decision };
-    return { response, decision, alternative: await within(alternatives.promise, timeoutMs, signal) };
+    return { response, decision, alternative: await within(alternative.promise, timeoutMs, signal) };
   } finally {
     await Promise.allSettled([producer.close(), ...tails.map((tail) => tail.stop())]);
   }

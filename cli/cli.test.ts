@@ -118,7 +118,7 @@ describe("command line", () => {
       '--operation Write --topic "precedent.requests.acme" --resource-pattern-type literal',
       '--operation Write --topic "precedent.feedback.acme" --resource-pattern-type literal',
       '--operation Read --topic "precedent.responses.acme" --resource-pattern-type literal',
-      '--operation Read --topic "precedent.alternatives.acme" --resource-pattern-type literal',
+      '--operation Read --topic "precedent.alternative-answers.acme" --resource-pattern-type literal',
       '--operation Read --group "precedent.responses.acme." --resource-pattern-type prefixed',
     ]);
     expect(out).toContain('"User:precedent-intake" --operation Read --topic "precedent.requests."');
@@ -130,7 +130,7 @@ describe("command line", () => {
     const some = (await run("topology")).out;
     expect(some).toContain("work_one --> stage_generate");
     expect(some).not.toContain("work_two");
-    // Second answers and what it takes over go there all the same.
+    // Alternative answers and what it takes over go there all the same.
     const { out: acls } = await run("topology", "--acls");
     for (const stage of ["plan", "generate"])
       expect(acls).toMatch(new RegExp(`User:precedent-${stage}" .*--operation Write --topic "precedent.work.two"`));

@@ -30,11 +30,11 @@ const spentColumns = ["spent today", "this month"];
 function spendingOf(key: ApiKey, spentBy: SpentBy | null): string[] {
   if (key.admin) return spentColumns.map(() => "");
   const spent = spentBy?.(key);
-  return [ofBudget(spent?.day, key.budgetPerDay), ofBudget(spent?.month, key.budgetPerMonth)];
+  return [ofSpendLimit(spent?.day, key.spendLimitPerDay), ofSpendLimit(spent?.month, key.spendLimitPerMonth)];
 }
-function ofBudget(spent: number | undefined, budget: number | null): string {
+function ofSpendLimit(spent: number | undefined, limit: number | null): string {
   const amount = spent === undefined ? "?" : String(Number(spent.toPrecision(6)));
-  return budget === null ? amount : `${amount} of ${budget}`;
+  return limit === null ? amount : `${amount} of ${limit}`;
 }
 const names = (list: readonly string[] | null): string => list?.join(", ") ?? "any";
 const limit = (perMinute: number | null): string => (perMinute === null ? "none" : String(perMinute));

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import type { Policy } from "../schemas/types.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
-import { describeTraining } from "./proxy.ts";
+import { describeTraining } from "./helpfulness.ts";
 
 const policy = (more: Partial<Policy>): Policy => ({
-  name: "proxy",
+  name: "helpfulness",
   tenant: "default",
   version: 3,
-  kind: "proxy/onnx/1",
+  kind: "helpfulness/onnx/1",
   body: "AAAA",
   reference: null,
   hash: "0123456789abcdef",
@@ -25,15 +25,15 @@ const plain = (text: string): string =>
     .replace(/[─│┌┐└┘├┤┬┴┼]/g, " ")
     .replace(/ +/g, " ");
 
-it("a proxy shows its figures, never its bytes", () => {
+it("a helpfulness model shows its figures, never its bytes", () => {
   const text = plain(describePolicy(policy({})));
-  expect(text).toContain("proxy 3 (proxy/onnx/1, features 1)");
+  expect(text).toContain("helpfulness 3 (helpfulness/onnx/1, features 1)");
   expect(text).toContain("through 2026-01-02 03:04:05");
   expect(text).toContain("size 4 bytes, sha256 0123456789ab");
   expect(text).toContain("auc 0.7123");
   expect(text).not.toContain("AAAA");
   expect(plain(describePolicy(policy({ revertOf: 1 })))).toContain(
-    "repeats 1; learning is paused: precedent policy resume proxy",
+    "repeats 1; learning is paused: precedent policy resume helpfulness",
   );
 });
 
@@ -66,10 +66,14 @@ it("a training says what it rests on and what came of it", () => {
   const trained = { ...base, outcome: "trained", kind: "trees", metrics } as const;
   expect(describeTraining({ ...trained, published: { outcome: "published", policy: policy({}) } }, 5)).toBe(
     "trained on 3 trials, 2 comparisons, 1 observed uses: trees, AUC 0.700 on requests held out, similarity 0.600\n" +
-      "proxy 3 is published; plan takes it up while it runs\n",
+      "helpfulness 3 is published; plan takes it up while it runs\n",
   );
   expect(describeTraining({ ...trained, published: { outcome: "worse" } }, 5)).toContain("not published");
-  expect(() => describeTraining({ ...trained, published: { outcome: "paused" } }, 5)).toThrow("policy resume proxy");
-  expect(() => describeTraining({ ...base, outcome: "paused" }, 5)).toThrow("policy resume proxy");
-  expect(() => describeTraining({ ...base, outcome: "few" }, 500)).toThrow("fewer than learn.proxy.minimumRows (500)");
+  expect(() => describeTraining({ ...trained, published: { outcome: "paused" } }, 5)).toThrow(
+    "policy resume helpfulness",
+  );
+  expect(() => describeTraining({ ...base, outcome: "paused" }, 5)).toThrow("policy resume helpfulness");
+  expect(() => describeTraining({ ...base, outcome: "few" }, 500)).toThrow(
+    "fewer than learn.helpfulness.minimumRows (500)",
+  );
 });

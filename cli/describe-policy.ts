@@ -76,7 +76,7 @@ const telling: Readonly<Record<string, readonly [name: string, title: string][]>
     ["requests", "requests"],
     ["gain", "net gain"],
   ],
-  proxy: [
+  helpfulness: [
     ["rows", "rows"],
     ["auc", "AUC"],
     ["auc_similarity", "of similarity"],

@@ -33,8 +33,8 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
       .map(({ name, type, dispatch }) => `${name} (${type}${dispatch === "inline" ? ", inline: called by plan" : ""})`)
       .join(", ");
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
-    const replay: Check = { name: "replay", state: "fine", detail: describeNext(config, Date.now()) };
-    const schedule = scheduleOf(config) === undefined ? [] : [replay];
+    const exampleReplay: Check = { name: "example replay", state: "fine", detail: describeNext(config, Date.now()) };
+    const schedule = scheduleOf(config) === undefined ? [] : [exampleReplay];
     return [
       good,
       ...schedule,

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { computing } from "../arms/routed.ts";
 import { createArms } from "../state/arms.ts";
-import { readAgenda, type Agenda } from "../operators/replay/agenda.ts";
+import { readAgenda, type Agenda } from "../operators/example-replay/agenda.ts";
 import { describeCutOff } from "./examples-replay-show.ts";
 import { UsageError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
@@ -20,14 +20,14 @@ export interface AgendaRequest {
 
 export async function showAgenda(options: AgendaRequest, command: Command, io: Io): Promise<void> {
   const { config } = configOf(command, io);
-  const { replay } = config.curate;
+  const { exampleReplay } = config.curate;
   const names = config.arms.map(({ name }) => name);
   if (options.arm !== undefined && !names.includes(options.arm))
     throw new UsageError(`--arm ${options.arm}: one of ${names.join(", ")}`);
   const agenda = await withClickHouse(command, io, (clickhouse) =>
     readAgenda({
-      ...{ clickhouse, runId: options.run ?? "", most: options.top ?? replay.top },
-      ...{ samples: options.samples ?? replay.samples, arm: options.arm, cutOff: options.cutOff },
+      ...{ clickhouse, runId: options.run ?? "", most: options.top ?? exampleReplay.top },
+      ...{ samples: options.samples ?? exampleReplay.samples, arm: options.arm, cutOff: options.cutOff },
       armCosts: new Map(computing(createArms(config.arms).routed()).map(({ name, cost }) => [name, cost])),
     }),
   );

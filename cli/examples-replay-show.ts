@@ -2,14 +2,14 @@
 // saved since.
 import type { Command } from "commander";
 import { nextTime } from "../algorithms/queueing/daily-times.ts";
-import { enoughReplays, savingHours } from "../algorithms/routing/replay-cut-off.ts";
-import type { CutOff } from "../operators/replay/agenda.ts";
+import { enoughExampleReplays, savingHours } from "../algorithms/routing/example-replay-cut-off.ts";
+import type { CutOff } from "../operators/example-replay/agenda.ts";
 import { CommandError, type Io } from "./io.ts";
 import { scheduleOf } from "../pipelines/replay/schedule.ts";
 import { configOf } from "./options.ts";
 import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
 
-export function addShowingReplays(replay: Command, io: Io): void {
+export function addShowingExampleReplays(replay: Command, io: Io): void {
   replay
     .command("show")
     .description("the runs, or what one of them did and what it saved since")
@@ -21,10 +21,11 @@ export function addShowingReplays(replay: Command, io: Io): void {
           run: run ?? "",
         }),
       );
-      if (run !== undefined && rows.length === 0) throw new CommandError(`no replay of a run ${run} is recorded`);
+      if (run !== undefined && rows.length === 0)
+        throw new CommandError(`no example replay of a run ${run} is recorded`);
       const [first] = rows;
       if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
-      else if (first === undefined) io.out("no replays yet\n");
+      else if (first === undefined) io.out("no example replays yet\n");
       else
         io.out(
           tableOf(
@@ -42,7 +43,7 @@ export function addShowingReplays(replay: Command, io: Io): void {
 /** One line. */
 export function describeNext(config: Parameters<typeof scheduleOf>[0], now: number): string {
   const schedule = scheduleOf(config);
-  if (schedule === undefined) return "no run by itself: curate.replay.schedule is not set";
+  if (schedule === undefined) return "no run by itself: curate.exampleReplay.schedule is not set";
   const next = nextTime(schedule, now);
   return `next run by itself: ${new Date(next).toISOString()}, in ${ago(next - now)} (${schedule.times.join(", ")} ${schedule.timeZone})`;
 }
@@ -59,28 +60,28 @@ const selectRuns = `
       argMax(one.cause, one.updated_at) AS cause, argMax(one.waited_ms, one.updated_at) AS waited_ms,
       argMax(one.problem, one.updated_at) AS problem, max(one.updated_at) AS updated_at
     FROM (
-      SELECT run_id, began_at, state, cause, waited_ms, problem, updated_at FROM replay_runs FINAL
+      SELECT run_id, began_at, state, cause, waited_ms, problem, updated_at FROM example_replay_runs FINAL
       UNION ALL
-      SELECT run_id, min(created_at), '-', 'hand', 0, '', toDateTime64(0, 3, 'UTC') FROM replays GROUP BY run_id
+      SELECT run_id, min(created_at), '-', 'hand', 0, '', toDateTime64(0, 3, 'UTC') FROM example_replays GROUP BY run_id
     ) AS one GROUP BY run_id
   ) AS run
   GLOBAL LEFT JOIN (
     SELECT run_id, count() AS tried, countIf(outcome = 'replaced') AS replaced,
       round(sumIf(new_quality - old_quality, outcome = 'replaced'), 3) AS bettered, sum(tokens) AS tokens, round(sum(cost), 6) AS cost,
       round(sum(relative_cost), 2) AS spent
-    FROM replays FINAL GROUP BY run_id
+    FROM example_replays FINAL GROUP BY run_id
   ) AS tried ON tried.run_id = run.run_id
-  GLOBAL LEFT JOIN (SELECT run_id, round(sum(saved), 2) AS saved FROM replay_savings GROUP BY run_id) AS saved ON saved.run_id = run.run_id
+  GLOBAL LEFT JOIN (SELECT run_id, round(sum(saved), 2) AS saved FROM example_replay_savings GROUP BY run_id) AS saved ON saved.run_id = run.run_id
   ORDER BY began DESC LIMIT 100`;
 const selectRun = `
   SELECT tried.example AS example, attempt, outcome, old, new, gain, tokens, cost, spent, replaced_by, uses_before, uses_after, saved
   FROM (
     SELECT example_id AS example, attempt, outcome, round(old_quality, 3) AS old, round(new_quality, 3) AS new, round(gain, 4) AS gain, tokens,
       round(cost, 6) AS cost, round(relative_cost, 2) AS spent, substring(ifNull(new_example_id, ''), 1, 12) AS replaced_by, created_at
-    FROM replays FINAL WHERE run_id = {run:String}
+    FROM example_replays FINAL WHERE run_id = {run:String}
   ) AS tried
   GLOBAL LEFT JOIN (
-    SELECT example_id, attempt, uses_before, uses_after, round(saved, 3) AS saved FROM replay_savings WHERE run_id = {run:String}
+    SELECT example_id, attempt, uses_before, uses_after, round(saved, 3) AS saved FROM example_replay_savings WHERE run_id = {run:String}
   ) AS since ON since.example_id = tried.example AND since.attempt = tried.attempt
   ORDER BY created_at, example`;
 
@@ -88,7 +89,7 @@ const selectRun = `
 export function describeCutOff({ gain, from, replays, cost }: CutOff): string {
   const least = Number.isFinite(gain) ? `gain ${gain.toPrecision(2)}` : "no gain seen so far is worth it";
   const why = {
-    prior: `by default, until there are ${enoughReplays} past replays of at least a day, ${replays} so far`,
+    prior: `by default, until there are ${enoughExampleReplays} past replays of at least a day, ${replays} so far`,
     "past replays": `from what ${replays} past replays saved`,
     given: "as asked",
   }[from];

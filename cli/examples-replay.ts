@@ -2,13 +2,13 @@
 // the better answers, on a budget; what was tried, what it cost, what changed.
 import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { openJudge, startReplay } from "../pipelines/replay/start.ts";
+import { openJudge, startExampleReplay } from "../pipelines/replay/start.ts";
 import { openSession } from "../pipelines/session.ts";
 import type { Config } from "../config/schema.ts";
 import { messageOf } from "../connections/errors.ts";
 import { createLog } from "../runtime/log.ts";
 import { showAgenda } from "./examples-replay-agenda.ts";
-import { addShowingReplays, describeCutOff } from "./examples-replay-show.ts";
+import { addShowingExampleReplays, describeCutOff } from "./examples-replay-show.ts";
 import { UsageError, type Io } from "./io.ts";
 import { configOf, parseCount } from "./options.ts";
 import { ago, oneLine } from "./reading.ts";
@@ -27,7 +27,7 @@ interface RunOptions {
   json?: boolean;
 }
 
-export function addReplayingExamples(examples: Command, io: Io): void {
+export function addExampleReplay(examples: Command, io: Io): void {
   const replay = examples
     .command("replay")
     .description("ask the requests again that are worth it, and keep the better answers");
@@ -36,12 +36,19 @@ export function addReplayingExamples(examples: Command, io: Io): void {
     .description("one run over the top of the ranking (precedent examples rank); stopped, it goes on with --run")
     .option(
       "-j, --judge <who>",
-      "an arm that compares both orders, or reference:FILE (JSONL of request and response): token F1; curate.replay.judge by default",
+      "an arm that compares both orders, or reference:FILE (JSONL of request and response): token F1; curate.exampleReplay.judge by default",
     )
-    .option("-n, --top <count>", "examples tried at most; curate.replay.top by default", parseCount)
-    .option("--samples <count>", "answers asked for each; curate.replay.samples by default", parseCount)
-    .option("--budget-tokens <count>", "tokens of the whole run; curate.replay.budgetTokens by default", parseCount)
-    .option("--budget-cost <money>", "in the prices' currency; curate.replay.budgetCost by default, or without a limit")
+    .option("-n, --top <count>", "examples tried at most; curate.exampleReplay.top by default", parseCount)
+    .option("--samples <count>", "answers asked for each; curate.exampleReplay.samples by default", parseCount)
+    .option(
+      "--budget-tokens <count>",
+      "tokens of the whole run; curate.exampleReplay.budgetTokens by default",
+      parseCount,
+    )
+    .option(
+      "--budget-cost <money>",
+      "in the prices' currency; curate.exampleReplay.budgetCost by default, or without a limit",
+    )
     .option("-a, --arm <name>", "ask this arm instead of each example's own")
     .option(
       "--cut-off <gain>",
@@ -62,8 +69,8 @@ export function addReplayingExamples(examples: Command, io: Io): void {
         await showAgenda(options, command, io);
         return;
       }
-      const who = options.judge ?? config.curate.replay.judge;
-      if (who === undefined) throw new UsageError("--judge WHO, or curate.replay.judge in the configuration");
+      const who = options.judge ?? config.curate.exampleReplay.judge;
+      if (who === undefined) throw new UsageError("--judge WHO, or curate.exampleReplay.judge in the configuration");
       const judge = await openJudge(who, {
         ...{ arms: config.arms, folder: io.cwd, log: createLog({ level: "error" }) },
       }).catch((error: unknown) => {
@@ -73,11 +80,11 @@ export function addReplayingExamples(examples: Command, io: Io): void {
       const runId = options.run ?? uuid();
       io.note(`run ${runId}\n`);
       try {
-        const summary = await startReplay(session, {
+        const summary = await startExampleReplay(session, {
           runId,
           judge: judge.judge,
-          top: options.top ?? config.curate.replay.top,
-          samples: options.samples ?? config.curate.replay.samples,
+          top: options.top ?? config.curate.exampleReplay.top,
+          samples: options.samples ?? config.curate.exampleReplay.samples,
           budget,
           arm: options.arm,
           cutOff: options.cutOff,
@@ -91,7 +98,7 @@ export function addReplayingExamples(examples: Command, io: Io): void {
             );
           },
           onWait: ({ waits, load, waitedMs }) => {
-            const most = config.curate.replay.offPeak;
+            const most = config.curate.exampleReplay.offPeak;
             io.note(
               waits
                 ? `waits: the busiest arm has a load of ${load.toFixed(2)}, above ${most.load} (--any-load)\n`
@@ -117,13 +124,13 @@ export function addReplayingExamples(examples: Command, io: Io): void {
         await Promise.allSettled([judge.close(), session.close()]);
       }
     });
-  addShowingReplays(replay, io);
+  addShowingExampleReplays(replay, io);
 }
 
 function budgetOf({ budgetTokens, budgetCost }: RunOptions, config: Config): { tokens: number; cost: number } {
-  const cost = budgetCost === undefined ? (config.curate.replay.budgetCost ?? Infinity) : Number(budgetCost);
+  const cost = budgetCost === undefined ? (config.curate.exampleReplay.budgetCost ?? Infinity) : Number(budgetCost);
   if (!(cost >= 0)) throw new UsageError(`--budget-cost ${budgetCost ?? ""}: a number of at least 0`);
-  return { tokens: budgetTokens ?? config.curate.replay.budgetTokens, cost };
+  return { tokens: budgetTokens ?? config.curate.exampleReplay.budgetTokens, cost };
 }
 
 function parseGain(text: string): number {

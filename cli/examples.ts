@@ -11,7 +11,7 @@ import { embedderOptions } from "./embedder-options.ts";
 import { addReadingExamples } from "./examples-read.ts";
 import { addRemovingExamples } from "./examples-remove.ts";
 import { addShowingExamples } from "./examples-show.ts";
-import { addReplayingExamples } from "./examples-replay.ts";
+import { addExampleReplay } from "./examples-replay.ts";
 import { addSynthesizingExamples } from "./examples-synthesize.ts";
 import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-example.ts";
 import type { Io } from "./io.ts";
@@ -33,7 +33,7 @@ export function addExamples(program: Command, io: Io): void {
   addReadingExamples(examples, io);
   addShowingExamples(examples, io);
   addRemovingExamples(examples, io);
-  addReplayingExamples(examples, io);
+  addExampleReplay(examples, io);
   addSynthesizingExamples(examples, io);
   examples
     .command("import")

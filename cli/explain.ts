@@ -71,10 +71,11 @@ function describeReuse(decision: NonNullable<Conversation["decision"]>): string[
 }
 
 /** Whether feedback was asked for, and why; nothing when it was not. */
-function describeAsking({ asked, askProbability, secondArm }: NonNullable<Conversation["decision"]>): string[] {
+function describeAsking({ asked, askProbability, alternativeArm }: NonNullable<Conversation["decision"]>): string[] {
   if (!asked) return [];
   const share = askProbability === null ? "" : ` (probability ${askProbability.toPrecision(3)})`;
-  const why = secondArm === null ? "drawn at random" : `the arms were nearly even; the second was ${secondArm}`;
+  const why =
+    alternativeArm === null ? "drawn at random" : `the arms were nearly even; the alternative was ${alternativeArm}`;
   return [`  feedback asked for${share}: ${why}`];
 }
 
@@ -126,11 +127,11 @@ function describeConversation({
       ...describeReuse(decision),
       ...describeAsking(decision),
     );
-    const { template, proxyVersion, threshold, exploredThreshold } = decision;
+    const { template, helpfulnessVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;
     lines.push(
-      `  template ${template}, helpfulness by ${proxyVersion === 0 ? "similarity" : `proxy version ${proxyVersion}`}, ${tau}`,
+      `  template ${template}, helpfulness by ${helpfulnessVersion === 0 ? "similarity" : `model version ${helpfulnessVersion}`}, ${tau}`,
     );
     if (decision.timings.length > 0)
       lines.push(
@@ -184,7 +185,7 @@ function describeConversation({
       alternative;
     lines.push(
       "",
-      pc.bold("second answer, for comparison"),
+      pc.bold("alternative answer, for comparison"),
       status === "ok" ? indent(text) : pc.red(`  ${status}: ${errorCode ?? ""} ${errorMessage ?? ""}`),
       pc.dim(
         `  ${arm ?? "?"} (${model ?? "?"}), ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,

@@ -81,7 +81,7 @@ function describe({ erasure, requests, removed, searched, found, remains }: Forg
     ...[`${removed.examples} examples`, `${removed.answers} kept answers`, `${removed.documents} documents`],
     ...[`${removed.caches} caches of keys and values`, `${removed.pools} pools`],
     `${removed.leftBehind} copies of documents that killed processes left behind`,
-    ...removed.replays.map((id) => `replay ${id}`),
+    ...removed.logReplays.map((id) => `log replay ${id}`),
   ];
   const places = found.map(({ place, count }) => [place, count]);
   return [

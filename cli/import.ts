@@ -10,12 +10,12 @@ import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
 import { sha256 } from "../connections/models/models.ts";
 import { createLogImport, importOrigin, type ImportedRows } from "../analysis/import/import-log.ts";
-import type { LogRow } from "../state/replayed-row.ts";
+import type { LogRow } from "../state/log-replay-row.ts";
 import { presets } from "./import-presets.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { configOf } from "./options.ts";
-import { parseColumns, readLogFile } from "./replay-file.ts";
+import { parseColumns, readLogFile } from "./log-replay-file.ts";
 
 export interface ImportOptions {
   columns?: string;

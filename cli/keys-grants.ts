@@ -12,12 +12,14 @@ export interface Grants {
   domain?: string[];
   requestsPerMinute?: number;
   tokensPerMinute?: number;
-  budgetPerDay?: number;
-  budgetPerMonth?: number;
+  spendLimitPerDay?: number;
+  spendLimitPerMonth?: number;
 }
 /** "none": taken away. */
 export type Changes = { [L in keyof Limits]?: Limits[L] | "none" };
-type Limits = Required<Pick<Grants, "requestsPerMinute" | "tokensPerMinute" | "budgetPerDay" | "budgetPerMonth">>;
+type Limits = Required<
+  Pick<Grants, "requestsPerMinute" | "tokensPerMinute" | "spendLimitPerDay" | "spendLimitPerMonth">
+>;
 
 const mostPerMinute = 2 ** 31 - 1;
 
@@ -43,7 +45,7 @@ export function limitProblem({ requestsPerMinute, tokensPerMinute }: Changes): s
   return isTooMuch ? `a limit is at most ${mostPerMinute} a minute` : null;
 }
 
-const limits = ["requestsPerMinute", "tokensPerMinute", "budgetPerDay", "budgetPerMonth"] as const;
+const limits = ["requestsPerMinute", "tokensPerMinute", "spendLimitPerDay", "spendLimitPerMonth"] as const;
 const forTenants = ["tenant", "arm", "domain", ...limits] as const;
 const tenantOf = ({ tenant = "default", admin = false }: Grants): string => (admin ? "" : tenant);
 export const ownerOf = ({ admin, tenant }: ApiKey): string => (admin ? "for operators" : `of the tenant ${tenant}`);
@@ -60,8 +62,8 @@ export const keyOf = ({ arm, domain, ...grants }: Grants, made: Made, now: numbe
   requestsPerMinute: grants.requestsPerMinute ?? null,
   tokensPerMinute: grants.tokensPerMinute ?? null,
   account: null,
-  budgetPerDay: grants.budgetPerDay ?? null,
-  budgetPerMonth: grants.budgetPerMonth ?? null,
+  spendLimitPerDay: grants.spendLimitPerDay ?? null,
+  spendLimitPerMonth: grants.spendLimitPerMonth ?? null,
   ...{ createdAt: now, expiresAt: null, revokedAt: null },
 });
 

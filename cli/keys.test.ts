@@ -6,13 +6,13 @@ import { keyOf, problemOf, rotated, updated } from "./keys-grants.ts";
 
 const made = { id: "prk-1", hash: "1".repeat(64) };
 const grants = {
-  ...{ tenant: "acme", label: "", arm: ["small"], domain: ["d"], requestsPerMinute: 5, budgetPerDay: 1.5 },
+  ...{ tenant: "acme", label: "", arm: ["small"], domain: ["d"], requestsPerMinute: 5, spendLimitPerDay: 1.5 },
 };
 
 describe("a key that is made", () => {
   it("may do what was granted, and is no more limited than that", () => {
     expect(keyOf(grants, made, 7)).toEqual(
-      plainKey({ ...made, arms: ["small"], domains: ["d"], requestsPerMinute: 5, budgetPerDay: 1.5, createdAt: 7 }),
+      plainKey({ ...made, arms: ["small"], domains: ["d"], requestsPerMinute: 5, spendLimitPerDay: 1.5, createdAt: 7 }),
     );
   });
 
@@ -57,10 +57,15 @@ describe("a key that is rotated", () => {
 });
 
 describe("a key that is updated", () => {
-  it("has the limits and budgets that were named, without those that are none, and the rest as it was", () => {
-    const old = plainKey({ budgetPerDay: 2, budgetPerMonth: 9, requestsPerMinute: 5, tokensPerMinute: 7 });
-    const changes = { budgetPerDay: "none", budgetPerMonth: 0.5, requestsPerMinute: "none" } as const;
-    expect(updated(old, changes)).toEqual({ ...old, budgetPerDay: null, budgetPerMonth: 0.5, requestsPerMinute: null });
+  it("has the limits that were named, without those that are none, and the rest as it was", () => {
+    const old = plainKey({ spendLimitPerDay: 2, spendLimitPerMonth: 9, requestsPerMinute: 5, tokensPerMinute: 7 });
+    const changes = { spendLimitPerDay: "none", spendLimitPerMonth: 0.5, requestsPerMinute: "none" } as const;
+    expect(updated(old, changes)).toEqual({
+      ...old,
+      spendLimitPerDay: null,
+      spendLimitPerMonth: 0.5,
+      requestsPerMinute: null,
+    });
   });
 });
 
@@ -83,8 +88,8 @@ describe("keys", () => {
     expect(text).toContain("?");
     expect(describeKeys([], 0, null)).toContain("precedent keys create");
   });
-  it("are listed with what they have spent of their budgets; an admin key with nothing", () => {
-    const all = [plainKey({ id: "prk-a", budgetPerDay: 2.5 }), plainKey({ id: "prk-b", tenant: "", admin: true })];
+  it("are listed with what they have spent of their spend limits; an admin key with nothing", () => {
+    const all = [plainKey({ id: "prk-a", spendLimitPerDay: 2.5 }), plainKey({ id: "prk-b", tenant: "", admin: true })];
     const lines = describeKeys(all, 0, () => ({ day: 0.1 + 0.2, month: 12 })).split("\n");
     expect(lines.find((line) => line.includes("prk-a"))).toMatch(/│ 0\.3 of 2\.5 +│ 12 +│/);
     expect(lines.find((line) => line.includes("prk-b"))).not.toContain("0.3");

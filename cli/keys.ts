@@ -28,8 +28,12 @@ export function addKeys(program: Command, io: Io): void {
     .option("-d, --domain <names>", "domains that it may use, separated by commas; any by default", parseNames())
     .option("--requests-per-minute <count>", "over all gateways; no limit by default", parseCount)
     .option("--tokens-per-minute <count>", "of prompts and answers, over all gateways; no limit by default", parseCount)
-    .option("--budget-per-day <amount>", "what it may cost, in the prices' currency; no budget by default", parseAmount)
-    .option("--budget-per-month <amount>", "the same a month, of UTC", parseAmount)
+    .option(
+      "--spend-limit-per-day <amount>",
+      "what it may cost, in the prices' currency; no limit by default",
+      parseAmount,
+    )
+    .option("--spend-limit-per-month <amount>", "the same a month, of UTC", parseAmount)
     .action(async (grants: Grants, command: Command) => {
       const problem = problemOf(grants, armsOf(configOf(command, io).config));
       if (problem !== null) throw new UsageError(problem);
@@ -46,14 +50,14 @@ export function addKeys(program: Command, io: Io): void {
 
   keys
     .command("update")
-    .description("change the limits and budgets of a key, which stays the same; what is not named stays, too")
+    .description("change the limits of a key, which stays the same; what is not named stays, too")
     .argument("<id>", "which; the part of a key before its dot")
     .option("--requests-per-minute <count>", "a number, or none", orNone(parseCount))
     .option("--tokens-per-minute <count>", "a number, or none", orNone(parseCount))
-    .option("--budget-per-day <amount>", "an amount, or none", orNone(parseAmount))
-    .option("--budget-per-month <amount>", "an amount, or none", orNone(parseAmount))
+    .option("--spend-limit-per-day <amount>", "an amount, or none", orNone(parseAmount))
+    .option("--spend-limit-per-month <amount>", "an amount, or none", orNone(parseAmount))
     .action(async (id: string, changes: Changes, command: Command) => {
-      const problem = Object.keys(changes).length === 0 ? "name a limit or a budget to change" : limitProblem(changes);
+      const problem = Object.keys(changes).length === 0 ? "name a limit to change" : limitProblem(changes);
       if (problem !== null) throw new UsageError(problem);
       await printWithSession(command, io, async (session) => {
         const [old] = findKeys(await readKeys(session), [id]);

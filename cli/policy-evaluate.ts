@@ -2,7 +2,7 @@
 // decisions, against another, and putting it in force where that is good enough.
 import { Option, type Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { ConditionError, judge, type Figures } from "../algorithms/off-policy/condition.ts";
+import { ConditionError, verify, type Figures } from "../algorithms/off-policy/condition.ts";
 import { estimators, type Estimator } from "../algorithms/off-policy/estimators.ts";
 import { policiesOf } from "../pipelines/policies.ts";
 import type { Config } from "../config/schema.ts";
@@ -134,9 +134,9 @@ async function compared(
   return { text: `${JSON.stringify(json)}\n`, figures };
 }
 
-function conditionHolds(condition: string, figures: Figures): ReturnType<typeof judge> {
+function conditionHolds(condition: string, figures: Figures): ReturnType<typeof verify> {
   try {
-    return judge(condition, figures);
+    return verify(condition, figures);
   } catch (error) {
     if (error instanceof ConditionError) throw new UsageError(`--if "${condition}": ${error.message}`);
     throw error;

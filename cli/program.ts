@@ -15,8 +15,8 @@ import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
 import { addModels } from "./models.ts";
 import { addPolicy } from "./policy.ts";
-import { addProxy } from "./proxy.ts";
-import { addReplay } from "./replay.ts";
+import { addHelpfulness } from "./helpfulness.ts";
+import { addLogReplay } from "./log-replay.ts";
 import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
@@ -51,7 +51,7 @@ export function createProgram(io: Io): Command {
     addForget,
     addKeys,
     addModels,
-    addReplay,
+    addLogReplay,
     addTopology,
     addConfig,
     addDoctor,

@@ -42,7 +42,7 @@ const found: Inspected = {
   candidates: 7,
   threshold: 0.5,
   exploredThreshold: null,
-  proxyVersion: 4,
+  helpfulnessVersion: 4,
   degraded: [],
 };
 
@@ -66,14 +66,17 @@ it("shows every candidate with the reason why it is shown or not, the shown ones
   ]);
   expect(rows.map((row) => row.includes("+0.02"))).toEqual([true, ...Array<boolean>(6).fill(false)]);
   expect(text).toContain("7 candidates in acme/shell (50 examples in the pool, embedded by test-8)");
-  expect(text).toContain("helpfulness by proxy version 4, threshold 0.5");
+  expect(text).toContain("helpfulness by model version 4, threshold 0.5");
   expect(text).toContain("small: 20 of 100 tokens");
   expect(text).toContain("large: is shown no examples");
 });
 
 it("keeps to the arms that were asked for, and says what was missing", () => {
-  const text = describeSelection({ ...found, proxyVersion: 0, degraded: ["proxy"] }, (arm) => arm === "large");
+  const text = describeSelection(
+    { ...found, helpfulnessVersion: 0, degraded: ["helpfulness"] },
+    (arm) => arm === "large",
+  );
   expect(text).not.toContain("small");
   expect(text).toContain("similarity stands in for helpfulness");
-  expect(text).toContain("degraded: proxy");
+  expect(text).toContain("degraded: helpfulness");
 });

@@ -77,9 +77,11 @@ function asJson({ byArm, budgets, ...found }: Inspected, wanted: (arm: string) =
 }
 
 export function describeSelection(found: Inspected, wanted: (arm: string) => boolean = () => true): string {
-  const { domain, candidates, pool, embeddingModel, proxyVersion, threshold, degraded } = found;
+  const { domain, candidates, pool, embeddingModel, helpfulnessVersion, threshold, degraded } = found;
   const rated =
-    proxyVersion > 0 ? `helpfulness by proxy version ${proxyVersion}` : "similarity stands in for helpfulness";
+    helpfulnessVersion > 0
+      ? `helpfulness by model version ${helpfulnessVersion}`
+      : "similarity stands in for helpfulness";
   const lines = [
     `${candidates} candidates in ${domain} (${pool} examples in the pool, embedded by ${embeddingModel})`,
     `${rated}, threshold ${number(threshold)}`,

@@ -12,14 +12,15 @@ import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
 /**
- * What runs in the processes of another stage: scheduled replays, the halves of intake and outlet.
+ * What runs in the processes of another stage: scheduled example replays, the halves of intake and
+ * outlet.
  */
 const processOf: Readonly<Record<string, string>> = {
-  replay: "curate",
+  "example-replay": "curate",
   "intake-requests": "intake",
   "intake-feedback": "intake",
   "outlet-responses": "outlet",
-  "outlet-alternatives": "outlet",
+  "outlet-alternative-answers": "outlet",
 };
 
 export const principalOf = (stage: string, prefix = "precedent-"): string => prefix + (processOf[stage] ?? stage);
@@ -39,7 +40,8 @@ export function addTopology(program: Command, io: Io): void {
         return;
       }
       const acls = aclsOf(topology, {
-        // Inline ones have work, too: second answers, and what they take over from queued ones.
+        // Inline ones have work, too: alternative answers, and what they take over from queued
+        // ones.
         ...{ prefix: kafka.prefix, arms: arms.flatMap(({ name, type }) => (type === "reuse" ? [] : [name])) },
         tenants: Object.entries(config.tenants).map(([name, tenant]) => ({ name, ...tenant })),
         topic: (name, owner) => topicName(kafka.prefix, name, owner),

@@ -3,7 +3,7 @@ import type { JudgingAgenda, Unrated } from "../operators/judge/unrated.ts";
 import { describe } from "./unrated.ts";
 
 const settings = {
-  ...{ share: 0.05, windowHours: 24, afterMinutes: 10, perHour: 60, perTenantHour: 20, budgetCost: 2 },
+  ...{ share: 0.05, windowHours: 24, afterMinutes: 10, perHour: 60, perTenantHour: 20, spendLimit: 2 },
   ...{ reference: "small", ownAnswers: false },
 };
 const item: Unrated = {
@@ -30,7 +30,7 @@ suite("what would be judged", () => {
   });
 
   it("is nothing for a reason", () => {
-    expect(describe(agenda({ usedUp: "budgetCost" }), settings)).toMatch(/^nothing .* budgetCost \(2\) is used up\n/);
+    expect(describe(agenda({ usedUp: "spendLimit" }), settings)).toMatch(/^nothing .* spendLimit \(2\) is used up\n/);
     expect(describe(agenda({ usedUp: "perHour" }), settings)).toMatch(/^nothing .* perHour \(60\) is used up\n/);
     expect(describe(agenda({}), settings)).toMatch(/^nothing .*24 h, older than 10 min, .*small among its arms/);
   });

@@ -28,7 +28,7 @@ const expected = ({ items, meanCost }: JudgingAgenda): number | null =>
 const asJson = (agenda: JudgingAgenda): string =>
   `${JSON.stringify({
     items: agenda.items.map(({ requestId, tenant, arm, otherArm, otherText }) => ({
-      ...{ requestId, tenant, arm, otherArm, second: otherText === null ? "generated" : "alternatives" },
+      ...{ requestId, tenant, arm, otherArm, other: otherText === null ? "generated" : "alternative" },
     })),
     ...{ expectedCost: expected(agenda), spent: agenda.spent, usedUp: agenda.usedUp },
   })}\n`;
@@ -37,7 +37,7 @@ const asJson = (agenda: JudgingAgenda): string =>
 export function describe(agenda: JudgingAgenda, judge: Omit<UnratedSettings, "arm">): string {
   const { items, spent } = agenda;
   const table = tableOf(
-    ["tenant", "arm", "other arm", "second answer", "request", "question"],
+    ["tenant", "arm", "other arm", "other answer", "request", "question"],
     items.map(({ requestId, tenant, arm, otherArm, otherText, messages }) => [
       ...[oneLine(tenant, 20), arm, otherArm, otherText === null ? "to be generated" : "there"],
       ...[oneLine(requestId, 36), oneLine(messages.at(-1)?.content ?? "", 40)],

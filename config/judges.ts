@@ -1,5 +1,5 @@
-// What the judges need of the arms that they name: that of replays of examples
-// (curate.replay.judge), and the automatic one (learn.judge).
+// What the judges need of the arms that they name: that of example replays
+// (curate.exampleReplay.judge), and the automatic one (learn.judge).
 import type { z } from "zod";
 import type { ArmConfig } from "./sections/arms.ts";
 import { type curate, references } from "./sections/curate.ts";
@@ -8,30 +8,30 @@ import type { learn } from "./sections/learning.ts";
 interface Judged {
   arms: readonly ArmConfig[];
   learn: Pick<z.infer<typeof learn>, "judge">;
-  curate: Pick<z.infer<typeof curate>, "replay">;
+  curate: Pick<z.infer<typeof curate>, "exampleReplay">;
 }
 
 type Refuse = (path: string[], message: string) => void;
 
 /** Who judges, and who gives the other answer, must be able to. */
 export function refuseJudges(config: Judged, refuse: Refuse): void {
-  refuseReplayJudge(config, refuse);
+  refuseExampleReplayJudge(config, refuse);
   refuseAutomaticJudge(config, refuse);
 }
 
-function refuseReplayJudge({ arms, curate }: Judged, refuse: Refuse): void {
-  const { judge, schedule } = curate.replay;
+function refuseExampleReplayJudge({ arms, curate }: Judged, refuse: Refuse): void {
+  const { judge, schedule } = curate.exampleReplay;
   if (schedule !== undefined && judge === undefined)
     refuse(["curate", "replay", "schedule"], "no arm judges: set curate.replay.judge as well");
   if (judge === undefined || judge.startsWith(references)) return;
   const arm = arms.find(({ name }) => name === judge);
   if (arm === undefined)
     refuse(
-      ["curate", "replay", "judge"],
+      ["curate", "exampleReplay", "judge"],
       `"${judge}" is no arm; ${references}FILE, or one of ${arms.map(({ name }) => name).join(", ")}`,
     );
   if (arm?.type === "reuse")
-    refuse(["curate", "replay", "judge"], `"${judge}" reuses answers and can't compare two of them`);
+    refuse(["curate", "exampleReplay", "judge"], `"${judge}" reuses answers and can't compare two of them`);
 }
 
 function refuseAutomaticJudge({ arms, learn: { judge } }: Judged, refuse: Refuse): void {

@@ -92,16 +92,16 @@ describe("configuration", () => {
     expect(of("clickhouse: { url: 'https://c', password: p, passwordFile: f }")[0]).toMatch(/passwordFile: .*one of/);
   });
 
-  it("takes a schedule of replays with times, a zone and a judge that there are", () => {
+  it("takes a schedule of example replays with times, a zone and a judge that there are", () => {
     const of = (replay: string): readonly string[] =>
-      problemsIn(`curate: { replay: ${replay} }\narms: [{ name: a, type: llama }]`);
+      problemsIn(`curate: { exampleReplay: ${replay} }\narms: [{ name: a, type: llama }]`);
     const schedule = 'schedule: { times: ["03:00"], days: [sunday], timeZone: Europe/Berlin }';
     expect(of(`{ judge: a, ${schedule} }`)).toEqual([]);
     expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.replay.schedule: no arm judges/);
     expect(of("{ judge: b }")[0]).toMatch(/curate.replay.judge: "b" is no arm; reference:FILE, or one of a/);
     expect(
-      problemsIn("curate: { replay: { judge: r } }\narms: [{ name: a, type: llama }, { name: r, type: reuse }]"),
-    ).toEqual([expect.stringMatching(/curate.replay.judge: "r" reuses answers and can't compare two of them/)]);
+      problemsIn("curate: { exampleReplay: { judge: r } }\narms: [{ name: a, type: llama }, { name: r, type: reuse }]"),
+    ).toEqual([expect.stringMatching(/curate.exampleReplay.judge: "r" reuses answers and can't compare two of them/)]);
     expect(of('{ judge: a, schedule: { times: ["3:00"] } }')[0]).toMatch(/times\[0\].*HH:MM/);
     expect(of('{ judge: a, schedule: { times: ["03:00"], timeZone: Here } }')[0]).toMatch(/timeZone: no time zone/);
   });
@@ -215,14 +215,14 @@ describe("configuration file", () => {
   it("resolves paths against the file's folder", () => {
     writeFileSync(
       join(folder, "mine.yaml"),
-      "embedder: { model: models/x }\narms: [{ name: large, type: recorded, file: ../log.jsonl }]\ncurate: { replay: { judge: 'reference:known.jsonl' } }",
+      "embedder: { model: models/x }\narms: [{ name: large, type: recorded, file: ../log.jsonl }]\ncurate: { exampleReplay: { judge: 'reference:known.jsonl' } }",
     );
     const { config, file } = loadConfig({ file: join(folder, "mine.yaml"), cwd: "/", environment: {} });
     expect(file).toBe(join(folder, "mine.yaml"));
     expect(config.stack.folder).toBe(join(folder, ".precedent"));
     expect(config.embedder.model).toBe(join(folder, "models/x"));
     expect(config.arms[0]).toMatchObject({ file: resolve(folder, "../log.jsonl") });
-    expect(config.curate.replay.judge).toBe(`reference:${join(folder, "known.jsonl")}`);
+    expect(config.curate.exampleReplay.judge).toBe(`reference:${join(folder, "known.jsonl")}`);
   });
 
   it("does without a file, with the small arm alone, but not without one that was named", () => {

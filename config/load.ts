@@ -176,16 +176,16 @@ function resolvePaths(config: Config, folder: string): Config {
     return arm;
   });
   const { model } = config.embedder;
-  const { replay } = config.curate;
-  const judge = replay.judge?.startsWith(references)
-    ? `${references}${absolute(replay.judge.slice(references.length))}`
-    : replay.judge;
+  const { exampleReplay } = config.curate;
+  const judge = exampleReplay.judge?.startsWith(references)
+    ? `${references}${absolute(exampleReplay.judge.slice(references.length))}`
+    : exampleReplay.judge;
   return {
     ...config,
     kafka: filesIn(config.kafka, absolute),
     registry: filesIn(config.registry, absolute),
     clickhouse: filesIn(config.clickhouse, absolute),
-    curate: { ...config.curate, replay: { ...replay, ...(judge === undefined ? {} : { judge }) } },
+    curate: { ...config.curate, exampleReplay: { ...exampleReplay, ...(judge === undefined ? {} : { judge }) } },
     arms,
     stack: { folder: absolute(config.stack.folder) },
     embedder: { ...config.embedder, ...(model === undefined ? {} : { model: absolute(model) }) },

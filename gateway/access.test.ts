@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createAccess, createAdminAccess, localCaller } from "./access.ts";
 import { errorBody, type ApiError } from "./errors.ts";
 import { newKey } from "./keys/key.ts";
-import { noBudgets, plainKey } from "./keys/key.testing.ts";
+import { noSpendLimits, plainKey } from "./keys/key.testing.ts";
 import { createKeyTable } from "./keys/table.ts";
 
 const from = (remoteAddress: string, host: string, headers: Record<string, string> = {}) =>
@@ -31,7 +31,7 @@ describe("with keys", () => {
   const { id, text, hash } = newKey();
   const key = plainKey({ ...{ id, hash, tenant: "acme", arms: ["small"], domains: ["d"] }, requestsPerMinute: 3 });
   const made = () => {
-    const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1, holdBudget: noBudgets });
+    const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1, holdSpending: noSpendLimits });
     return { keys, callerOf: createAccess(keys), mustBeAdmin: createAdminAccess(keys) };
   };
   const remote = (headers: Record<string, string>) => ({ headers, socket: { remoteAddress: "10.0.0.7" } });

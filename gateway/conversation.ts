@@ -23,7 +23,7 @@ export interface Conversation {
         policyVersion: number;
         template: string;
         /** 0: similarity stood in for helpfulness. */
-        proxyVersion: number;
+        helpfulnessVersion: number;
         threshold: number;
         /** Tried instead. */
         exploredThreshold: number | null;
@@ -45,7 +45,7 @@ export interface Conversation {
         asked: boolean;
         askProbability: number | null;
         /** Drawn beside the chosen one where the arms were nearly even. */
-        secondArm: string | null;
+        alternativeArm: string | null;
         degraded: string[];
         timings: StepTiming[];
       }
@@ -81,7 +81,7 @@ export interface Conversation {
         errorMessage: string | null;
       }
     | undefined;
-  /** The second arm's answer, for comparison. */
+  /** The alternative arm's answer, for comparison. */
   alternative?:
     | {
         status: string;
@@ -141,7 +141,7 @@ export async function findConversation(
   const [recorded, response, alternative, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision"> & { saturation: Record<string, number> }>(
       `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
-              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, second_arm AS secondArm, degraded, timings, template, proxy_version AS proxyVersion,
+              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, alternative_arm AS alternativeArm, degraded, timings, template, helpfulness_version AS helpfulnessVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
@@ -151,7 +151,7 @@ export async function findConversation(
     ),
     one<Of<"alternative">>(
       `SELECT status, text, arm, model, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
-              cost, error_code AS errorCode, error_message AS errorMessage FROM alternatives FINAL WHERE ${its} AND NOT duplicate`,
+              cost, error_code AS errorCode, error_message AS errorMessage FROM alternative_answers FINAL WHERE ${its} AND NOT duplicate`,
     ),
     clickhouse.query<Of<"feedback">[number]>(
       `SELECT feedback_id AS id, kind, value, source, against, withdraws, text, comment, toUnixTimestamp64Milli(created_at) AS createdAt

@@ -6,13 +6,15 @@ import { aDecision, aRequest, NOW } from "./values.testing.ts";
 const contract = generateContract({ limits: { deadlineMs: 1 }, partitions: () => 8, clock: () => NOW + 50 });
 const problem = { status: "refused", code: "deadline_exceeded", message: "late" } as const;
 
-it("owes a second answer to alternatives alone, whatever partition the client reads", () => {
-  const decision = aDecision({ secondArm: "large", alternative: true, asked: true });
+it("owes an alternative answer to alternative-answers alone, whatever partition the client reads", () => {
+  const decision = aDecision({ alternativeArm: "large", alternative: true, asked: true });
   const work = { request: aRequest({ replyPartition: 3 }), decision };
   expect(contract.answer(aTaken(work), problem)).toMatchObject([
     { output: "responses", partition: 3, record: { arm: "small", status: "refused", asked: false, alternative: null } },
   ]);
-  const second = contract.answer(aTaken({ ...work, role: "alternative" }), problem);
-  expect(second).toMatchObject([{ output: "alternatives", key: "r1", record: { arm: "large", status: "refused" } }]);
-  expect(second[0]).not.toHaveProperty("partition");
+  const alternative = contract.answer(aTaken({ ...work, role: "alternative" }), problem);
+  expect(alternative).toMatchObject([
+    { output: "alternative-answers", key: "r1", record: { arm: "large", status: "refused" } },
+  ]);
+  expect(alternative[0]).not.toHaveProperty("partition");
 });

@@ -29,7 +29,7 @@ export function planContract({
 export function generateContract({
   partitions,
   clock,
-}: ContractDependencies): SourceContract<"work", "responses" | "alternatives"> {
+}: ContractDependencies): SourceContract<"work", "responses" | "alternative-answers"> {
   return {
     // Work comes from plan, whose clock is one of ours; it may have waited for long.
     toleranceMs: Infinity,
@@ -41,7 +41,7 @@ export function generateContract({
       const failure = { kind: "failure", code, message, attempts: 0, retriable: false } as const;
       const response = { ...failedResponse(record, requestId, failure, { called: now, finished: now }), status };
       return record.role === "alternative"
-        ? [{ output: "alternatives", key: requestId, record: response }]
+        ? [{ output: "alternative-answers", key: requestId, record: response }]
         : [{ output: "responses", key: requestId, record: response, ...replyPartition(record.request, partitions()) }];
     },
   };

@@ -1,4 +1,4 @@
-// What admit, evict and replay decide of an example.
+// What admit, evict and example-replay decide of an example.
 import type { Example } from "../schemas/types.ts";
 
 /** A change of the pool; value null takes the example away. */

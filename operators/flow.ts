@@ -67,7 +67,7 @@ export interface Selected extends Embedded {
   /** The tau tried instead on this request. */
   exploredThreshold: number | null;
   /** Of the model that predicted helpfulness; 0: none did. */
-  proxyVersion: number;
+  helpfulnessVersion: number;
 }
 /** What routing chose, and why: its part of the Decision. */
 export type Choice = Pick<Decision, "arms" | "arm" | "probability" | "secondArm" | "secondProbability" | "load"> &
@@ -110,6 +110,6 @@ export interface Prompt {
 }
 /** After call: answered, failed for good, or another arm's to answer. */
 export interface Called extends Linked {
-  /** The response and what is kept of it, the second answer, or the work for the other arm. */
-  emits: Emit<"responses" | "alternatives" | "work" | "answers">[];
+  /** The response and what is kept of it, the alternative answer, or the work for the other arm. */
+  emits: Emit<"responses" | "alternative-answers" | "work" | "answers">[];
 }

@@ -50,7 +50,7 @@ it("lets a tenant's principal write and read the topics of that tenant alone", (
   expect(new Set(ofTenants.map(({ principal }) => principal))).toEqual(new Set(["acme-client"]));
   expect(texts(ofTenants)).toEqual([
     ...["Write topic p.requests.acme", "Write topic p.feedback.acme"],
-    ...["Read topic p.responses.acme", "Read topic p.alternatives.acme", "Read group p.responses.acme.*"],
+    ...["Read topic p.responses.acme", "Read topic p.alternative-answers.acme", "Read group p.responses.acme.*"],
   ]);
 });
 

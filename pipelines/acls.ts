@@ -41,7 +41,7 @@ export function aclsOf(stages: readonly StageDescription[], names: AclNames): Ac
 
 const ofTenants = {
   Write: ["tenant-requests", "tenant-feedback"],
-  Read: ["tenant-responses", "tenant-alternatives"],
+  Read: ["tenant-responses", "tenant-alternative-answers"],
 } as const satisfies Partial<Record<AclOperation, readonly TopicName[]>>;
 
 /**
@@ -113,8 +113,8 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
       operations: [...operations],
     })),
     ...(ofArms ? [] : [{ ...may, resource: "group", name: own, pattern: "literal", operations: ["Read"] } as const]),
-    // An arm's; that of the schedule of replays.
-    ...(ofArms || name === "replay" ? [prefixed("group", `${own}.`, "Read")] : []),
+    // An arm's; that of the schedule of example replays.
+    ...(ofArms || name === "example-replay" ? [prefixed("group", `${own}.`, "Read")] : []),
     // Who follows a table is a group of its own, without a position.
     ...followed.map((at) => prefixed("group", `reader.${at}.`, "Read")),
     // Who publishes policies shares an id with whoever reverts one: each fences the other.

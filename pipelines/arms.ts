@@ -1,4 +1,4 @@
-// Makes arms for a stage: those of the configuration, or in a replay of a log what stands in for
+// Makes arms for a stage: those of the configuration, or in a log replay what stands in for
 // them.
 import { createArm } from "../arms/create.ts";
 import { createCallMetrics } from "../runtime/metrics/calls.ts";
@@ -7,12 +7,12 @@ import type { SessionOf } from "../state/session.ts";
 import { callHeaders, traceArm } from "../state/traced-arm.ts";
 
 /**
- * As createArm; an arm whose answers a replay takes from the log calls no model. Calls of models
- * are counted, and traced where anything is.
+ * As createArm; an arm whose answers a log replay takes from the log calls no model. Calls of
+ * models are counted, and traced where anything is.
  */
-export function armOpener({ replay, tracing, metrics }: SessionOf<object>): typeof createArm {
-  if (replay !== undefined)
-    return async (config, dependencies) => replay.arm(config, () => createArm(config, dependencies));
+export function armOpener({ logReplay, tracing, metrics }: SessionOf<object>): typeof createArm {
+  if (logReplay !== undefined)
+    return async (config, dependencies) => logReplay.arm(config, () => createArm(config, dependencies));
   const calls = createCallMetrics(metrics);
   return async (config, dependencies) => {
     const traced = tracedOpener(tracing);

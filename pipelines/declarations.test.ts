@@ -25,7 +25,7 @@ const filesOf = (stage: string): string[] =>
     ...(stage === "record" ? ["pipelines/record/dead-letters.ts"] : []),
     ...(stage === "plan" ? ["pipelines/plan/tables.ts"] : []),
     ...(stage === "gateway" ? ["pipelines/gateway/page.ts"] : []),
-    ...(stage === "replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
+    ...(stage === "example-replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);
 
 /** A compiler of the stages whose declarations have been changed. */

@@ -32,8 +32,8 @@ export interface SessionOptions {
   clientId?: string;
   /** Whether a stack that does not run may be started; true by default. */
   start?: boolean;
-  /** Of a replay of a log. */
-  replay?: Opened["replay"];
+  /** Of a log replay. */
+  logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
   subjects?: string;
 }
@@ -44,7 +44,7 @@ export interface SessionOptions {
  */
 export async function openSession(
   config: Config,
-  { log, clientId = "precedent", start = true, replay, subjects }: SessionOptions,
+  { log, clientId = "precedent", start = true, logReplay, subjects }: SessionOptions,
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start });
   const { prefix } = config.kafka;
@@ -60,8 +60,8 @@ export async function openSession(
   const clickhouse = createClickHouse(connections.clickhouse);
   const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
   const metrics = createMetricsRegistry({ defaults: true });
-  // What a replay asks was traced when it was asked.
-  const tracing = replay === undefined ? await openTracing(config, { metrics, log }) : undefined;
+  // What a log replay asks was traced when it was asked.
+  const tracing = logReplay === undefined ? await openTracing(config, { metrics, log }) : undefined;
   const arms = createArms(config.arms);
   const tenants = createTenants(config.tenants);
   const prepare = async (owners: ReturnType<typeof topicOwners>): Promise<void> => {
@@ -96,7 +96,7 @@ export async function openSession(
     clickhouse,
     text,
     connections,
-    replay,
+    logReplay,
     topic: (name, owner) => topicName(prefix, name, owner),
     close,
   };

@@ -49,11 +49,11 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
   const log = session.log.child({ stage: name });
   const metrics = createStageMetrics(session.metrics, name);
   const tracing = session.tracing && createStageTracing(session.tracing, { stage: name, group });
-  const { replay } = session;
+  const { logReplay } = session;
   const processor = createProcessor({
     ...{ pipeline, codec, topicOf: session.topic, metrics, tracing, log },
-    now: replay?.clock ?? Date.now,
-    inItsTime: replay?.inItsTime,
+    now: logReplay?.clock ?? Date.now,
+    inItsTime: logReplay?.inItsTime,
   });
   return createStage({
     name,

@@ -7,11 +7,11 @@ import { generate } from "./generate/pipeline.ts";
 import { intakeFeedback } from "./intake/feedback.ts";
 import { intakeRequests } from "./intake/requests.ts";
 import { learn } from "./learn/pipeline.ts";
-import { outletAlternatives } from "./outlet/alternatives.ts";
+import { outletAlternativeAnswers } from "./outlet/alternative-answers.ts";
 import { outletResponses } from "./outlet/responses.ts";
 import { plan } from "./plan/pipeline.ts";
 import { record } from "./record/pipeline.ts";
-import { replay } from "./replay/pipeline.ts";
+import { exampleReplay } from "./replay/pipeline.ts";
 
 export const topology: readonly StageDescription[] = [
   gateway,
@@ -20,11 +20,11 @@ export const topology: readonly StageDescription[] = [
   plan,
   generate,
   outletResponses,
-  outletAlternatives,
+  outletAlternativeAnswers,
   record,
   learn,
   curate,
-  replay,
+  exampleReplay,
 ];
 
 /** Whether a stage is there for tenants that have topics of their own. */

@@ -11,10 +11,10 @@ import { startGenerators, type Generators } from "./generate/generators.ts";
 import { startGenerate } from "./generate/start.ts";
 import { startIntakeFeedback, startIntakeRequests } from "./intake/start.ts";
 import { startLearn } from "./learn/start.ts";
-import { startOutletAlternatives, startOutletResponses } from "./outlet/start.ts";
+import { startOutletAlternativeAnswers, startOutletResponses } from "./outlet/start.ts";
 import { startPlan, type RunningPlan } from "./plan/start.ts";
 import { startRecord } from "./record/start.ts";
-import { startScheduledReplays } from "./replay/scheduled.ts";
+import { startScheduledExampleReplays } from "./replay/scheduled.ts";
 import { scheduleOf } from "./replay/schedule.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "../runtime/running-stage.ts";
@@ -183,7 +183,7 @@ const tenantStages =
       ? [startIntakeRequests, startIntakeFeedback].map((start) => ({
           ...{ readsTopics: true, open: () => start(session, instance) },
         }))
-      : [startOutletResponses, startOutletAlternatives].map((start) => ({
+      : [startOutletResponses, startOutletAlternativeAnswers].map((start) => ({
           ...{ readsTopics: false, open: () => start(session, instance) },
         }));
 

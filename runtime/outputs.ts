@@ -19,7 +19,7 @@ export interface OutputsOptions<N extends TopicName> {
   topicOf: (output: TopicName, owner?: string) => string;
   now: () => number;
   /**
-   * Does the work on one record in a time of its own, as `now` then says it (a replay of a log);
+   * Does the work on one record in a time of its own, as `now` then says it (a log replay);
    * absent: in this one.
    */
   inItsTime?: InItsTime<N> | undefined;

@@ -12,14 +12,14 @@ export type Kept = "request" | "letter" | "example" | "answer" | "document" | { 
 export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   requests: "request",
   responses: "request",
-  alternatives: "request",
+  "alternative-answers": "request",
   deltas: "request",
   cancels: "request",
   feedback: "request",
   "tenant-requests": "request",
   "tenant-feedback": "request",
   "tenant-responses": "request",
-  "tenant-alternatives": "request",
+  "tenant-alternative-answers": "request",
   "tenant-deltas": "request",
   decisions: "request",
   work: "request",
@@ -29,7 +29,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   examples: "example",
   documents: "document",
   "dead-letters": "letter",
-  replays: { none: "ids of examples, figures" },
+  "example-replays": { none: "ids of examples, figures" },
   withdrawals: { none: "names of sources and authors, as an operator wrote them" },
   erasures: { none: "hashes" },
   policies: { none: "numbers, names of arms, of tenants and of sharing domains" },
@@ -43,7 +43,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
 export type TableKept =
   | { by: "request"; request: string; time: string | null }
   | { by: "letter"; time: string }
-  | { by: "replay" }
+  | { by: "example-replay" }
   | { none: string };
 
 const byRequest = (time: string | null, request = "request_id"): TableKept => ({ by: "request", request, time });
@@ -53,7 +53,7 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   request_arrivals: byRequest("created_at"),
   decisions: byRequest("created_at"),
   responses: byRequest("created_at"),
-  alternatives: byRequest("created_at"),
+  alternative_answers: byRequest("created_at"),
   example_uses: byRequest("created_at"),
   example_trials: byRequest("created_at"),
   feedback: byRequest("created_at"),
@@ -64,8 +64,8 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   policy_terms: byRequest("decided_at"),
   prefill_samples: byRequest("created_at"),
   examples: byRequest("created_at", "ifNull(source_request_id, '')"),
-  replays: { by: "replay" },
-  replay_runs: { none: "when replays of examples ran, figures, why one failed" },
+  example_replays: { by: "example-replay" },
+  example_replay_runs: { none: "when example replays ran, figures, why one failed" },
   dead_letters: { by: "letter", time: "created_at" },
   observations: byRequest("created_at"),
   requests: byRequest("created_at"),

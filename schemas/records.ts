@@ -17,7 +17,7 @@ import type {
   Observation,
   Policy,
   PrefillSample,
-  Replay,
+  ExampleReplay,
   Request,
   Response,
   Withdrawal,
@@ -33,8 +33,8 @@ export interface RecordOf {
   "tenant-requests": Request;
   responses: Response;
   "tenant-responses": Response;
-  alternatives: Response;
-  "tenant-alternatives": Response;
+  "alternative-answers": Response;
+  "tenant-alternative-answers": Response;
   deltas: Delta;
   "tenant-deltas": Delta;
   cancels: Cancel;
@@ -48,7 +48,7 @@ export interface RecordOf {
   examples: Example;
   policies: Policy;
   observations: Observation;
-  replays: Replay;
+  "example-replays": ExampleReplay;
   documents: Document;
   "kv-inventory": KvInventory;
   "inline-calls": InlineCalls;
@@ -70,8 +70,8 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "tenant-requests": "request",
   responses: "response",
   "tenant-responses": "response",
-  alternatives: "response",
-  "tenant-alternatives": "response",
+  "alternative-answers": "response",
+  "tenant-alternative-answers": "response",
   deltas: "delta",
   "tenant-deltas": "delta",
   cancels: "cancel",
@@ -85,7 +85,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   examples: "example",
   policies: "policy",
   observations: "observation",
-  replays: "replay",
+  "example-replays": "example-replay",
   documents: "document",
   "kv-inventory": "kv-inventory",
   "inline-calls": "inline-calls",
@@ -102,7 +102,7 @@ export const tenantTopics = {
   "tenant-requests": "requests.",
   "tenant-feedback": "feedback.",
   "tenant-responses": "responses.",
-  "tenant-alternatives": "alternatives.",
+  "tenant-alternative-answers": "alternative-answers.",
   "tenant-deltas": "deltas.",
 } as const satisfies Partial<Record<TopicName, string>>;
 

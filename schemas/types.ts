@@ -43,10 +43,10 @@ export interface ApiKey {
   tokensPerMinute: number | null;
   /** Under which its spending is counted: id of the first key of those that were rotated into this one; null: its own id. */
   account: string | null;
-  /** What its account may spend in a day of UTC, in the currency of the prices, over all gateways; null means no budget. */
-  budgetPerDay: number | null;
+  /** What its account may spend in a day of UTC, in the currency of the prices, over all gateways; null means no limit. */
+  spendLimitPerDay: number | null;
   /** The same in a month of UTC. */
-  budgetPerMonth: number | null;
+  spendLimitPerMonth: number | null;
   createdAt: number;
   /** Refused from then on, by the gateway's clock. */
   expiresAt: number | null;
@@ -108,9 +108,9 @@ export interface Decision {
   arm: string;
   /** Its exact probability, (0, 1]. */
   probability: number;
-  secondArm: string | null;
-  secondProbability: number | null;
-  /** The second arm answers, too (topic alternatives). */
+  alternativeArm: string | null;
+  alternativeProbability: number | null;
+  /** The alternative arm answers, too (topic alternative-answers). */
   alternative: boolean;
   /** Helpfulness threshold tau in force. */
   threshold: number;
@@ -120,8 +120,8 @@ export interface Decision {
   load: number;
   /** Version of the router policy; 0 is the prior. */
   policyVersion: number;
-  /** Version of the helpfulness proxy; 0: none. */
-  proxyVersion: number;
+  /** Version of the helpfulness model; 0: none. */
+  helpfulnessVersion: number;
   /** Version of the layout of the examples' features. */
   helpfulnessFeatures: number;
   /** Prompt template and its version. */
@@ -179,7 +179,7 @@ export interface ShownExample {
   id: string;
   /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Predicted, [0, 1]; the similarity until a proxy is learnt. */
+  /** Predicted, [0, 1]; the similarity until a helpfulness model is learnt. */
   helpfulness: number;
   /** Estimated tokens that it adds. */
   tokens: number;
@@ -201,7 +201,7 @@ export interface ExampleTrial {
   probability: number;
   /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Predicted, [0, 1]; the similarity until a proxy is learnt. */
+  /** Predicted, [0, 1]; the similarity until a helpfulness model is learnt. */
   helpfulness: number;
   /** Its row of the helpfulness features. */
   features: number[];
@@ -413,7 +413,7 @@ export interface Request {
   privacy: Privacy;
   /** The client may be asked for feedback. */
   mayAsk: boolean;
-  /** Another arm may answer, too, and the client be asked which answer is better (topic alternatives); only with mayAsk. */
+  /** Another arm may answer, too, and the client be asked which answer is better (topic alternative-answers); only with mayAsk. */
   mayCompare: boolean;
   /** Partition of responses that the client reads; null: by key. */
   replyPartition: number | null;
@@ -472,7 +472,7 @@ export interface Privacy {
 
 /** A learned artefact, versioned. */
 export interface Policy {
-  /** router, threshold, proxy, or link/ and an arm. */
+  /** router, threshold, helpfulness, or link/ and an arm. */
   name: string;
   tenant: string;
   /** Ascending. */
@@ -512,30 +512,6 @@ export interface PrefillSample {
   createdAt: number;
 }
 
-/** One attempt to better an example. */
-export interface Replay {
-  runId: string;
-  tenant: string;
-  exampleId: string;
-  /** The example that took its place; null: it stays. */
-  newExampleId: string | null;
-  attempt: number;
-  oldQuality: number;
-  newQuality: number | null;
-  tokens: number;
-  cost: number;
-  outcome: string;
-  /** G(e) when it was tried: the saving an hour that was predicted; null: not known. */
-  gain: number | null;
-  /** Who was asked. */
-  arm: string | null;
-  /** Answers asked for. */
-  samples: number;
-  /** What it cost in average answers of an arm of cost 1: the unit of gain. */
-  relativeCost: number | null;
-  createdAt: number;
-}
-
 /** The one final answer to a request. */
 export interface Response {
   requestId: string;
@@ -570,7 +546,7 @@ export interface Response {
   degraded: string[];
   /** Feedback is asked for. */
   asked: boolean;
-  /** Arm that answers the same request on the topic alternatives, for comparison. */
+  /** Arm that answers the same request on the topic alternative-answers, for comparison. */
   alternative: string | null;
   createdAt: number;
 }
@@ -638,7 +614,7 @@ export interface Work {
   request: Request;
   /** Whole on the topic decisions; here without contexts, trials, features of examples, shadows and timings, which no arm asks for. */
   decision: Decision;
-  /** alternative: by the second arm, for the topic alternatives and never for responses. */
+  /** alternative: by the alternative arm, for the topic alternative-answers and never for responses. */
   role: "answer" | "alternative";
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];

@@ -48,8 +48,8 @@ export interface Session {
   prepareArms(names: readonly string[]): Promise<void>;
   /** The same of tenants. */
   prepareTenants(tenants: ConfiguredTenants): Promise<void>;
-  /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */
-  replay?: ReplayedWorld | undefined;
+  /** A log replay: time, chance, load and answers are the log's; absent: they are real. */
+  logReplay?: LogReplayWorld | undefined;
   /** Full name of a topic; work with its arm, those of tenants with their tenant. */
   topic<N extends TopicName | "locks">(name: N, owner?: string): Topic<N>;
 }

@@ -46,7 +46,7 @@ test("a call is a span below what it is made for; the endpoint is told of it, an
   expect(JSON.stringify(call)).not.toContain("a text");
 });
 
-test("a call for no request (a judge, a replay) is a trace of its own; a bug passes through", async () => {
+test("a call for no request (a judge, a log replay) is a trace of its own; a bug passes through", async () => {
   const tracing = testTracing();
   const traced = traceArm(
     armOf(() => Promise.reject(new Error("a bug"))),

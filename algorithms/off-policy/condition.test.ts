@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConditionError, judge } from "./condition.ts";
+import { ConditionError, verify } from "./condition.ts";
 
 const figures = new Map<string, number | null>([
   ["difference", 0.02],
@@ -9,7 +9,7 @@ const figures = new Map<string, number | null>([
   ["effective", 812],
   ["lower(candidate)", null],
 ]);
-const holds = (condition: string): boolean => judge(condition, figures).holds;
+const holds = (condition: string): boolean => verify(condition, figures).holds;
 
 describe("a condition", () => {
   it.each<[string, boolean]>([
@@ -31,7 +31,7 @@ describe("a condition", () => {
   });
 
   it("shows the numbers of its comparisons", () => {
-    expect(judge("lower(difference) > 0 and lower(candidate) > 1", figures).comparisons).toEqual([
+    expect(verify("lower(difference) > 0 and lower(candidate) > 1", figures).comparisons).toEqual([
       "lower(difference) > 0: 0.005 > 0",
       "lower(candidate) > 1: unknown > 1",
     ]);
@@ -50,7 +50,7 @@ describe("a condition", () => {
     ["process.exit(1)", '"." (character 8) is part of no condition'],
     [`${"1 > 0 and ".repeat(60)}1 > 0`, "at most 500 characters"],
   ])("%j is refused: %s", (condition, problem) => {
-    expect(() => judge(condition, figures)).toThrow(problem);
+    expect(() => verify(condition, figures)).toThrow(problem);
   });
 
   it("whatever it says, is true, false or refused", () => {

@@ -29,7 +29,7 @@ interface Token {
 /**
  * Throws ConditionError, which says what was wrong and where, for anything that is no condition.
  */
-export function judge(condition: string, figures: Figures): Verdict {
+export function verify(condition: string, figures: Figures): Verdict {
   if (condition.length > longest) throw new ConditionError(`a condition has at most ${longest} characters`);
   const tokens = tokensOf(condition);
   let next = 0;

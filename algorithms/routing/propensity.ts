@@ -1,6 +1,6 @@
 // The exact probability that each of several independent normals is the largest: the chance with
 // which Thompson sampling chooses an arm. It is logged with every decision, so that other policies
-// can be judged from the log; a Monte Carlo estimate would bias that.
+// can be estimated from the log; a Monte Carlo estimate would bias that.
 import { normalCdf, normalDensity } from "../numeric/gaussian.ts";
 
 /** An arm's score ~ N(mean, deviation^2); deviation >= 0. */

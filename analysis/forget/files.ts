@@ -5,8 +5,8 @@ import type { Subject } from "./subject.ts";
 export interface FilesFound {
   /** Files of keys and values of prompts (token ids). */
   caches: number;
-  /** Replays of logs that hold some of it, removed whole. */
-  replays: string[];
+  /** Log replays that hold some of it, removed whole. */
+  logReplays: string[];
   /** Pools of examples of no running process. */
   pools: number;
   /** Folders of documents that killed processes left behind. */

@@ -88,7 +88,7 @@ export async function forget(
   const erasure = randomUUID();
   const report: ForgetReport = {
     ...{ scope, erasure: dryRun ? null : erasure, requests: subject.requests.size, underWay: 0 },
-    removed: { rows: {}, answers: 0, examples: 0, documents: 0, caches: 0, replays: [], pools: 0, leftBehind: 0 },
+    removed: { rows: {}, answers: 0, examples: 0, documents: 0, caches: 0, logReplays: [], pools: 0, leftBehind: 0 },
     searched: { tables: searchedTables, topics: inTopics.topics.map(({ topic }) => topic), folders: files.folders },
     ...{ found: [], remains: [] },
   };
@@ -122,7 +122,7 @@ export async function forget(
     removed.documents += found.documents.length;
     const gone = await files.remove(subject, cleanFrom(found.topics, clock()), onProgress);
     removed.caches += gone.caches;
-    removed.replays.push(...gone.replays);
+    removed.logReplays.push(...gone.logReplays);
     removed.pools += gone.pools;
     removed.leftBehind += gone.leftBehind;
     for (const [name, count] of Object.entries(await tables.count(subject)))

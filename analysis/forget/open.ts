@@ -1,5 +1,5 @@
 // precedent forget, wired: the tables as they are named here, and the files beside topics and
-// tables: caches of keys and values, pools of examples, copies of documents, replays of logs.
+// tables: caches of keys and values, pools of examples, copies of documents, log replays.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { localTable, onCluster } from "../../connections/clickhouse/render.ts";
@@ -12,7 +12,7 @@ import { filesWith } from "./search-files.ts";
 import { databaseOf } from "../log-replay/names.ts";
 import type { Scope } from "./subject.ts";
 import { erasedRequestSql } from "../../algorithms/privacy/erasure.ts";
-import { listReplays, removeLogReplay } from "../log-replay/run.ts";
+import { listLogReplays, removeLogReplay } from "../log-replay/run.ts";
 import type { Session } from "../../pipelines/session.ts";
 
 export async function runForget(
@@ -56,12 +56,12 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
     return removed;
   }
 
-  async function replaysWith(database: (id: string, lane?: number) => string): Promise<string[]> {
+  async function logReplaysWith(database: (id: string, lane?: number) => string): Promise<string[]> {
     const there = new Set(
       (await clickhouse.query<{ name: string }>("SELECT name FROM system.databases")).map(({ name }) => name),
     );
     const found: string[] = [];
-    for (const { id, lanes } of await listReplays(config)) {
+    for (const { id, lanes } of await listLogReplays(config)) {
       const looks = [
         { name: database(id), table: "log", request: "request_id" },
         ...lanes.map((_, lane) => ({ name: database(id, lane), table: "requests", request: "request_id" })),
@@ -94,23 +94,23 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
   }
 
   return {
-    folders: [caches, pools, documents, join(folder, "replays")],
+    folders: [caches, pools, documents, join(folder, "log-replays")],
     async remove(subject, poolsFrom, onProgress) {
-      onProgress("removing caches, pools and replays");
+      onProgress("removing caches, pools and log replays");
       const removed = await removeCaches();
-      const replays = await replaysWith((id, lane) => databaseOf(config, id, lane));
-      for (const id of replays) await removeLogReplay(id, { config, log });
+      const logReplays = await logReplaysWith((id, lane) => databaseOf(config, id, lane));
+      for (const id of logReplays) await removeLogReplay(id, { config, log });
       let gone = 0;
       for (const pool of await poolFolders())
         if ((await filesWith(pool, subject)).length > 0 && (await discardPool(pool, poolsFrom)) === "gone") gone++;
       let leftBehind = 0;
       for (const name of await namesIn(documents))
         if ((await discardDocuments(join(documents, name))) === "gone") leftBehind++;
-      return { caches: removed, replays, pools: gone, leftBehind };
+      return { caches: removed, logReplays, pools: gone, leftBehind };
     },
     async search(subject) {
-      const found = (await replaysWith((id, lane) => databaseOf(config, id, lane))).map((id) => ({
-        place: `replay ${id}`,
+      const found = (await logReplaysWith((id, lane) => databaseOf(config, id, lane))).map((id) => ({
+        place: `log replay ${id}`,
         count: 1,
       }));
       const held: HeldPlace[] = [];

@@ -122,8 +122,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         counts[name] = 0;
         for (const condition of isNoted ? [erased(subject, kept)] : ids) counts[name] += await countOf(name, condition);
       }
-      counts.replays = 0;
-      for (const condition of replaysOf(subject)) counts.replays += await countOf("replays", condition);
+      counts.example_replays = 0;
+      for (const condition of replaysOf(subject)) counts.example_replays += await countOf("example_replays", condition);
       counts.dead_letters = (await lettersOf(subject)).length;
       return counts;
     },
@@ -140,7 +140,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
             .join(" OR "),
         );
       for (const condition of replaysOf(subject))
-        if ((await countOf("replays", condition)) > 0) await remove("replays", condition);
+        if ((await countOf("example_replays", condition)) > 0) await remove("example_replays", condition);
       for (const [name, kept] of byRequest) {
         onTable(name);
         const whole = ofTenant(subject, kept.time);

@@ -15,7 +15,7 @@ import { computing, type RouteArm } from "../../arms/routed.ts";
 import { lastUserTurn } from "../../operators/validate/validate.ts";
 import type { TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Feedback, Response } from "../../schemas/types.ts";
-import type { LogRow } from "../../state/replayed-row.ts";
+import type { LogRow } from "../../state/log-replay-row.ts";
 
 export interface ImportDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
@@ -74,8 +74,8 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
     arm: row.answer!.arm,
     // 0: it is not known, and off-policy evaluation leaves the decision out.
     probability: row.answer!.propensity ?? 0,
-    ...{ secondArm: null, secondProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
-    ...{ policyVersion: 0, proxyVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
+    ...{ alternativeArm: null, alternativeProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
+    ...{ policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
     ...{ asked: false, askProbability: null, alternative: false },
     ...{ breakers: {}, reuse: null, shadows: [], source: "imported", cacheKey: null },
     degraded: row.answer!.propensity === null ? ["propensity"] : [],

@@ -1,12 +1,12 @@
-// Puts the requests of a log on the topic of a replay, in the order of their time and no more at
-// once than are allowed, and waits until each has its response. What a run that was killed has put
-// there is not put there again: the topic has one partition, so what it holds is a beginning of the
-// log.
+// Puts the requests of a log on the topic of a log replay, in the order of their time and no more
+// at once than are allowed, and waits until each has its response. What a run that was killed has
+// put there is not put there again: the topic has one partition, so what it holds is a beginning of
+// the log.
 import { setTimeout as sleep } from "node:timers/promises";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { RawRecord } from "../../connections/kafka/port.ts";
 import type { Session } from "../../state/session.ts";
-import type { Replayed } from "../../state/replayed-row.ts";
+import type { Replayed } from "../../state/log-replay-row.ts";
 
 export interface FeedOptions {
   session: Pick<Session, "kafka" | "codec" | "topic">;

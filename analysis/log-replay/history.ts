@@ -1,7 +1,8 @@
 // Examples and documents as they were when a window began, as far as their topics still have them.
 // The topics are compacted, at the latest a day after a change: what was replaced or removed since
-// the window began is there until then, and goes to the topic of the replay in its order. Tables
-// keep the newest state alone, and can't help. What was erased (precedent forget) stays away.
+// the window began is there until then, and goes to the topic of the log replay in its order.
+// Tables keep the newest state alone, and can't help. What was erased (precedent forget) stays
+// away.
 import { erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
 import { documentKey } from "../../connections/documents/port.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -28,7 +29,7 @@ interface Kind<N extends "examples" | "documents"> {
   name: N;
   /** Whether a record belongs to what was there; asked in the order of each key. */
   wants(key: string, record: RawRecord, partition: number): boolean;
-  /** Told of what goes to the replay. */
+  /** Told of what goes to the log replay. */
   onSent?(key: string, value: RecordOf[N] | null): unknown;
   /** undefined: as it is. */
   moved?(record: RecordOf[N]): RecordOf[N];

@@ -1,5 +1,5 @@
-// One policy's part of a replay: the real stages over the log, in topics, a database and a folder
-// of its own.
+// One policy's part of a log replay: the real stages over the log, in topics, a database and a
+// folder of its own.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -15,9 +15,9 @@ import { createFeed, type Feed } from "./feed.ts";
 import { databaseOf, folderOf, prefixOf } from "./names.ts";
 import { putDocuments, putFormerExamples, type History } from "./history.ts";
 import { putExamples, putPolicies } from "./prepare.ts";
-import { stateFile, type ReplayState } from "./state.ts";
+import { stateFile, type LogReplayState } from "./state.ts";
 import { readPage, type LogSpan } from "./store.ts";
-import { createWorld } from "../../state/replayed-world.ts";
+import { createWorld } from "../../state/log-replay-world.ts";
 import type { ResolvedConnections } from "../../stack/resolve.ts";
 import { openSession } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
@@ -30,11 +30,11 @@ export interface LogReplayOptions {
   onReplayed(policy: string, answered: number, of: number): void;
 }
 
-export const save = (config: Config, state: ReplayState): Promise<void> =>
+export const save = (config: Config, state: LogReplayState): Promise<void> =>
   writeAtomically(stateFile(folderOf(config, state.id)), JSON.stringify(state));
 
 export interface Outside {
-  state: ReplayState;
+  state: LogReplayState;
   shift: number;
   window: LogSpan;
   live: ClickHouse;
@@ -59,7 +59,7 @@ export async function runLane(
   const session = await openSession(own, {
     log: options.log,
     subjects: config.kafka.prefix,
-    replay: createWorld({
+    logReplay: createWorld({
       find: (tenant, request) => feed?.find(tenant, request),
       ...{ seed: BigInt(state.seed), beginning: window.from + shift, speed, modelOf },
       liveArms: new Set(state.liveArms),
@@ -118,7 +118,7 @@ export async function runLane(
   }
 }
 
-/** Of one policy's replay: its own names everywhere, nothing that leaves by age. */
+/** Of one policy's log replay: its own names everywhere, nothing that leaves by age. */
 function laneConfig(
   config: Config,
   { kafka, registry, clickhouse }: ResolvedConnections,

@@ -1,9 +1,9 @@
 // What was there when the window began: examples of the domains that the log asks in, policies.
-// They are read from the live tables and put on the topics of the replay, moved in time as the
+// They are read from the live tables and put on the topics of the log replay, moved in time as the
 // requests are; history.ts adds what the tables don't keep.
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { PROXY } from "../../state/policies/helpfulness.ts";
+import { HELPFULNESS } from "../../state/policies/helpfulness.ts";
 import { ROUTER } from "../../state/policies/router.ts";
 import { THRESHOLD } from "../../state/policies/threshold.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
@@ -101,7 +101,7 @@ const selectPolicies = `
 
 /** The versions of router, threshold and helpfulness model that were in force. */
 export async function policiesAt({ live, at }: Omit<Beginning, "shift">): Promise<Policy[]> {
-  const rows = await live.query<PolicyRow>(selectPolicies, { names: [ROUTER, THRESHOLD, PROXY], at });
+  const rows = await live.query<PolicyRow>(selectPolicies, { names: [ROUTER, THRESHOLD, HELPFULNESS], at });
   return rows.map(({ feature_version, trained_ms, created_ms, ...row }) => ({
     ...row,
     featureVersion: feature_version,

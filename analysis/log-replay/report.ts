@@ -1,6 +1,6 @@
-// What a replay comes to, for one policy: what it chose, what the log knows of the answers, what
-// they were worth. Quality is told twice: the mean reward of the answers that the log holds, which
-// favours arms that the log has much of, and the self-normalised estimate over the logged
+// What a log replay comes to, for one policy: what it chose, what the log knows of the answers,
+// what they were worth. Quality is told twice: the mean reward of the answers that the log holds,
+// which favours arms that the log has much of, and the self-normalised estimate over the logged
 // propensities, which does not (docs/off-policy.md).
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { serviceReports, type ServiceReport } from "./service-times.ts";
@@ -51,7 +51,7 @@ export interface ReportSource {
   clickhouse: Pick<ClickHouse, "query">;
   /** Whose times stand for those that the log lacks; absent: nobody's. */
   live?: Pick<ClickHouse, "query">;
-  /** Database of the policy's replay, and of its log. */
+  /** Database of the policy's log replay, and of its log. */
   lane: string;
   log: string;
 }

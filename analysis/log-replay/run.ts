@@ -1,17 +1,17 @@
-// A replay of a log: reads the log into a database of its own, and then runs the real stages over
+// A log replay: reads the log into a database of its own, and then runs the real stages over
 // it, for each policy in topics and a database of its own. What is live is read, never written.
 import { mkdir, readdir, rm } from "node:fs/promises";
 import type { Config } from "../../config/schema.ts";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { removeReplay } from "../../connections/kafka/remove.ts";
+import { removeLogReplayTopics } from "../../connections/kafka/remove.ts";
 import { withMutex } from "../../connections/process/lock.ts";
 import { ROUTER } from "../../state/policies/router.ts";
-import { databaseOf, folderOf, prefixOf, replaysFolder } from "./names.ts";
+import { databaseOf, folderOf, prefixOf, logReplaysFolder } from "./names.ts";
 import { policiesAt } from "./prepare.ts";
 import { policyReport, type PolicyReport } from "./report.ts";
-import type { LogRow } from "../../state/replayed-row.ts";
-import { readState, type ExamplesThen, type ReplayLane, type ReplayState } from "./state.ts";
+import type { LogRow } from "../../state/log-replay-row.ts";
+import { readState, type ExamplesThen, type LogReplayLane, type LogReplayState } from "./state.ts";
 import { spanOf, storeLog, type LogSpan } from "./store.ts";
 import { resolveConnections } from "../../stack/resolve.ts";
 import { runLane, save, type LogReplayOptions } from "./lane.ts";
@@ -22,7 +22,7 @@ export interface LogReplayPlan {
   /** As of when examples and policies are taken, milliseconds since the epoch. */
   beginning: number;
   /** Router policies to compare; none: the one that was in force at the beginning. */
-  policies: readonly Pick<ReplayLane, "policy" | "router">[];
+  policies: readonly Pick<LogReplayLane, "policy" | "router">[];
   /** null: as fast as possible. */
   speed: number | null;
   seed: bigint;
@@ -39,14 +39,14 @@ export interface LogReplayReport {
   policies: (PolicyReport & { policy: string; seconds: number; requestsPerS: number; database: string })[];
 }
 
-export async function listReplays(config: Config): Promise<ReplayState[]> {
-  const ids = await readdir(replaysFolder(config)).catch(() => []);
+export async function listLogReplays(config: Config): Promise<LogReplayState[]> {
+  const ids = await readdir(logReplaysFolder(config)).catch(() => []);
   const states = await Promise.all(ids.map((id) => readState(folderOf(config, id))));
   return states.flatMap((state) => state ?? []).sort((a, b) => a.startedAt - b.startedAt);
 }
 
-/** A new replay, of which only its folder is there; goOn() does the rest. */
-export async function beginReplay(id: string, plan: LogReplayPlan, { config }: LogReplayOptions): Promise<void> {
+/** A new log replay, of which only its folder is there; goOn() does the rest. */
+export async function beginLogReplay(id: string, plan: LogReplayPlan, { config }: LogReplayOptions): Promise<void> {
   if (config.clickhouse.cluster !== undefined)
     throw new Error(
       "a log can't be replayed on a cluster (clickhouse.cluster): its tables would lie on one node; name a single server",
@@ -79,17 +79,17 @@ export async function goOn(
 ): Promise<LogReplayReport> {
   const folder = folderOf(options.config, id);
   // Two of them would fence each other for ever.
-  return withMutex(folder, "replay", () => replay(id, rows, options), 15_000);
+  return withMutex(folder, "log-replay", () => runLogReplay(id, rows, options), 15_000);
 }
 
-async function replay(
+async function runLogReplay(
   id: string,
   rows: (live: ClickHouse) => AsyncIterable<readonly LogRow[]>,
   options: LogReplayOptions,
 ): Promise<LogReplayReport> {
   const { config, signal } = options;
   const state = await readState(folderOf(config, id));
-  if (state === undefined) throw new Error(`there is no replay ${id}: precedent replay list`);
+  if (state === undefined) throw new Error(`there is no log replay ${id}: precedent log-replay list`);
   const connections = await resolveConnections(config, { start: false });
   const live = createClickHouse(connections.clickhouse);
   const database = databaseOf(config, id);
@@ -98,7 +98,8 @@ async function replay(
   try {
     if (state.shift === null) await storeLog(log, rows(live), { signal, onProgress: options.onRead });
     const window = await spanOf(log);
-    // The log ends when the replay began: nothing of it lies in the future, the latest is fresh.
+    // The log ends when the log replay began: nothing of it lies in the future, the latest is
+    // fresh.
     state.shift ??= state.startedAt - window.to;
     await save(config, state);
     const { shift } = state;
@@ -119,16 +120,16 @@ async function replay(
   }
 }
 
-/** Removes what a replay made: topics, groups, databases, folder. */
+/** Removes what a log replay made: topics, groups, databases, folder. */
 export async function removeLogReplay(
   id: string,
   { config, log }: Pick<LogReplayOptions, "config" | "log">,
 ): Promise<void> {
   const folder = folderOf(config, id);
   const state = await readState(folder);
-  if (state === undefined) throw new Error(`there is no replay ${id}: precedent replay list`);
+  if (state === undefined) throw new Error(`there is no log replay ${id}: precedent log-replay list`);
   const connections = await resolveConnections(config, { start: false });
-  await removeReplay(
+  await removeLogReplayTopics(
     { ...connections.kafka, clientId: "precedent", config: connections.kafka, log },
     prefixOf(config, id),
   );

@@ -1,4 +1,4 @@
-// How long the arms that a replay chose would have taken: as logged, and where the log holds no
+// How long the arms that a log replay chose would have taken: as logged, and where the log holds no
 // time of that arm for the request, by its fitted service times. They come from the log of the
 // replay; of an arm that has too few times there, from the live log. Waiting for a slot is not in
 // them.
@@ -24,7 +24,7 @@ export interface ServiceSource {
   clickhouse: Pick<ClickHouse, "query">;
   /** Where the arms answer; absent: not asked. */
   live?: Pick<ClickHouse, "query"> | undefined;
-  /** Database of the policy's replay, and of its log. */
+  /** Database of the policy's log replay, and of its log. */
   lane: string;
   log: string;
 }

@@ -1,11 +1,11 @@
-// What a replay is, kept in its folder, so that one that was killed goes on as it began: with the
-// same policies, seed and shift of time.
+// What a log replay is, kept in its folder, so that one that was killed goes on as it began: with
+// the same policies, seed and shift of time.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Policy } from "../../schemas/types.ts";
 import type { ExampleHistory } from "./history.ts";
 
-export interface ReplayLane {
+export interface LogReplayLane {
   /** As the user named the policy. */
   policy: string;
   /** null: the prior. */
@@ -24,11 +24,11 @@ export interface ExamplesThen extends ExampleHistory {
   taken: number;
 }
 
-export interface ReplayState {
+export interface LogReplayState {
   id: string;
   /** For people: the window, or the file. */
   source: string;
-  /** Milliseconds since the epoch, of this replay and of what was there before the window. */
+  /** Milliseconds since the epoch, of this log replay and of what was there before the window. */
   startedAt: number;
   beginning: number;
   /** Whole milliseconds added to every time of the log; null: the log is still being read. */
@@ -38,17 +38,17 @@ export interface ReplayState {
   liveArms: readonly string[];
   /** Threshold and helpfulness model that were in force. */
   others: readonly Policy[];
-  lanes: ReplayLane[];
+  lanes: LogReplayLane[];
   /** Examples of the window's beginning, the same for all policies; absent: not read yet. */
   examples?: ExamplesThen;
 }
 
-export const stateFile = (folder: string): string => join(folder, "replay.json");
+export const stateFile = (folder: string): string => join(folder, "log-replay.json");
 
-/** Undefined: there is no such replay, or its file is torn. */
-export async function readState(folder: string): Promise<ReplayState | undefined> {
+/** Undefined: there is no such log replay, or its file is torn. */
+export async function readState(folder: string): Promise<LogReplayState | undefined> {
   try {
-    return JSON.parse(await readFile(stateFile(folder), "utf8")) as ReplayState;
+    return JSON.parse(await readFile(stateFile(folder), "utf8")) as LogReplayState;
   } catch {
     return undefined;
   }

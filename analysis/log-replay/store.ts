@@ -1,7 +1,7 @@
-// The log of a replay, in a database of the replay: what was read is kept whole before anything is
-// replayed, so that neither retention nor late feedback changes it under way. Requests are numbered
-// in the order of their time; of every request the answers that are known: those in its own rows,
-// and where it has none of an arm, the first answer of that arm to the same request.
+// The log of a log replay, in a database of the log replay: what was read is kept whole before
+// anything is replayed, so that neither retention nor late feedback changes it under way. Requests
+// are numbered in the order of their time; of every request the answers that are known: those in
+// its own rows, and where it has none of an arm, the first answer of that arm to the same request.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import {
   storedRow,
@@ -9,9 +9,9 @@ import {
   type LoggedRequest,
   type LogRow,
   type Replayed,
-} from "../../state/replayed-row.ts";
+} from "../../state/log-replay-row.ts";
 
-/** A replay of more is several. */
+/** A log replay of more is several. */
 const mostRows = 5_000_000;
 /** Of one INSERT, roughly. */
 const batchBytes = 4 * 1_048_576;
@@ -123,7 +123,7 @@ export async function readPage(
   return rows.map(({ request, load, saturation, arms, answers }) => {
     const logged = JSON.parse(request) as LoggedRequest;
     return {
-      // Nobody reads the answers of a replay but the replay.
+      // Nobody reads the answers of a log replay but the log replay.
       request: { ...logged, createdAt: logged.createdAt + shift, replyPartition: null, deltas: false },
       ...{ load, saturation },
       answers: new Map(arms.map((arm, i) => [arm, JSON.parse(answers[i] ?? "{}") as Omit<LoggedAnswer, "arm">])),

@@ -3,7 +3,7 @@
 import { FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { LoggedAnswer, LogRow } from "../../state/replayed-row.ts";
+import type { LoggedAnswer, LogRow } from "../../state/log-replay-row.ts";
 
 export interface LogWindow {
   /** Milliseconds since the epoch; `to` is not in it. */
@@ -130,7 +130,7 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
     mayCompare: false,
     replyPartition: null,
     deltas: false,
-    // What a replay costs is no key's expense.
+    // What a log replay costs is no key's expense.
     account: null,
     metadata: row.metadata,
     createdAt: row.at,

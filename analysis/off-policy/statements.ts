@@ -20,7 +20,7 @@ export type LeftOut = keyof typeof leftOutReasons;
 const inPage = "cityHash64(request_id) % {pages:UInt32} = {page:UInt32}";
 
 /** Decisions of the window with reward and reason; reason = '': usable. */
-const judged = `
+const reasoned = `
   SELECT
     decision.request_id AS request_id, decision.tenant AS tenant, decision.domain AS domain,
     toUnixTimestamp64Milli(decision.created_at) AS decided_at,
@@ -50,7 +50,7 @@ const judged = `
 const settings = "SETTINGS distributed_product_mode = 'local'";
 
 /** How many decisions there are, and how many are left out for which reason. */
-export const selectReasons = `SELECT reason, count() AS decisions FROM (${judged}) GROUP BY reason ${settings}`;
+export const selectReasons = `SELECT reason, count() AS decisions FROM (${reasoned}) GROUP BY reason ${settings}`;
 
 /**
  * Who gets feedback, by arm, class of length (component 3 of the context, promptLength), domain and
@@ -60,7 +60,7 @@ export const selectCells = `
 SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[place][3] * 8)))) AS length, domain,
        multiIf(NOT ask_probability > 0, 'never', asked, 'asked', 'unasked') AS asking,
        count() AS decisions, countIf(reason = '') AS rewarded
-FROM (${judged}) WHERE reason IN ('', 'feedback_missing')
+FROM (${reasoned}) WHERE reason IN ('', 'feedback_missing')
 GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
 /**
@@ -71,5 +71,5 @@ export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(place - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,
        arms.probability AS probability, ask_probability
-FROM (${judged}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing' AND ({never:Bool} OR ask_probability > 0))
+FROM (${reasoned}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing' AND ({never:Bool} OR ask_probability > 0))
 ORDER BY request_id, tenant ${settings}`;

@@ -10,7 +10,7 @@ import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";
 import { type Answers, openAnswers, type Prompt } from "./answers.ts";
 import { type HelpfulnessData, loadHelpfulnessData, type Neighbour, type Question } from "./data.ts";
-import { benchProxy, labelRows, qualityOf } from "./proxy.ts";
+import { benchHelpfulnessModel, labelRows, qualityOf } from "./model.ts";
 import { exampleCounts, withExamples, withNearest, withoutExamples, withRandom } from "./treatments.ts";
 import { budgetInTheMean, chooseTwoStage, rateCandidates } from "./two-stage.ts";
 
@@ -44,7 +44,7 @@ async function run(context: BenchContext): Promise<Measured> {
   const data = await loadHelpfulnessData(context, { train: trained, unseen, dev: size });
   const answers = await openAnswers(context);
   const features = createHelpfulnessFeatures();
-  const { model, kind, metrics } = await benchProxy(context, await labelRows(data, answers, features));
+  const { model, kind, metrics } = await benchHelpfulnessModel(context, await labelRows(data, answers, features));
   try {
     const none = data.dev.map(withoutExamples);
     await answers.ask(none, "without examples");

@@ -9,7 +9,7 @@ import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { rate } from "../../operators/select/rate.ts";
 import { mean } from "../support/statistics.ts";
 import type { HelpfulnessData, Neighbour, Question } from "./data.ts";
-import { arm, factsOf } from "./proxy.ts";
+import { arm, factsOf } from "./model.ts";
 
 /** tau until one is learnt: neither helps nor hurts. */
 const threshold = 0.5;

@@ -48,7 +48,7 @@ export interface BonusOptions {
   /** As configured by default; its bonus and its exploration are not used. */
   selection: SelectionConfig;
   /** null: similarity stands in. */
-  proxy: RatingModel | null;
+  helpfulnessModel: RatingModel | null;
   /** One for each bonus, with nothing in its caches. */
   arms: readonly LoadedLlama[];
   log: StepContext["log"];
@@ -97,12 +97,12 @@ export function streamOf({ pool, dev }: HelpfulnessData, { topics, requests }: B
   return shuffled([...new Set(chosen)], seed);
 }
 
-function worldOf(bonus: number, llama: LoadedLlama, { data, selection, proxy, log, signal }: BonusOptions) {
+function worldOf(bonus: number, llama: LoadedLlama, { data, selection, helpfulnessModel, log, signal }: BonusOptions) {
   let atHand = llama.inventory.summary();
   const select = createSelection({
     pool: { nearest: (_domain, vector, most) => Promise.resolve(nearestOf(data, vector, most)) },
     selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, grid: [0.5] } },
-    ...{ arms: () => [arm], clock: () => 0, random: splitmix64(1), proxy: () => proxy },
+    ...{ arms: () => [arm], clock: () => 0, random: splitmix64(1), helpfulnessModel: () => helpfulnessModel },
     caches: {
       tells: () => true,
       has: (_arm, example) => mayContain({ bits: atHand.bloom, hashes: atHand.hashes }, example),

@@ -61,15 +61,15 @@ function rowOf(workload: string, pairs: readonly Pair[]): Row {
     { random: splitmix64(5), resamples: 2_000 },
   );
   const ttft = spread(of(({ ttftMs }) => ttftMs));
-  const judged = pairs.flatMap(({ outcome, full }) =>
+  const compared = pairs.flatMap(({ outcome, full }) =>
     outcome.f1 === null || full.f1 === null ? [] : [{ own: outcome.f1, full: full.f1 }],
   );
   const f1 =
-    judged.length === 0
+    compared.length === 0
       ? null
       : pairedBootstrap(
-          judged.map(({ own }) => own),
-          judged.map(({ full }) => full),
+          compared.map(({ own }) => own),
+          compared.map(({ full }) => full),
           { random: splitmix64(3) },
         );
   const orNull = (value: number | undefined): number | null => (value === undefined ? null : significant(value));
@@ -84,7 +84,7 @@ function rowOf(workload: string, pairs: readonly Pair[]): Row {
     kl_low: significant(kl.low),
     kl_high: significant(kl.high),
     rouge_l: significant(mean(of(({ rougeL }) => rougeL))),
-    f1: judged.length === 0 ? null : significant(mean(judged.map(({ own }) => own))),
+    f1: compared.length === 0 ? null : significant(mean(compared.map(({ own }) => own))),
     f1_difference: orNull(f1?.difference),
     f1_low: orNull(f1?.low),
     f1_high: orNull(f1?.high),

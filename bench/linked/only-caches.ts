@@ -7,7 +7,7 @@ import { modelFile } from "../../config/models.ts";
 import { parseConfig } from "../../config/load.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
 import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
@@ -79,17 +79,17 @@ async function bonusOf(context: BenchContext, { bonus: plan }: CachePlan, arm: A
   const { selection } = parseConfig("arms: [{ name: bench, type: llama }]", {
     ...{ source: "bench", folder: context.folder, environment: {} },
   });
-  const { model: proxy, why } = await keptProxy(folder);
+  const { model, why } = await keptHelpfulnessModel(folder);
   const rows: BonusRow[] = [];
   try {
-    for (const [helpfulness, rating] of [["similarity", null] as const, ["proxy", proxy] as const]) {
+    for (const [helpfulness, rating] of [["similarity", null] as const, ["proxy", model] as const]) {
       if (helpfulness === "proxy" && rating === null) continue;
       const bar = progress(`bonus by ${helpfulness}`, plan.topics * plan.requests, "requests");
       const asked = await checkpoints.part(`bonus by ${helpfulness}`, async () => {
         const arms = await Promise.all(plan.bonuses.map(() => openArm({ ...arm, memoryMib: plentyMib, folder: null })));
         try {
           return await measureBonus({
-            ...{ plan, data, selection, proxy: rating, arms, log, signal },
+            ...{ plan, data, selection, helpfulnessModel: rating, arms, log, signal },
             update: (done) => bar.update(done),
           });
         } finally {
@@ -101,20 +101,20 @@ async function bonusOf(context: BenchContext, { bonus: plan }: CachePlan, arm: A
     }
     return { rows, why };
   } finally {
-    await proxy?.close();
+    await model?.close();
   }
 }
 
 /** The newest that bench -- helpfulness has trained and kept. */
-async function keptProxy(folder: string): Promise<{ model: HelpfulnessModel | null; why: string | null }> {
-  const names = (await readdir(folder)).filter((name) => /^proxy-[0-9a-f]+\.json$/.test(name));
+async function keptHelpfulnessModel(folder: string): Promise<{ model: HelpfulnessModel | null; why: string | null }> {
+  const names = (await readdir(folder)).filter((name) => /^helpfulness-[0-9a-f]+\.json$/.test(name));
   const dated = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(folder, name))).mtimeMs })));
   const newest = dated.sort((one, other) => other.at - one.at)[0];
   if (newest === undefined)
     return { model: null, why: "bench -- helpfulness, which trains the helpfulness model, has not run here" };
   try {
     const { onnx } = JSON.parse(await readFile(join(folder, newest.name), "utf8")) as { onnx: string };
-    return { model: await loadProxy({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), why: null };
+    return { model: await loadHelpfulnessModel({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), why: null };
   } catch (error) {
     const reason = messageOf(error);
     return { model: null, why: `the helpfulness model that bench -- helpfulness kept is no good any more: ${reason}` };

@@ -1,12 +1,12 @@
 // bench -- replay: how fast a log is replayed beside the live loop that made it, in the same
 // process on the same broker, and whether two replays decide alike. The live loop has 64 requests
 // in flight, its questions are all different, and both sides embed every one of them. Then what
-// replays of examples regain, by the order in which they are taken (example-replay.ts).
+// example replays regain, by the order in which they are taken (example-replay.ts).
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beginReplay, goOn, removeLogReplay } from "../../analysis/log-replay/run.ts";
+import { beginLogReplay, goOn, removeLogReplay } from "../../analysis/log-replay/run.ts";
 import type { LogReplayOptions } from "../../analysis/log-replay/lane.ts";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
@@ -23,7 +23,7 @@ const inFlight = 64;
 
 export const replay: Benchmark = {
   name: "replay",
-  about: "log replay at max speed beside the live loop; what replays of examples regain, by their order",
+  about: "log replay at max speed beside the live loop; what example replays regain, by their order",
   async run(context) {
     const stack = join(context.folder, "..", "stack");
     const ofLogs = await onStack(context, stack, ({ folder }) => measure(context, folder));
@@ -107,7 +107,7 @@ async function live(session: Session, questions: readonly string[], signal: Abor
 async function once(config: Config, window: { from: number; to: number }, options: LogReplayOptions) {
   const id = randomBytes(4).toString("hex");
   const plan = { source: "live", beginning: window.from, policies: [], speed: null, seed: 1n, liveArms: [] };
-  await beginReplay(id, plan, options);
+  await beginLogReplay(id, plan, options);
   const report = await goOn(id, (clickhouse) => readWindow(clickhouse, window), options);
   await removeLogReplay(id, { config, log: options.log });
   return report.policies[0]!;

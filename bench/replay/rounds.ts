@@ -6,8 +6,8 @@ import { decayedGain, useGain } from "../../algorithms/routing/gain.ts";
 import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { Arm } from "../../arms/arm.ts";
-import { createReferenceJudge } from "../../operators/replay/judge.ts";
-import { replayExample } from "../../operators/replay/replay.ts";
+import { createReferenceJudge } from "../../operators/example-replay/judge.ts";
+import { replayExample } from "../../operators/example-replay/example-replay.ts";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
 import type { Example } from "../../schemas/types.ts";
 

@@ -1,6 +1,6 @@
 // The arm's switch on a stream of requests whose right answers are known: what is verified, when it
 // is on, what it serves, and what happens when wrong answers come into the pool half-way. The same
-// code that learn runs judges (algorithms/routing/error-bound.ts). A simulation: draws from
+// code that learn runs verifies (algorithms/routing/error-bound.ts). A simulation: draws from
 // labelled pairs, no stack. Pure but for the random source.
 import { createErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";

@@ -1,5 +1,5 @@
 // Both stages on a pool of n examples: nearest of the domain from the index, vectors and texts from
-// the store, features, one call of an ONNX proxy for two arms, each arm's choice. Everything that
+// the store, features, one call of an ONNX model for two arms, each arm's choice. Everything that
 // select does for a request but its embedding, which others measure.
 import { join } from "node:path";
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
@@ -10,13 +10,13 @@ import { parseConfig } from "../../config/load.ts";
 import { createPool } from "../../state/examples/pool.ts";
 import type { ExamplePool } from "../../state/examples/port.ts";
 import { createFaissIndexes } from "../../state/vectors/faiss.ts";
-import type { ProxyRow } from "../../connections/training/helpfulness.ts";
+import type { HelpfulnessRow } from "../../connections/training/helpfulness.ts";
 import { createSelection, type SelectArm } from "../../operators/select/selection.ts";
 import { createLog } from "../../runtime/log.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
-import { benchProxy } from "../helpfulness/proxy.ts";
+import { benchHelpfulnessModel } from "../helpfulness/model.ts";
 import { examplePairs, readPairs, type Pair } from "../loop/history.ts";
 import { watchCollections } from "../support/collections.ts";
 import { ownCpuSeconds, resident } from "../support/processes.ts";
@@ -35,7 +35,7 @@ export async function measureBoth(
   files: VectorFiles,
   searches: number,
 ): Promise<Row> {
-  const { model, kind } = await benchProxy(context, proxyRows());
+  const { model, kind } = await benchHelpfulnessModel(context, helpfulnessRows());
   const open = (): Promise<ExamplePool> =>
     createPool({
       folder: join(context.folder, `pool-${name}`),
@@ -74,7 +74,7 @@ export async function measureBoth(
     const select = createSelection({
       ...{ pool, selection, clock: Date.now, random: splitmix64(1) },
       arms: () => arms,
-      proxy: () => model,
+      helpfulnessModel: () => model,
     });
     const stages = { pool: [] as number[], both: [] as number[] };
     let shown = 0;
@@ -98,7 +98,7 @@ export async function measureBoth(
         { log },
       );
       if (i >= 0) stages.both.push(performance.now() - began);
-      if (chosen.degraded.length > 0 || chosen.proxyVersion === 0)
+      if (chosen.degraded.length > 0 || chosen.helpfulnessVersion === 0)
         throw new Error(`a selection was degraded: ${chosen.degraded.join(", ")}`);
       shown += chosen.byArm.get("small")!.examples.length;
       if (i % 50 === 0) bar.update(i);
@@ -191,7 +191,7 @@ function exampleOf({ request, response }: Pair, i: number, vector: Float32Array)
  * Something for a helpfulness model to learn, so that the one that is timed has the size of a
  * learnt one: effects that no single feature tells.
  */
-function proxyRows(): ProxyRow[] {
+function helpfulnessRows(): HelpfulnessRow[] {
   const random = splitmix64(5);
   return Array.from({ length: 2_400 }, (_, i) => {
     const features = Array.from({ length: HELPFULNESS_FEATURES }, () => 2 * random() - 1);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isTimeZone, timeOfDay, weekdays } from "../../algorithms/queueing/daily-times.ts";
 import { milliseconds } from "./common.ts";
 
-/** What names references as the judge of replays; anything else is an arm. */
+/** What names references as the judge of example replays; anything else is an arm. */
 export const references = "reference:";
 
 export const curate = z.strictObject({
@@ -40,7 +40,7 @@ export const curate = z.strictObject({
       offloadQuality: z.number().min(0).max(1).default(0.6),
     })
     .prefault({}),
-  replay: z
+  exampleReplay: z
     .strictObject({
       /** Examples tried in a run at most. */
       top: z.number().int().positive().default(20),

@@ -124,11 +124,11 @@ export const routing = z.strictObject({
    * Alternative answers for comparison, where arms are nearly even and the request allows it
    * (mayCompare). Each plan process counts its own, by the hour.
    */
-  alternatives: z
+  alternativeAnswers: z
     .strictObject({
       /** Share of the requests of a tenant that get one; 0: none. */
       share: z.number().min(0).max(1).default(0.1),
-      /** Second answers that a tenant gets in an hour. */
+      /** Alternative answers that a tenant gets in an hour. */
       perTenantHour: z.number().int().min(0).default(100),
     })
     .prefault({}),
@@ -161,8 +161,8 @@ export const learn = z.strictObject({
       /** Arm that judges; absent: no automatic judge. */
       arm: name.optional(),
       /**
-       * Gives the second answer where a request has none: an arm without examples. Absent: only
-       * requests with a second answer are judged.
+       * Gives the other answer where a request has none: an arm without examples. Absent: only
+       * requests with an alternative answer are judged.
        */
       reference: name.optional(),
       /** Share of the answers that are drawn, by chance. */
@@ -176,19 +176,19 @@ export const learn = z.strictObject({
       perHour: z.number().int().min(1).max(100_000).default(60),
       perTenantHour: z.number().int().min(1).default(20),
       /** Money (in the prices' currency) for judging in 24 hours; absent: no limit. */
-      budgetCost: z.number().nonnegative().optional(),
+      spendLimit: z.number().nonnegative().optional(),
       /** Answers of the judge itself are judged, too. */
       ownAnswers: z.boolean().default(false),
-      /** Nothing is judged while the busiest arm has a load above this (curate.replay.offPeak). */
+      /** No judging while the busiest arm is above this load (curate.exampleReplay.offPeak). */
       offPeakLoad: z.number().min(0).default(0.5),
       /** Time between two looks. */
       everyMs: milliseconds.default(60_000),
     })
     .prefault({}),
   /** The model of which examples help. */
-  proxy: z
+  helpfulness: z
     .strictObject({
-      /** Hours between two trainings; absent: only when `precedent proxy train` is run. */
+      /** Hours between two trainings; absent: only when `precedent helpfulness train` is run. */
       everyHours: z.number().positive().optional(),
       /** Rows of evidence before it is trained. */
       minimumRows: z.number().int().min(1).default(500),

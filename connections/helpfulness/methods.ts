@@ -1,5 +1,5 @@
 // What the helpfulness model's worker can do.
-export interface ProxyMethods {
+export interface HelpfulnessMethods {
   /**
    * Row-major rows x width; one number a row, not clipped. Throws with the code bad_model when the
    * model is not what it must be.
@@ -7,7 +7,7 @@ export interface ProxyMethods {
   score(rows: { features: Float32Array; width: number }): Float32Array;
 }
 
-export interface ProxyWorkerInput {
+export interface HelpfulnessWorkerInput {
   /**
    * An ONNX graph with one input `features`, float32 [rows, width], and one output of rows float32.
    */

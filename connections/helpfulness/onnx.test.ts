@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
 import { HELPFULNESS_FEATURE_NAMES, HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
-import { loadProxy, type ProxyOptions } from "./onnx.ts";
+import { loadHelpfulnessModel, type HelpfulnessModelOptions } from "./onnx.ts";
 import type { HelpfulnessModel } from "./port.ts";
 import { linearModel } from "./model.testing.ts";
 
@@ -11,8 +11,10 @@ const open: HelpfulnessModel[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((model) => model.close()));
 });
-async function load(options: Partial<ProxyOptions> & Pick<ProxyOptions, "bytes">): Promise<HelpfulnessModel> {
-  const model = await loadProxy({ version: 3, log, ...options });
+async function load(
+  options: Partial<HelpfulnessModelOptions> & Pick<HelpfulnessModelOptions, "bytes">,
+): Promise<HelpfulnessModel> {
+  const model = await loadHelpfulnessModel({ version: 3, log, ...options });
   open.push(model);
   return model;
 }
@@ -47,7 +49,7 @@ it.each([
   ["a model that gives infinity", linearModel(weights, Infinity), /gives Infinity/],
 ])("refuses %s", async (_, bytes, message) => {
   const error = await load({ bytes }).catch((caught: unknown) => caught);
-  expect(error).toMatchObject({ name: "ProxyError", code: "bad_model" });
+  expect(error).toMatchObject({ name: "HelpfulnessError", code: "bad_model" });
   expect(error).toHaveProperty("message", expect.stringMatching(message));
 });
 
@@ -75,5 +77,8 @@ it("refuses rows of another width, and values that turn out not to be finite", a
 it("is unavailable once it is closed", async () => {
   const model = await load({ bytes: good });
   await model.close();
-  await expect(model.score(at("similarity", 1))).rejects.toMatchObject({ name: "ProxyError", code: "unavailable" });
+  await expect(model.score(at("similarity", 1))).rejects.toMatchObject({
+    name: "HelpfulnessError",
+    code: "unavailable",
+  });
 });

@@ -8,10 +8,10 @@ import type { Waits } from "../../algorithms/queueing/backoff.ts";
 import { HELPFULNESS_FEATURE_VERSION, HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
 import { keepWorker } from "../worker/kept.ts";
 import { WorkerCallError, type WorkerClient } from "../worker/rpc.ts";
-import type { ProxyMethods, ProxyWorkerInput } from "./methods.ts";
-import { ProxyError, type HelpfulnessModel } from "./port.ts";
+import type { HelpfulnessMethods, HelpfulnessWorkerInput } from "./methods.ts";
+import { HelpfulnessError, type HelpfulnessModel } from "./port.ts";
 
-export interface ProxyOptions {
+export interface HelpfulnessModelOptions {
   /** The ONNX file. */
   bytes: Uint8Array;
   /** Version of the policy record that contains the model. */
@@ -35,35 +35,35 @@ const probe = Float32Array.from(
   (_, i) => Math.floor(i / HELPFULNESS_FEATURES) - 1,
 );
 
-/** Rejects with ProxyError bad_model when the model is not what it must be. */
-export async function loadProxy(options: ProxyOptions): Promise<HelpfulnessModel> {
+/** Rejects with HelpfulnessError bad_model when the model is not what it must be. */
+export async function loadHelpfulnessModel(options: HelpfulnessModelOptions): Promise<HelpfulnessModel> {
   const { bytes, version, featureVersion = HELPFULNESS_FEATURE_VERSION, sha256, log } = options;
-  const problem = (why: string, cause?: unknown): ProxyError =>
-    new ProxyError("bad_model", `the helpfulness model ${version}: ${why}`, { cause });
+  const problem = (why: string, cause?: unknown): HelpfulnessError =>
+    new HelpfulnessError("bad_model", `the helpfulness model ${version}: ${why}`, { cause });
   if (featureVersion !== HELPFULNESS_FEATURE_VERSION)
     throw problem(
-      `it was trained on features of version ${featureVersion}, and these are version ${HELPFULNESS_FEATURE_VERSION}: train it again ("precedent proxy train")`,
+      `it was trained on features of version ${featureVersion}, and these are version ${HELPFULNESS_FEATURE_VERSION}: train it again ("precedent helpfulness train")`,
     );
   const found = createHash("sha256").update(bytes).digest("hex");
   if (sha256 !== undefined && sha256.toLowerCase() !== found)
     throw problem(`its bytes have sha256 ${found}, expected ${sha256}: it was damaged on its way`);
 
   const ask = async (
-    client: Pick<WorkerClient<ProxyMethods>, "call">,
+    client: Pick<WorkerClient<HelpfulnessMethods>, "call">,
     features: Float32Array,
   ): Promise<Float32Array> => {
     const values = await client.call("score", { features, width: HELPFULNESS_FEATURES }).catch((error: unknown) => {
       if (error instanceof WorkerCallError && error.code === "bad_model") throw problem(error.message, error);
       const why = messageOf(error);
-      throw new ProxyError("unavailable", `the helpfulness model ${version}: ${why}`, { cause: error });
+      throw new HelpfulnessError("unavailable", `the helpfulness model ${version}: ${why}`, { cause: error });
     });
     const bad = values.findIndex((value) => !Number.isFinite(value));
     if (bad >= 0) throw problem(`it gives ${values[bad]} for row ${bad} of ${values.length}`);
     return values;
   };
-  const input: ProxyWorkerInput = { model: bytes };
-  const worker = await keepWorker<ProxyMethods>({
-    name: `proxy ${version}`,
+  const input: HelpfulnessWorkerInput = { model: bytes };
+  const worker = await keepWorker<HelpfulnessMethods>({
+    name: `helpfulness ${version}`,
     entry: options.worker ?? new URL("./worker.ts", import.meta.url),
     data: input,
     log,

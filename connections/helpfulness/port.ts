@@ -2,18 +2,18 @@
 // (docs/design/selection.md, Stage 2; IC-Cache, section 4.1). Implementation: onnx.ts, in a worker.
 
 export interface HelpfulnessModel {
-  /** Version of the policy `proxy`. */
+  /** Version of the policy `helpfulness`. */
   readonly version: number;
   /**
    * features: row-major, n x HELPFULNESS_FEATURES (algorithms/selection/helpfulness-features.ts).
-   * Gives n values of h in [0, 1]: 0.5 neither helps nor hurts. Rejects with ProxyError when the
-   * worker is gone or a value is not finite.
+   * Gives n values of h in [0, 1]: 0.5 neither helps nor hurts. Rejects with HelpfulnessError when
+   * the worker is gone or a value is not finite.
    */
   score(features: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;
 }
 
-export class ProxyError extends Error {
+export class HelpfulnessError extends Error {
   constructor(
     /** bad_model: can't be loaded, wrong inputs, not finite; unavailable: its worker is gone. */
     readonly code: "bad_model" | "unavailable",
@@ -21,6 +21,6 @@ export class ProxyError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
-    this.name = "ProxyError";
+    this.name = "HelpfulnessError";
   }
 }

@@ -4,9 +4,9 @@
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { messageOf } from "../errors.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
-import { BadModel, inputName, type ProxyMethods, type ProxyWorkerInput } from "./methods.ts";
+import { BadModel, inputName, type HelpfulnessMethods, type HelpfulnessWorkerInput } from "./methods.ts";
 
-const { model } = workerInput<ProxyWorkerInput>();
+const { model } = workerInput<HelpfulnessWorkerInput>();
 const loading = load();
 // A failure to load rejects the calls; it does not end the process.
 loading.catch(() => undefined);
@@ -44,7 +44,7 @@ async function score({ features, width }: { features: Float32Array; width: numbe
   return new Moved(values, [values.buffer]);
 }
 
-serveCalls<ProxyMethods>({ score }, async () => {
+serveCalls<HelpfulnessMethods>({ score }, async () => {
   const session = await loading.catch(() => null);
   await session?.release();
 });

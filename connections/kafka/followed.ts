@@ -28,7 +28,7 @@ const defaults: Patience = {
   warnEveryMs: 60_000,
 };
 
-/** A quiet partition is judged with another one after this share of its time. */
+/** A quiet partition is verified with another one after this share of its time. */
 const soon = 0.5;
 
 export interface Followed {
@@ -81,7 +81,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   /**
    * Classifies a quiet partition: a transaction holds it, its rest is gone, or everything is read.
    */
-  const judge = (partition: number, state: Followed, { stable, high }: PartitionEnds): void => {
+  const verify = (partition: number, state: Followed, { stable, high }: PartitionEnds): void => {
     const now = Date.now();
     state.lookedAt = now;
     const awaited = state.waiting[0] === undefined ? high : Math.min(...state.waiting.map(({ end }) => end));
@@ -129,14 +129,14 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     if (looking || due().length === 0) return;
     looking = true;
     try {
-      // The broker tells the ends of all partitions at once: those that are due soon are judged as
-      // well, so that partitions that are quiet together cost one question and not one each.
+      // The broker tells the ends of all partitions at once: those that are due soon are verified
+      // as well, so that partitions that are quiet together cost one question and not one each.
       const quiet = due(soon);
       const found = await ends();
       for (const [partition, state] of quiet) {
         const end = found.find((one) => one.partition === partition);
         const current = !stopped && followed.get(partition) === state && isDue(partition, state, Date.now(), soon);
-        if (end !== undefined && current) judge(partition, state, end);
+        if (end !== undefined && current) verify(partition, state, end);
       }
     } catch (error) {
       log.debug({ err: error, topic }, "the ends of a quiet topic are not known now");

@@ -1,18 +1,20 @@
-// Removes the topics and consumer groups of a replay: everything whose name begins with its prefix.
-// Nothing else is ever removed from Kafka here, so a prefix that is not a replay's is refused.
+// Removes the topics and consumer groups of a log replay: everything whose name begins with its
+// prefix. Nothing else is ever removed from Kafka here, so a prefix that is not a log replay's is
+// refused.
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKafkaClient, type KafkaClientOptions } from "./client.ts";
 
-const replayPrefix = /replay-[0-9a-f]{8}\.$/;
+const logReplayPrefix = /log-replay-[0-9a-f]{8}\.$/;
 /** A group that was left a moment ago may still have members for its brokers. */
 const groupTries = { most: 20, everyMs: 500 };
 
 /** How many topics and groups there were. Rejects while a broker is away. */
-export async function removeReplay(
+export async function removeLogReplayTopics(
   options: KafkaClientOptions,
   prefix: string,
 ): Promise<{ topics: number; groups: number }> {
-  if (!replayPrefix.test(prefix)) throw new Error(`"${prefix}" is not the prefix of a replay: nothing was removed`);
+  if (!logReplayPrefix.test(prefix))
+    throw new Error(`"${prefix}" is not the prefix of a log replay: nothing was removed`);
   const admin = createKafkaClient(options).admin();
   await admin.connect();
   try {

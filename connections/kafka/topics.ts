@@ -65,7 +65,7 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   examples: { config: compacted, producerTime: true },
   policies: { config: compacted },
   observations: { config: limit(32) },
-  replays: { config: {} },
+  "example-replays": { config: {} },
   documents: { config: compacted },
   "kv-inventory": { config: { ...compacted, "retention.ms": String(30 * minute), "cleanup.policy": "compact,delete" } },
   "inline-calls": { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },

@@ -4,11 +4,11 @@ import { describe, expect, it } from "vitest";
 import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { aWork } from "../../operators/call/values.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
-import type { Replay, Request } from "../../schemas/types.ts";
+import type { ExampleReplay, Request } from "../../schemas/types.ts";
 import { createCodec, readSchema } from "./codec.ts";
 import { createMemoryRegistry } from "./memory.testing.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
-import { replay, wire } from "./replay.testing.ts";
+import { exampleReplay, wire } from "./example-replay.testing.ts";
 
 const topics = Object.keys(schemaOf) as TopicName[];
 
@@ -131,10 +131,10 @@ describe("codec", () => {
 
   it("encodes what is larger than its own memory, and gives every record memory of its own", async () => {
     const { codec } = await ready();
-    const records = ["a".repeat(200_000), "é".repeat(65_000), "b"].map((code) => ({ ...replay, outcome: code }));
-    const bytes = records.map((record) => codec.encode("replays", record));
+    const records = ["a".repeat(200_000), "é".repeat(65_000), "b"].map((code) => ({ ...exampleReplay, outcome: code }));
+    const bytes = records.map((record) => codec.encode("example-replays", record));
     for (const [index, value] of records.entries())
-      expect(await codec.decode("replays", bytes[index]!)).toEqual({ ok: true, value });
+      expect(await codec.decode("example-replays", bytes[index]!)).toEqual({ ok: true, value });
   });
 
   it("registers one subject a topic, and one for each topic of an arm or a tenant", async () => {
@@ -143,28 +143,28 @@ describe("codec", () => {
     expect(registry.subjects()).toEqual(
       expect.arrayContaining([
         ...["p.requests-value", "p.work.small-value", "p.work.large-value", "p.dead-letters-value"],
-        ...["requests", "feedback", "responses", "alternatives"].map((name) => `p.${name}.acme-value`),
+        ...["requests", "feedback", "responses", "alternative-answers"].map((name) => `p.${name}.acme-value`),
       ]),
     );
   });
 
   it("names the field that can't be encoded", async () => {
     const { codec } = await ready();
-    const wrong = { ...replay, cost: "large" } as unknown as Replay;
-    expect(() => codec.encode("replays", wrong)).toThrow(CodecError);
-    expect(() => codec.encode("replays", wrong)).toThrow(/cost is "large", must be "double"/);
+    const wrong = { ...exampleReplay, cost: "large" } as unknown as ExampleReplay;
+    expect(() => codec.encode("example-replays", wrong)).toThrow(CodecError);
+    expect(() => codec.encode("example-replays", wrong)).toThrow(/cost is "large", must be "double"/);
     const nested = { messages: [{ role: "user", content: 5 }] } as unknown as Request;
     expect(() => codec.encode("requests", nested)).toThrow(/messages\.0\.content is 5/);
   });
 
   it("refuses to encode before register()", () => {
     const codec = createCodec({ prefix: "", registry: createMemoryRegistry() });
-    expect(() => codec.encode("replays", replay)).toThrow(/register\(\) comes before/);
+    expect(() => codec.encode("example-replays", exampleReplay)).toThrow(/register\(\) comes before/);
   });
 
   it("says why bytes can't be decoded, and never throws", async () => {
     const { codec } = await ready();
-    const good = codec.encode("replays", replay);
+    const good = codec.encode("example-replays", exampleReplay);
     const cases: [Buffer, RegExp][] = [
       [Buffer.alloc(0), /0 bytes/],
       [Buffer.from([0, 0, 0]), /3 bytes/],
@@ -173,7 +173,7 @@ describe("codec", () => {
       [Buffer.concat([good, Buffer.from([1, 2])]), /2 bytes too many/],
     ];
     for (const [bytes, reason] of cases) {
-      const decoded = await codec.decode("replays", bytes);
+      const decoded = await codec.decode("example-replays", bytes);
       expect(decoded).toMatchObject({ ok: false, code: "undecodable" });
       expect(decoded.ok ? "" : decoded.reason).toMatch(reason);
     }
@@ -181,7 +181,7 @@ describe("codec", () => {
 
   it("survives any bytes behind a valid header", async () => {
     const { codec } = await ready();
-    const id = codec.encode("replays", replay).readUInt32BE(1);
+    const id = codec.encode("example-replays", exampleReplay).readUInt32BE(1);
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(...topics), async (bytes, topic) => {
         const decoded = await codec.decode(topic, wire(id, Buffer.from(bytes)));
@@ -207,13 +207,16 @@ describe("codec", () => {
 
   it("refuses numbers that would not survive, instead of changing them", async () => {
     const { codec } = await ready();
-    const decoded = await codec.decode("replays", codec.encode("replays", { ...replay, tokens: 2 ** 52 + 2 }));
+    const decoded = await codec.decode(
+      "example-replays",
+      codec.encode("example-replays", { ...exampleReplay, tokens: 2 ** 52 + 2 }),
+    );
     expect(decoded).toMatchObject({ ok: false, code: "undecodable", reason: "a number is beyond 2^52" });
   });
 
   it("refuses the record of another topic with the reason", async () => {
     const { codec } = await ready();
-    const decoded = await codec.decode("requests", codec.encode("replays", replay));
+    const decoded = await codec.decode("requests", codec.encode("example-replays", exampleReplay));
     expect(decoded).toMatchObject({ ok: false, code: "undecodable" });
     expect(decoded.ok ? "" : decoded.reason).toMatch(/can't be read as request/);
   });
@@ -241,35 +244,35 @@ describe("codec and other writers", () => {
 
   it("reads a writer that knows more fields than we do", async () => {
     const { codec, registry } = await ready();
-    const schema = readSchema("replay") as unknown as { fields: AvroField[] };
+    const schema = readSchema("example-replay") as unknown as { fields: AvroField[] };
     const newer = { ...schema, fields: [{ name: "colour", type: "string" }, ...schema.fields] };
     const id = await registry.register("other", newer);
     const payload = avro.Type.forSchema(newer as unknown as Parameters<typeof avro.Type.forSchema>[0]).toBuffer({
-      ...replay,
+      ...exampleReplay,
       colour: "red",
     });
-    expect(await codec.decode("replays", wire(id, payload))).toEqual({ ok: true, value: replay });
+    expect(await codec.decode("example-replays", wire(id, payload))).toEqual({ ok: true, value: exampleReplay });
   });
 
   it("looks a writer up once, and an unknown id once a while", async () => {
     const { codec, registry } = await ready({ unknownForMs: 1 });
-    const bytes = codec.encode("replays", replay);
-    for (let i = 0; i < 3; i++) await codec.decode("replays", bytes);
+    const bytes = codec.encode("example-replays", exampleReplay);
+    for (let i = 0; i < 3; i++) await codec.decode("example-replays", bytes);
     expect(registry.lookups()).toBe(1);
     const strange = wire(999, Buffer.alloc(3));
-    expect(await codec.decode("replays", strange)).toMatchObject({ ok: false, code: "unknown_schema" });
-    await codec.decode("replays", strange);
+    expect(await codec.decode("example-replays", strange)).toMatchObject({ ok: false, code: "unknown_schema" });
+    await codec.decode("example-replays", strange);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    await codec.decode("replays", strange);
+    await codec.decode("example-replays", strange);
     expect(registry.lookups()).toBeGreaterThanOrEqual(3);
   });
 
   it("rejects while the registry is away and recovers with it", async () => {
     const { codec, registry } = await ready();
-    const bytes = codec.encode("replays", replay);
+    const bytes = codec.encode("example-replays", exampleReplay);
     registry.setDown(true);
-    await expect(codec.decode("replays", bytes)).rejects.toBeInstanceOf(RegistryUnavailable);
+    await expect(codec.decode("example-replays", bytes)).rejects.toBeInstanceOf(RegistryUnavailable);
     registry.setDown(false);
-    expect(await codec.decode("replays", bytes)).toMatchObject({ ok: true });
+    expect(await codec.decode("example-replays", bytes)).toMatchObject({ ok: true });
   });
 });

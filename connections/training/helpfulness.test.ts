@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
-import { trainProxy, type ProxyRow } from "./helpfulness.ts";
+import { trainHelpfulness, type HelpfulnessRow } from "./helpfulness.ts";
 
 const log = pino({ level: "silent" });
-const row: ProxyRow = {
+const row: HelpfulnessRow = {
   group: "a",
   features: Array.from({ length: HELPFULNESS_FEATURES }, () => 0),
   effect: 0,
@@ -18,5 +18,5 @@ it.each([
   ["that are not finite", { ...row, effect: NaN }, /not finite/],
   ["without weight", { ...row, weight: 0 }, /weight 0/],
 ])("refuses rows %s", async (_, wrong, message) => {
-  await expect(trainProxy([row, wrong], { log })).rejects.toThrow(message);
+  await expect(trainHelpfulness([row, wrong], { log })).rejects.toThrow(message);
 });

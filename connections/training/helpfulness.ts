@@ -17,10 +17,10 @@ import {
   HELPFULNESS_FEATURES,
 } from "../../algorithms/selection/helpfulness-features.ts";
 import { cacheFolder } from "../../config/assets.ts";
-import { loadProxy } from "../helpfulness/onnx.ts";
+import { loadHelpfulnessModel } from "../helpfulness/onnx.ts";
 import { pythonWith, run } from "../python/python.ts";
 
-export interface ProxyRow {
+export interface HelpfulnessRow {
   /** The same for all rows of one request: they are never parted between training and measuring. */
   group: string;
   /** As algorithms/selection/helpfulness-features.ts makes them. */
@@ -31,7 +31,7 @@ export interface ProxyRow {
   weight: number;
 }
 
-export interface TrainedProxy {
+export interface TrainedHelpfulness {
   /** For connections/helpfulness/onnx.ts. */
   onnx: Uint8Array;
   /** What was kept after the comparison: trees, network or linear. */
@@ -61,10 +61,13 @@ const longestMs = 1_200_000;
  * Minutes for 100,000 rows. Rejects when rows are wrong or of too few requests (10), when Python
  * can't be had, and when the graph does not give what was measured.
  */
-export async function trainProxy(rows: readonly ProxyRow[], { log }: { log: Logger }): Promise<TrainedProxy> {
+export async function trainHelpfulness(
+  rows: readonly HelpfulnessRow[],
+  { log }: { log: Logger },
+): Promise<TrainedHelpfulness> {
   checkRows(rows);
   const python = await trainingPython((line) => log.info(line));
-  const folder = await mkdtemp(join(tmpdir(), "precedent-proxy-"));
+  const folder = await mkdtemp(join(tmpdir(), "precedent-helpfulness-"));
   try {
     const [input, model, report] = ["rows.jsonl", "model.onnx", "metrics.json"].map((name) => join(folder, name));
     const lines = rows.map(({ features, ...row }) => JSON.stringify({ ...row, features: [...features] }));
@@ -74,14 +77,14 @@ export async function trainProxy(rows: readonly ProxyRow[], { log }: { log: Logg
     const { kind, metrics, check } = JSON.parse(await readFile(report!, "utf8")) as Output;
     await checkModel(onnx, rows, check, log);
     const measured = Object.entries(metrics).filter((entry): entry is [string, number] => entry[1] !== null);
-    log.info({ kind, bytes: onnx.length, ...metrics }, "proxy trained");
+    log.info({ kind, bytes: onnx.length, ...metrics }, "helpfulness model trained");
     return { onnx, kind, metrics: Object.fromEntries(measured), featureVersion: HELPFULNESS_FEATURE_VERSION };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function checkRows(rows: readonly ProxyRow[]): void {
+function checkRows(rows: readonly HelpfulnessRow[]): void {
   rows.forEach(({ group, features, effect, weight }, i) => {
     const wrong =
       features.length !== HELPFULNESS_FEATURES
@@ -116,8 +119,13 @@ export async function trainingPython(say: (line: string) => void): Promise<strin
 }
 
 /** Loads the graph as plan will, and asks it for the rows that Python has answered. */
-async function checkModel(onnx: Uint8Array, rows: readonly ProxyRow[], check: number[], log: Logger): Promise<void> {
-  const model = await loadProxy({ bytes: onnx, version: 0, log });
+async function checkModel(
+  onnx: Uint8Array,
+  rows: readonly HelpfulnessRow[],
+  check: number[],
+  log: Logger,
+): Promise<void> {
+  const model = await loadHelpfulnessModel({ bytes: onnx, version: 0, log });
   try {
     const asked = rows.slice(0, check.length).flatMap(({ features }) => [...features]);
     const given = await model.score(Float32Array.from(asked));

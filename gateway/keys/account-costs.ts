@@ -1,5 +1,5 @@
 // What accounts of the gateway's keys have spent, as record has written it into ClickHouse.
-import type { DayCost } from "../../algorithms/queueing/budget.ts";
+import type { DayCost } from "../../algorithms/queueing/spend-limit.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 /** Of the answers of a day that stand in one partition of the responses. */

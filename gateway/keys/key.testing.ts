@@ -1,6 +1,6 @@
-// A key's record for tests: tenant acme, no limits; and budgets that nobody has.
+// A key's record for tests: tenant acme, no limits of any kind.
 import type { ApiKey } from "../../schemas/types.ts";
-import type { HoldBudget } from "./budgets.ts";
+import type { HoldSpending } from "./spend-limits.ts";
 
 export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   id: "prk-000000000000",
@@ -13,12 +13,12 @@ export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   requestsPerMinute: null,
   tokensPerMinute: null,
   account: null,
-  budgetPerDay: null,
-  budgetPerMonth: null,
+  spendLimitPerDay: null,
+  spendLimitPerMonth: null,
   createdAt: 0,
   expiresAt: null,
   revokedAt: null,
   ...change,
 });
 
-export const noBudgets: HoldBudget = () => Promise.resolve(() => undefined);
+export const noSpendLimits: HoldSpending = () => Promise.resolve(() => undefined);

@@ -1,14 +1,14 @@
-// What a key may ask for: within its budgets (budgets.ts), and in a minute. Of the latter every
-// gateway grants its share, by the number of gateways that it knows of. Tokens are taken by an
-// estimate before the request is sent, and set right by what the response says was used.
+// What a key may ask for: within its spend limits (spend-limits.ts), and in a minute. Of the latter
+// every gateway grants its share, by the number of gateways that it knows of. Tokens are taken by
+// an estimate before the request is sent, and set right by what the response says was used.
 import { estimateTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import { createTokenBucket } from "../../algorithms/queueing/token-bucket.ts";
 import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";
 import type { Ask, AskOptions } from "../ask.ts";
 import { ApiError } from "../errors.ts";
-import type { Budgeted, HoldBudget } from "./budgets.ts";
+import type { SpendLimited, HoldSpending } from "./spend-limits.ts";
 
-export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & Budgeted;
+export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & SpendLimited;
 
 /** Of one key. */
 export interface KeyLimits {
@@ -17,8 +17,8 @@ export interface KeyLimits {
   /** Counts tokens of what is answered without `ask`, a minute's worth at most. Throws ApiError. */
   tokens(count: number): void;
   /**
-   * Asks within the budgets and the tokens a minute. Rejects as `ask` does, and with an ApiError of
-   * its own.
+   * Asks within the spend limits and the tokens a minute. Rejects as `ask` does, and with an
+   * ApiError of its own.
    */
   within(ask: Ask): Ask;
 }
@@ -26,7 +26,7 @@ export interface KeyLimits {
 export interface LimitsDependencies {
   /** How many share the limits. */
   gateways: () => number;
-  holdBudget: HoldBudget;
+  holdSpending: HoldSpending;
   /** Milliseconds that never go back. */
   clock: () => number;
 }
@@ -34,7 +34,7 @@ export interface LimitsDependencies {
 /** `limited`: read at every request, for it may change. */
 export function createKeyLimits(
   limited: () => Limited,
-  { gateways, holdBudget, clock }: LimitsDependencies,
+  { gateways, holdSpending, clock }: LimitsDependencies,
 ): KeyLimits {
   const requests = createTokenBucket();
   const tokens = createTokenBucket();
@@ -82,7 +82,7 @@ export function createKeyLimits(
     },
     within: (ask) =>
       async function askWithin(request, options) {
-        const giveBack = await holdBudget(limited(), request);
+        const giveBack = await holdSpending(limited(), request);
         try {
           const response = await askWithinTokens(ask, request, options);
           giveBack();

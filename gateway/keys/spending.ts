@@ -5,7 +5,14 @@
 // accounts that are due together.
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
-import { chargedCost, costIn, dayOf, windowAt, type Spent, type Window } from "../../algorithms/queueing/budget.ts";
+import {
+  chargedCost,
+  costIn,
+  dayOf,
+  windowAt,
+  type Spent,
+  type Window,
+} from "../../algorithms/queueing/spend-limit.ts";
 import { createUnrecorded, type Unrecorded } from "../../algorithms/queueing/unrecorded-costs.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { AccountCost } from "./account-costs.ts";
@@ -106,12 +113,12 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
       if (isAway) log.info("ClickHouse is back: what keys have spent is read again");
       isAway = false;
     } catch (error) {
-      if (!isAway) log.warn({ err: error }, "ClickHouse is away: budgets of keys go on with what was read last");
+      if (!isAway) log.warn({ err: error }, "ClickHouse is away: spend limits of keys go on with what was read last");
       isAway = true;
     }
   }
 
-  /** What is read again, and what no budget counts any more. */
+  /** What is read again, and what no spend limit counts any more. */
   function drop({ recorded }: Account, since: number): void {
     const month = windowAt("month", now()).first;
     for (const day of recorded.keys()) if (day >= since || day < month) recorded.delete(day);
@@ -144,7 +151,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
     hold: (account, request, cost, until) => held(account).underWay.hold(request, cost, until),
     release: (account, request) => accounts.peek(account)?.underWay.release(request),
     answered(response, { partition, offset }) {
-      // Of an account without a budget nobody asks.
+      // Of an account without a spend limit nobody asks.
       const account = response.account === null ? undefined : accounts.peek(response.account);
       if (account === undefined) return;
       account.underWay.release(response.requestId);

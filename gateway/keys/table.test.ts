@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApiKey } from "../../schemas/types.ts";
 import { newKey } from "./key.ts";
-import { noBudgets, plainKey } from "./key.testing.ts";
+import { noSpendLimits, plainKey } from "./key.testing.ts";
 import { createKeyTable } from "./table.ts";
 
 function tableWith(...changes: Partial<ApiKey>[]) {
@@ -10,7 +10,7 @@ function tableWith(...changes: Partial<ApiKey>[]) {
     now: () => time.now,
     clock: () => time.now,
     gateways: () => 1,
-    holdBudget: noBudgets,
+    holdSpending: noSpendLimits,
   });
   const made = changes.map((change) => {
     const { id, text, hash } = newKey();

@@ -2,7 +2,7 @@ import pino from "pino";
 import { expect, it } from "vitest";
 import { EmbedderError } from "../../connections/embedder/port.ts";
 import { createKeyLimits, type KeyLimits } from "../keys/limits.ts";
-import { noBudgets, plainKey } from "../keys/key.testing.ts";
+import { noSpendLimits, plainKey } from "../keys/key.testing.ts";
 import { createPlaces } from "../places.ts";
 import { createServer } from "../server.ts";
 import { addEmbeddings } from "./embeddings.ts";
@@ -55,7 +55,7 @@ it("says when the embedder is busy, fails, or can't be opened", async () => {
 
 it("counts its tokens to the limit of the key, and gives its place back where they are used up", async () => {
   const key = plainKey({ tokensPerMinute: 8 });
-  const limits = createKeyLimits(() => key, { gateways: () => 1, holdBudget: noBudgets, clock: () => 0 });
+  const limits = createKeyLimits(() => key, { gateways: () => 1, holdSpending: noSpendLimits, clock: () => 0 });
   const { post, places } = setUp(
     () => Promise.resolve(new Float32Array(1)),
     () => Promise.resolve(),

@@ -41,7 +41,8 @@ export function questionOf({ messages }: Pick<Candidate, "messages">): string | 
 }
 
 /**
- * Why it can't be kept at all; quality is judged apart, for it may change an example that is there.
+ * Why it can't be kept at all; quality is checked apart, for it may change an example that is
+ * there.
  */
 export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal | null {
   const { privacyCache, privacyShare, tenant, arm, documents, finishReason, text } = candidate;

@@ -272,16 +272,16 @@ describe("call, for a request that is taken back", () => {
     expect((await cancelled(false, failed("cancelled"), true)).outcome.kind).toBe("retryLater");
   });
 
-  describe("of a second answer", () => {
-    const decision = aDecision({ asked: true, secondArm: "large", alternative: true });
-    const second: Run = { work: { decision, role: "alternative", cacheKey: "5f" } };
+  describe("of an alternative answer", () => {
+    const decision = aDecision({ asked: true, alternativeArm: "large", alternative: true });
+    const alternative: Run = { work: { decision, role: "alternative", cacheKey: "5f" } };
 
-    it("publishes it to alternatives alone, as the second arm's, heard of and kept by nobody", async () => {
+    it("publishes it to alternative-answers alone, as the alternative arm's, heard of and kept by nobody", async () => {
       const request = { account: "prk-1", replyPartition: 2, deltas: true };
-      const { outcome } = await run({ ...second, request, partitions: 4 });
+      const { outcome } = await run({ ...alternative, request, partitions: 4 });
       expect(emits(outcome)).toMatchObject([
         {
-          ...{ output: "alternatives", key: "r1" },
+          ...{ output: "alternative-answers", key: "r1" },
           record: { arm: "large", status: "ok", account: null, asked: false, alternative: null },
         },
       ]);
@@ -293,14 +293,14 @@ describe("call, for a request that is taken back", () => {
         next: () => ({ name: "other", examples: true, template: "chat-turns" }),
         handOver: (work) => work,
       };
-      const failure = await run({ ...second, fallback, result: failed("endpoint_unavailable") });
+      const failure = await run({ ...alternative, fallback, result: failed("endpoint_unavailable") });
       expect(emits(failure.outcome)).toMatchObject([
-        { output: "alternatives", record: { status: "failed", arm: "large", failedArms: [] } },
+        { output: "alternative-answers", record: { status: "failed", arm: "large", failedArms: [] } },
       ]);
       expect(failure.calls[0]).not.toHaveProperty("replaceable");
-      const late = await run({ ...second, at: [30, 120_001] });
+      const late = await run({ ...alternative, at: [30, 120_001] });
       expect(emits(late.outcome)).toMatchObject([
-        { output: "alternatives", record: { status: "refused", error: { code: "deadline_exceeded" } } },
+        { output: "alternative-answers", record: { status: "refused", error: { code: "deadline_exceeded" } } },
       ]);
     });
 

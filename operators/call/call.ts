@@ -1,8 +1,9 @@
 // Calls the arm and makes the one final response, or the work for another arm where this one failed
-// by its own fault (fallback.ts). Work for the second answer of a pair ends on alternatives and
-// nowhere else: no other arm takes over, nothing is kept, nobody is told of pieces. Needs link
-// before it. A repeated call may cost twice; response or work is published once, for the stage
-// commits it with the work that was taken. It never retries: that is the arm's own business.
+// by its own fault (fallback.ts). Work for the alternative answer of a pair ends on
+// alternative-answers and nowhere else: no other arm takes over, nothing is kept, nobody is told of
+// pieces. Needs link before it. A repeated call may cost twice; response or work is published once,
+// for the stage commits it with the work that was taken. It never retries: that is the arm's own
+// business.
 import { workDeadline } from "../../algorithms/identity/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
 import type { DeltaSink, DeltaTarget } from "../../state/delta-port.ts";
@@ -111,7 +112,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
     const record = redact === undefined ? response : ((await redact(response)) ?? unredactedResponse(response));
-    if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternatives", key: requestId, record }] });
+    if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternative-answers", key: requestId, record }] });
     // Of what the arm said: an answer in which personal data is found is not kept.
     const kept = keep === undefined ? [] : await keep(work, response);
     return ok({ ...linked, emits: [{ output: "responses", key: requestId, record, ...to }, ...kept] });

@@ -32,7 +32,7 @@ export interface Fallback {
 
 /** The arm that a unit of work is for. */
 export const armOf = ({ decision, fallback, role }: Work): string =>
-  fallback?.arm ?? (role === "alternative" ? (decision.secondArm ?? decision.arm) : decision.arm);
+  fallback?.arm ?? (role === "alternative" ? (decision.alternativeArm ?? decision.arm) : decision.arm);
 export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];
 
 export function createFallback(options: FallbackOptions): Fallback {

@@ -13,12 +13,12 @@ interface Options {
   at?: number[];
   inline?: string[];
   request?: Partial<Request>;
-  /** The arm of a second answer. */
-  second?: string;
+  /** The arm of an alternative answer. */
+  other?: string;
 }
 
 /** at: milliseconds after NOW at which the arm is called and returns. The work is planned at 10. */
-function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {}, second }: Options = {}) {
+function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {}, other }: Options = {}) {
   const calls: ArmRequest[] = [];
   const times = at.map((ms) => NOW + ms);
   const refusals: string[] = [];
@@ -120,15 +120,15 @@ describe("call of an inline arm", () => {
     });
   });
 
-  it("commits the work for a second answer with the first, and none where there is no first", async () => {
-    const { ending } = await elsewhere({ second: "large" });
+  it("commits the work for an alternative answer with the first, and none where there is no first", async () => {
+    const { ending } = await elsewhere({ other: "large" });
     expect(emitsOf(ending)).toMatchObject([
       { output: "decisions", record: { alternative: true } },
       { output: "responses", record: { asked: true, alternative: "large" } },
       { output: "work", arm: "large", record: { role: "alternative" } },
     ]);
     const result = { kind: "failure", code: "endpoint_rejected", message: "", attempts: 1, retriable: false } as const;
-    for (const without of [await elsewhere({ second: "large", result }), await elsewhere({ second: "large" }, "full")])
+    for (const without of [await elsewhere({ other: "large", result }), await elsewhere({ other: "large" }, "full")])
       expect(emitsOf(without.ending)).toMatchObject([
         { output: "decisions", record: { alternative: false } },
         { output: "responses", record: { alternative: null } },

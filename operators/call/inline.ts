@@ -82,8 +82,10 @@ export function createCallInline({
           const timings = [...before, { operator: "call", ms: performance.now() - began }];
           switch (outcome.kind) {
             case "ok": {
-              // Plan calls for answers alone: second ones are generate's.
-              const emits = outcome.value.emits.flatMap((emit) => (emit.output === "alternatives" ? [] : [emit]));
+              // Plan calls for answers alone: alternative ones are generate's.
+              const emits = outcome.value.emits.flatMap((emit) =>
+                emit.output === "alternative-answers" ? [] : [emit],
+              );
               const [next] = emits;
               const other = next?.output === "work" ? inline(armOf(next.record)) : undefined;
               return next?.output === "work" && other !== undefined

@@ -125,7 +125,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     duplicate: false,
     cost: 0,
     savedCost: 0,
-    // The second answer of a comparison is nobody's expense but the operator's.
+    // The alternative answer of a comparison is nobody's expense but the operator's.
     account: work.role === "alternative" ? null : work.request.account,
     timings: {
       plan: work.planMs,
@@ -147,7 +147,7 @@ const notAsking = { asked: false, alternative: null } as const;
 const asking = ({ role, decision }: Work): Pick<Response, "asked" | "alternative"> =>
   role === "alternative"
     ? notAsking
-    : { asked: decision.asked, alternative: decision.alternative ? decision.secondArm : null };
+    : { asked: decision.asked, alternative: decision.alternative ? decision.alternativeArm : null };
 
 /** On the work topic and in this process, until the arm was called. */
 const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);

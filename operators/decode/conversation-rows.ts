@@ -1,6 +1,6 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its
 // response. Pure, as rows.ts says.
-import { chargedCost } from "../../algorithms/queueing/budget.ts";
+import { chargedCost } from "../../algorithms/queueing/spend-limit.ts";
 import { requestHash } from "../../algorithms/text/canonical.ts";
 import { erasedRequest } from "../../algorithms/privacy/erasure.ts";
 import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";
@@ -93,8 +93,8 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   arms: record.arms.map(armColumn),
   arm: record.arm,
   probability: double(record.probability),
-  second_arm: record.secondArm,
-  second_probability: doubleOrNull(record.secondProbability),
+  alternative_arm: record.alternativeArm,
+  alternative_probability: doubleOrNull(record.alternativeProbability),
   threshold: double(record.threshold),
   explored_threshold: doubleOrNull(record.exploredThreshold),
   load: double(record.load),
@@ -102,7 +102,7 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
     record.arms.flatMap(({ arm, saturation }) => (saturation === 0 ? [] : [[arm, double(saturation)]])),
   ),
   policy_version: record.policyVersion,
-  proxy_version: record.proxyVersion,
+  helpfulness_version: record.helpfulnessVersion,
   template: record.template,
   asked: record.asked,
   ask_probability: doubleOrNull(record.askProbability),

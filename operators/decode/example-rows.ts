@@ -74,7 +74,7 @@ const decided = (record: Decision, chosen: ArmScore, place: Place): Row => ({
   arm: chosen.arm,
   model: chosen.model,
   features_version: record.helpfulnessFeatures,
-  proxy_version: record.proxyVersion,
+  helpfulness_version: record.helpfulnessVersion,
   arm_cost: double(chosen.cost),
   arm_mean: double(chosen.mean),
   created_at: time(ownTime(record.createdAt, place)),

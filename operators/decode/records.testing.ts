@@ -78,7 +78,7 @@ const armScore = {
 export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
   requests: request,
   responses: response,
-  alternatives: { ...response, arm: "large", text: "ls -la", asked: false, alternative: null },
+  "alternative-answers": { ...response, arm: "large", text: "ls -la", asked: false, alternative: null },
   decisions: {
     requestId: "r1",
     partition: 3,
@@ -92,13 +92,13 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     ],
     arm: "small",
     probability: 0.75,
-    secondArm: null,
-    secondProbability: null,
+    alternativeArm: null,
+    alternativeProbability: null,
     threshold: 0.3,
     exploredThreshold: null,
     load: 0,
     policyVersion: 2,
-    proxyVersion: 0,
+    helpfulnessVersion: 0,
     helpfulnessFeatures: 1,
     template: "chat-1",
     asked: true,
@@ -177,7 +177,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     revertOf: null,
     createdAt,
   },
-  replays: {
+  "example-replays": {
     runId: "run1",
     tenant: "acme",
     exampleId: "e1",

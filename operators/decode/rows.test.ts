@@ -52,7 +52,9 @@ describe("rows", () => {
       table: "example_trials",
       rows: [{ example_id: "e1", request_id: "r1", arm: "small", shown: true, probability: 0.5, examples: 2 }],
     });
-    expect(trials("small")?.rows).toMatchObject([{ features: [0.5, 0], arm_probability: 0.75, proxy_version: 0 }]);
+    expect(trials("small")?.rows).toMatchObject([
+      { features: [0.5, 0], arm_probability: 0.75, helpfulness_version: 0 },
+    ]);
     expect(trials("large")?.rows).toEqual([]);
     expect(trials("gone")?.rows).toEqual([]);
   });
@@ -69,7 +71,7 @@ describe("rows", () => {
     for (const named of [response.requestId, response.tenant])
       expect(Object.values(rows({})!.rows[0]!)).not.toContain(named);
     for (const free of [{ duplicate: true }, { account: null }, { cost: 0 }]) expect(rows(free)?.rows).toEqual([]);
-    expect(rowsOf.alternatives(response, place).map(({ table }) => table)).toEqual(["alternatives"]);
+    expect(rowsOf["alternative-answers"](response, place).map(({ table }) => table)).toEqual(["alternative_answers"]);
   });
 
   it("a tombstone is an evicted example, known by its key", () => {

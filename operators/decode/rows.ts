@@ -30,13 +30,13 @@ export const tableOf = {
   requests: "requests",
   decisions: "decisions",
   responses: "responses",
-  alternatives: "alternatives",
+  "alternative-answers": "alternative_answers",
   feedback: "feedback",
   withdrawals: "withdrawals",
   erasures: "erasures",
   examples: "examples",
   policies: "policies",
-  replays: "replays",
+  "example-replays": "example_replays",
   observations: "observations",
   "prefill-samples": "prefill_samples",
   "dead-letters": "dead_letters",
@@ -84,7 +84,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     { table: "account_costs", rows: accountCostRows(record, place) },
     { table: tableOf.responses, rows: [responseRow(record, place)] },
   ],
-  alternatives: single("alternatives", responseRow),
+  "alternative-answers": single("alternative_answers", responseRow),
   examples: single("examples", exampleRow),
   feedback: single("feedback", (record, place) => ({
     feedback_id: record.id,
@@ -144,7 +144,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     kafka_timestamp: time(place.timestamp),
     ...at(place),
   })),
-  replays: single("replays", (record, place) => ({
+  "example-replays": single("example_replays", (record, place) => ({
     run_id: record.runId,
     tenant: record.tenant,
     example_id: record.exampleId,

@@ -47,12 +47,12 @@ describe("an unrated answer", () => {
       ...{ requestId: "r1", tenant: "acme", kind: "comparison", value: -2, source: "judge" },
       ...{ author: "judge@big", against: "large" },
     });
-    expect(judgement).toMatchObject({ second: "alternatives", probability: 0.1, score: -2, cost: 0.02, tokens: 40 });
+    expect(judgement).toMatchObject({ other: "alternative", probability: 0.1, score: -2, cost: 0.02, tokens: 40 });
     expect((await judge()).feedback?.id).toBe(feedback?.id);
     expect((await judge(item({ tenant: "other" }))).feedback?.id).not.toBe(feedback?.id);
   });
 
-  it("gets its second answer from the reference arm, at a cost that counts", async () => {
+  it("gets its other answer from the reference arm, at a cost that counts", async () => {
     const usage = { prompt: 8, linked: 0, recomputed: 0, prefilled: 8, completion: 2 };
     const { judge, asked, comparisons } = setUp(verdict, {
       ...{ kind: "answer", text: "ls -A", finishReason: "stop", model: "m", usage, cost: 0.5 },
@@ -68,7 +68,7 @@ describe("an unrated answer", () => {
     expect(asked[0]?.caching?.keep).toBe(false);
     expect(comparisons[0]?.second).toBe("ls -A");
     expect(comparisons[0]?.question).toContain("assistant: hi\nuser: list all files");
-    expect(judgement).toMatchObject({ second: "generated", cost: 0.52, tokens: 50 });
+    expect(judgement).toMatchObject({ other: "generated", cost: 0.52, tokens: 50 });
   });
 
   it("tells a judge that answers without a verdict from one that does not answer", async () => {

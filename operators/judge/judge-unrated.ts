@@ -1,4 +1,4 @@
-// Judges one answer that nobody rated: gets a second one where there is none, lets the judge
+// Judges one answer that nobody rated: gets another one where there is none, lets the judge
 // compare both, and says what becomes of it: comparison feedback of the source judge, whose id
 // follows from the request and the judge, and the row by which it is not judged again. Rejects only
 // when the signal is aborted.
@@ -37,7 +37,7 @@ export interface Judged {
   unanswered: boolean;
 }
 
-interface Second {
+interface OtherAnswer {
   text: string;
   tokens: number;
   cost: number;
@@ -46,7 +46,7 @@ interface Second {
 export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
   const { judge, compare, reference, share, clock } = dependencies;
 
-  async function ask(item: Unrated, signal: AbortSignal): Promise<Second | null> {
+  async function ask(item: Unrated, signal: AbortSignal): Promise<OtherAnswer | null> {
     if (reference === undefined) return null;
     const { arm, template, system } = reference;
     const answer = await arm.answer(
@@ -68,18 +68,18 @@ export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
 
   return async function judgeUnrated(item: Unrated, signal: AbortSignal): Promise<Judged> {
     const { requestId, tenant, arm, otherArm, otherText, messages, text: first } = item;
-    const second = otherText === null ? await ask(item, signal) : { text: otherText, tokens: 0, cost: 0 };
+    const other = otherText === null ? await ask(item, signal) : { text: otherText, tokens: 0, cost: 0 };
     const asked: Comparison = { requestId: `judge-${requestId}`, question: questionOf(messages), first, second: "" };
     const compared: Compared =
-      second === null
+      other === null
         ? { score: null, verdicts: [], unread: 0, tokens: 0, cost: 0 }
-        : await compare({ ...asked, second: second.text }, signal);
+        : await compare({ ...asked, second: other.text }, signal);
     const judgement: Judgement = {
       ...{ request_id: requestId, tenant, arm, other_arm: otherArm, judge, probability: share },
-      second: otherText === null ? "generated" : "alternatives",
+      other: otherText === null ? "generated" : "alternative",
       score: compared.score,
-      tokens: compared.tokens + (second?.tokens ?? 0),
-      cost: compared.cost + (second?.cost ?? 0),
+      tokens: compared.tokens + (other?.tokens ?? 0),
+      cost: compared.cost + (other?.cost ?? 0),
       judged_at: clock(),
     };
     const feedback: Feedback | null = compared.score === null ? null : feedbackOf(judgement, compared.score);

@@ -7,7 +7,7 @@ export interface JudgeMetrics {
   judged(result: "judged" | "unread" | "unanswered", cost: number): void;
   /** Whether it waits for a lower load. */
   waits(now: boolean): void;
-  /** Drawn, not judged yet, and within the budget. */
+  /** Drawn, not judged yet, and within the spend limit. */
   due(count: number): void;
 }
 
@@ -21,11 +21,11 @@ export const createJudgeMetrics = oncePerRegistry((registry: MetricsRegistry): J
   });
   const spent = new Counter({
     name: "precedent_judgement_cost_total",
-    help: "What the automatic judge and the second answers made for it cost.",
+    help: "What the automatic judge and the other answers made for it cost.",
     registers: [registry],
   });
   const waiting = gauge("precedent_judge_waiting", "1: the automatic judge waits for a lower load.");
-  const due = gauge("precedent_judge_due", "Answers that the automatic judge has room for in its budget.");
+  const due = gauge("precedent_judge_due", "Answers that the automatic judge has room for in its spend limit.");
   return {
     judged(result, cost) {
       answers.inc({ result });

@@ -26,7 +26,7 @@ export interface Judgement {
   tenant: string;
   arm: string;
   other_arm: string;
-  second: "alternatives" | "generated";
+  other: "alternative" | "generated";
   judge: string;
   probability: number;
   score: number | null;
@@ -44,7 +44,7 @@ export interface UnratedSettings {
   afterMinutes: number;
   perHour: number;
   perTenantHour: number;
-  budgetCost?: number | undefined;
+  spendLimit?: number | undefined;
   ownAnswers: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface JudgingAgenda {
   /** Mean of the judgements of the last 24 hours; null: none are known. */
   meanCost: number | null;
   /** The setting by which nothing is drawn now; null: none. */
-  usedUp: "perHour" | "budgetCost" | null;
+  usedUp: "perHour" | "spendLimit" | null;
 }
 
 const hourMs = 3_600_000;
@@ -81,8 +81,8 @@ const ofDrawn = `(request_id, tenant) IN (SELECT request_id, tenant FROM respons
 const selectUnrated = `
 SELECT
   answer.request_id AS requestId, answer.tenant AS tenant, request.messages AS messages, request.max_tokens AS maxTokens,
-  answer.arm AS arm, answer.text AS text, if(second.arm != '', second.arm, {reference:String}) AS otherArm,
-  if(second.arm != '', toNullable(second.text), NULL) AS otherText
+  answer.arm AS arm, answer.text AS text, if(other.arm != '', other.arm, {reference:String}) AS otherArm,
+  if(other.arm != '', toNullable(other.text), NULL) AS otherText
 FROM (SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM responses FINAL WHERE ${drawn}) AS answer
 INNER JOIN (
   SELECT request_id, tenant, messages, documents, max_tokens FROM requests FINAL
@@ -94,12 +94,12 @@ INNER JOIN (
   SELECT request_id, tenant, arm, arms.arm AS names FROM decisions FINAL WHERE ${ofDrawn}
 ) AS decision ON ${same("decision", "answer")}
 LEFT JOIN (
-  SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM alternatives FINAL
+  SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM alternative_answers FINAL
   WHERE status = 'ok' AND NOT duplicate AND arm IS NOT NULL AND empty(passthrough)
     AND lengthUTF8(text) <= ${longest.answer} AND text != '${withheldText}' AND ${ofDrawn}
-) AS second ON ${same("second", "answer")}
+) AS other ON ${same("other", "answer")}
 WHERE decision.arm = answer.arm AND otherArm != '' AND otherArm != answer.arm AND has(decision.names, otherArm)
-  AND (second.arm != '' OR empty(request.documents))
+  AND (other.arm != '' OR empty(request.documents))
   AND ({ownAnswers:Bool} OR (answer.arm != {judge:String} AND otherArm != {judge:String}))
 ORDER BY sipHash64('judge', toString(answer.tenant), answer.request_id), answer.tenant, answer.request_id
 LIMIT {perTenant:UInt32} BY answer.tenant
@@ -130,8 +130,8 @@ export async function readUnrated(
     sum((row) => row.cost),
     sum((row) => Number(row.lastHour)),
   ];
-  const { budgetCost = Infinity } = settings;
-  const usedUp = lastHour >= perHour ? "perHour" : cost >= budgetCost ? "budgetCost" : null;
+  const { spendLimit = Infinity } = settings;
+  const usedUp = lastHour >= perHour ? "perHour" : cost >= spendLimit ? "spendLimit" : null;
   const rows =
     usedUp !== null
       ? []

@@ -25,8 +25,8 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
     tenant: request.tenant,
     domain,
     // No features, no scores, no versions: no policy decided.
-    ...{ featureVersion: 0, arms: [], policyVersion: 0, proxyVersion: 0, helpfulnessFeatures: 0, load: 0 },
-    ...{ threshold: 0, exploredThreshold: null, secondArm: null, secondProbability: null, template: "" },
+    ...{ featureVersion: 0, arms: [], policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: 0, load: 0 },
+    ...{ threshold: 0, exploredThreshold: null, alternativeArm: null, alternativeProbability: null, template: "" },
     arm: answer.arm,
     probability: 1,
     ...{ asked: false, askProbability: 0, alternative: false },

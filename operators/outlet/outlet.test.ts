@@ -17,7 +17,7 @@ const from = (tenant: string) => ({
 const hasTopics = (tenant: string): boolean => tenant === "acme";
 
 describe("outlet", () => {
-  it.each(["tenant-responses", "tenant-alternatives"] as const)(
+  it.each(["tenant-responses", "tenant-alternative-answers"] as const)(
     "copies to %s, on the same partition",
     async (output) => {
       expect(await createOutlet(output)({ hasTopics })(from("acme"), aContext())).toMatchObject({

@@ -6,7 +6,7 @@ import { ok, type Received, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 
 /** Where copies go. */
-type Copies = "tenant-responses" | "tenant-alternatives";
+type Copies = "tenant-responses" | "tenant-alternative-answers";
 
 export interface OutletDependencies {
   /** Whether a tenant has topics of its own. */
@@ -24,7 +24,7 @@ export const createOutlet =
     };
 
 /** A copy is never too late, and nobody is owed more. */
-export const outletContract = (): SourceContract<"responses" | "alternatives", "dead-letters"> => ({
+export const outletContract = (): SourceContract<"responses" | "alternative-answers", "dead-letters"> => ({
   deadline: () => Infinity,
   id: ({ record }) => record.requestId,
   answer: () => [],

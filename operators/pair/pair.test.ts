@@ -13,7 +13,7 @@ const even = aChoice({
   ...{ arms: [score("small"), score("large")], arm: "small", secondArm: "large", secondProbability: 1 },
   ...{ asked: true, askProbability: 1 },
 });
-const always = { load: { threshold: 0.8 }, alternatives: { share: 1, perTenantHour: 100 } };
+const always = { load: { threshold: 0.8 }, alternativeAnswers: { share: 1, perTenantHour: 100 } };
 
 function setUp(routing: PairDependencies["routing"] = always) {
   const pair = createPair({
@@ -42,7 +42,7 @@ function setUp(routing: PairDependencies["routing"] = always) {
 }
 
 describe("pair", () => {
-  it("adds the work for the second arm, with its own prompt and nothing of the cache", async () => {
+  it("adds the work for the alternative arm, with its own prompt and nothing of the cache", async () => {
     const { emits, decision, work } = await setUp()();
     expect(decision.alternative).toBe(true);
     expect(work.decision).toBe(decision);
@@ -53,7 +53,7 @@ describe("pair", () => {
         ...{ output: "work", arm: "large", key: "r1" },
         record: {
           ...{ role: "alternative", cacheKey: null, fallback: null, notAfter: NOW + 9 },
-          decision: { alternative: true, secondArm: "large" },
+          decision: { alternative: true, alternativeArm: "large" },
           pieces: [
             { kind: "system", text: "Be brief." },
             { kind: "example", id: "of-large" },
@@ -68,8 +68,8 @@ describe("pair", () => {
   it.each<[string, Partial<Choice>, Partial<Request>]>([
     ["the client does not allow it", {}, { mayCompare: false }],
     ["feedback is not asked for", { asked: false }, {}],
-    ["the arms are not even", { secondArm: null }, {}],
-    ["the arm is gone", { secondArm: "gone" }, {}],
+    ["the arms are not even", { alternativeArm: null }, {}],
+    ["the arm is gone", { alternativeArm: "gone" }, {}],
     ["its breaker is not closed", { breakers: { large: "half-open" } }, {}],
     ["it is saturated", { arms: [score("small"), score("large", { saturation: 0.1 })] }, {}],
     ["the expensive arms are overloaded", { load: 0.9 }, {}],
@@ -81,14 +81,14 @@ describe("pair", () => {
 
   it("keeps to the share of a tenant's requests, and to the number of an hour", async () => {
     const seconds = async (share: number, perTenantHour: number, tenant = "acme") => {
-      const pair = setUp({ ...always, alternatives: { share, perTenantHour } });
+      const pair = setUp({ ...always, alternativeAnswers: { share, perTenantHour } });
       let made = 0;
       for (let i = 0; i < 40; i++) made += Number((await pair({}, { tenant })).decision.alternative);
       return made;
     };
     expect(await Promise.all([seconds(0.1, 100), seconds(1, 7), seconds(0, 100)])).toEqual([4, 7, 0]);
     // Requests that want none count as well.
-    const pair = setUp({ ...always, alternatives: { share: 0.5, perTenantHour: 100 } });
+    const pair = setUp({ ...always, alternativeAnswers: { share: 0.5, perTenantHour: 100 } });
     for (let i = 0; i < 5; i++) await pair({}, { mayCompare: false });
     const made = [1, 2, 3, 4].map(() => pair());
     expect((await Promise.all(made)).map(({ decision }) => decision.alternative)).toEqual([true, true, true, true]);

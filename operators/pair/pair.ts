@@ -17,16 +17,16 @@ export interface PairDependencies {
   /** Those in force. */
   arms: () => readonly ComposingArm[];
   routing: {
-    /** Utilisation of the more expensive arms from which no second answers are made. */
+    /** Utilisation of the more expensive arms from which no alternative answers are made. */
     load: { threshold: number };
-    alternatives: Pick<ShareBudgetOptions, "share"> & { perTenantHour: number };
+    alternativeAnswers: Pick<ShareBudgetOptions, "share"> & { perTenantHour: number };
   };
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
 export function createPair({ arms, routing, clock }: PairDependencies): Step<Needs, Adds> {
-  const { share, perTenantHour } = routing.alternatives;
+  const { share, perTenantHour } = routing.alternativeAnswers;
   const budget = createShareBudget({ share, perHour: perTenantHour });
 
   return function pair(composed) {
@@ -44,5 +44,5 @@ export function createPair({ arms, routing, clock }: PairDependencies): Step<Nee
 /** In overload nobody waits longer for the sake of a comparison. */
 const hasRoom = ({ load, arms, breakers }: Choice, second: string, threshold: number): boolean =>
   load <= threshold &&
-  breakers[second] === undefined &&
-  arms.some(({ arm, saturation }) => arm === second && saturation === 0);
+  breakers[other] === undefined &&
+  arms.some(({ arm, saturation }) => arm === other && saturation === 0);

@@ -17,11 +17,11 @@ export interface PublishReuseDependencies {
 
 /** Rejects as PolicyLog does; null: nothing to publish, or paused. */
 export function createPublishReuse({ policies, arm, clock }: PublishReuseDependencies) {
-  return async function publishReuse(judged: ReadonlyMap<string, ErrorWatch>): Promise<Policy | null> {
+  return async function publishReuse(verified: ReadonlyMap<string, ErrorWatch>): Promise<Policy | null> {
     const of = arm();
     if (of === undefined || isPaused(policies)) return null;
     const { name, limit } = of;
-    const largest = [...judged].sort(
+    const largest = [...verified].sort(
       ([a, one], [b, other]) => other.counted.cases - one.counted.cases || (a < b ? -1 : a > b ? 1 : 0),
     );
     const domains = Object.fromEntries(
@@ -38,7 +38,7 @@ export function createPublishReuse({ policies, arm, clock }: PublishReuseDepende
     return policies.append((version) => {
       // Becoming the writer may have shown a newer version than the one looked at.
       if (!isNew() || isPaused(policies)) return null;
-      const all = [...judged.values()];
+      const all = [...verified.values()];
       return policyRecord({
         ...{ name: REUSE, version, kind: REUSE_KIND, body },
         trainedThrough: clock(),

@@ -58,7 +58,7 @@ export function createPublish(dependencies: PublishDependencies) {
   } = dependencies;
 
   /** Why nothing is to be published over `newest`, or null. */
-  const judge = (newest: Policy | null, solved: Solved): Kept | null => {
+  const decide = (newest: Policy | null, solved: Solved): Kept | null => {
     if (newest === null) return null;
     if (newest.revertOf !== null) return "paused";
     const decoded = decodeRouterPolicy(newest);
@@ -85,11 +85,11 @@ export function createPublish(dependencies: PublishDependencies) {
     const { rewards, metrics, problems, tenants } = known;
     const empty: Solved = { arms: new Map(), rewards, metrics, problems, trainedThrough: null };
     const solved: Solved = few ? { ...empty, ...(tenants && { tenants: new Map() }) } : known;
-    let decided: Kept | null = judge(policies.newest(), solved);
+    let decided: Kept | null = decide(policies.newest(), solved);
     if (decided !== null) return { outcome: decided };
     const policy = await policies.append((version) => {
       // Becoming the writer may have shown a newer version than the one looked at above.
-      decided = judge(policies.newest(), solved);
+      decided = decide(policies.newest(), solved);
       if (decided !== null) return null;
       return policyRecord({
         name: ROUTER,

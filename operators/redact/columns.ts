@@ -71,7 +71,7 @@ const rewrites: Readonly<Record<string, Rewrite>> = {
     metadata: metadataOf(row.metadata, clean, key),
   }),
   responses: answer,
-  alternatives: answer,
+  alternative_answers: answer,
   feedback: (row, clean, key) => ({
     ...row,
     author: row.author === "" ? "" : pseudonym(key, "author", textOf(row.author)),

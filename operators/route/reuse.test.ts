@@ -68,7 +68,7 @@ describe("an arm that reuses answers", () => {
     // A sample of what it would have answered.
     expect(share(held, (one) => one.reuse!.verifies)).toBeCloseTo(said, 1);
     expect(on.some(({ reuse }) => reuse!.verifies)).toBe(false);
-    expect(all.some(({ secondArm }) => secondArm === "reuse")).toBe(false);
+    expect(all.some(({ alternativeArm }) => alternativeArm === "reuse")).toBe(false);
   });
   const deciding_ = deciding();
 

@@ -165,7 +165,7 @@ describe("route", () => {
     expect(busy.probability).toBe(large!.probability);
     // What is learnt and whether a comparison is worth it don't depend on the load.
     expect(small!.mean).toBe(unloaded.arms[0]!.mean);
-    expect(busy.secondArm === null).toBe(unloaded.secondArm === null);
+    expect(busy.alternativeArm === null).toBe(unloaded.alternativeArm === null);
   });
 
   it("takes the weights of both penalties from the configuration where it names them", async () => {
@@ -342,15 +342,15 @@ describe("route", () => {
     expect((await decide(loaded(Number.NaN, { small: Number.NaN, large: Infinity }))).load).toBe(0);
   });
 
-  it("asks only those who may be asked, and logs a second arm when the first is hardly better", async () => {
+  it("asks only those who may be asked, and logs an alternative arm when the first is hardly better", async () => {
     const even = { arms: () => [arm("a", 0), arm("b", 0), arm("c", 0)] };
     const decision = await decide(even, {}, { mayAsk: true });
     expect(decision).toMatchObject({ asked: true, askProbability: 1, alternative: false });
-    expect(decision.secondArm).not.toBe(decision.arm);
-    expect(decision.secondProbability).toBeCloseTo(0.5, 9);
+    expect(decision.alternativeArm).not.toBe(decision.arm);
+    expect(decision.alternativeProbability).toBeCloseTo(0.5, 9);
     expect(await decide(even)).toMatchObject({ asked: false, askProbability: 0 });
     const clear = await decide({ policy: () => policyOf({ small: 0.9, large: 0.1 }) });
-    expect([clear.secondArm, clear.secondProbability]).toEqual([null, null]);
+    expect([clear.alternativeArm, clear.alternativeProbability]).toEqual([null, null]);
   });
 
   it("asks a random share where the arms are far apart, logs that share, and asks no more where it is told so", async () => {
@@ -372,7 +372,7 @@ describe("route", () => {
     expect(await decide(none, {}, { mayAsk: true })).toMatchObject({
       asked: false,
       askProbability: 0,
-      secondArm: null,
+      alternativeArm: null,
     });
   });
 

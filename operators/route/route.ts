@@ -23,7 +23,7 @@ import type { PolicyState } from "../../state/policies/router-table.ts";
 import type { Shadow } from "../../state/policies/shadow.ts";
 import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
-import { second } from "./second.ts";
+import { alternative } from "./alternative.ts";
 import { shadowChoices } from "./shadow.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";

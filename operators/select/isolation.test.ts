@@ -62,7 +62,7 @@ test.each([
             const { value } = random.next() as { value: number };
             return value;
           },
-          proxy: () => ({ version: 1, score }),
+          helpfulnessModel: () => ({ version: 1, score }),
         });
         const ask = async (asker: Owner, requestId: string): Promise<void> => {
           const domain = domainOf(asker);

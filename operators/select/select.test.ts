@@ -5,7 +5,7 @@ import { traitsOf } from "../../algorithms/selection/example-traits.ts";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { configSchema } from "../../config/schema.ts";
 import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
-import { ProxyError } from "../../connections/helpfulness/port.ts";
+import { HelpfulnessError } from "../../connections/helpfulness/port.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
@@ -72,7 +72,7 @@ test("an example that an arm has in its cache wins against one that is as helpfu
     pool: poolOf(candidates),
     selection: { ...defaults, examples: 1 },
     arms: () => [arm("small"), arm("large")],
-    proxy: () => modelOf((similarity) => 0.8 + similarity / 1_000),
+    helpfulnessModel: () => modelOf((similarity) => 0.8 + similarity / 1_000),
     caches: { tells: () => true, has: (name, hash) => name === "large" && hash[0] === exampleHash("1")[0] },
   });
   expect([ids(found), ids(found, "large")]).toEqual([["0"], ["1"]]);
@@ -132,10 +132,10 @@ describe("without a helpfulness model", () => {
     });
     expect(ids(value)).toEqual(["1", "2", "0"]);
     expect(ids(value, "large")).toEqual([]);
-    expect(value).toMatchObject({ threshold: 0.3, exploredThreshold: null, proxyVersion: 0, degraded: [] });
+    expect(value).toMatchObject({ threshold: 0.3, exploredThreshold: null, helpfulnessVersion: 0, degraded: [] });
     const best = value.examplesByArm.get("small")?.at(-1);
     expect(best).toMatchObject({ id: "0", helpfulness: Math.fround(0.9), tokens: 16, explored: false });
-    // What the first proxy is trained on.
+    // What the first helpfulness model is trained on.
     expect(best?.features).toHaveLength(HELPFULNESS_FEATURES);
   });
 
@@ -155,24 +155,24 @@ describe("with a helpfulness model", () => {
   test("its prediction decides, for each arm its own, in one call", async () => {
     let calls = 0;
     const model = modelOf((similarity, cost) => (cost > 0 ? 1 - similarity : similarity));
-    const proxy = (): RatingModel => ({
+    const helpfulnessModel = (): RatingModel => ({
       version: 3,
       score: (features) => {
         calls++;
         return model.score(features);
       },
     });
-    const value = await select({ pool: poolOf(candidates), arms, proxy, threshold: () => 0.45 });
+    const value = await select({ pool: poolOf(candidates), arms, helpfulnessModel, threshold: () => 0.45 });
     expect(ids(value)).toEqual(["1", "2", "0"]);
     expect(ids(value, "large")).toEqual(["1"]);
-    expect(value).toMatchObject({ threshold: 0.45, exploredThreshold: null, proxyVersion: 3, degraded: [] });
+    expect(value).toMatchObject({ threshold: 0.45, exploredThreshold: null, helpfulnessVersion: 3, degraded: [] });
     expect(calls).toBe(1);
   });
 
   test("a share of the requests is served under another threshold", async () => {
     const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, grid: [0.2, 0.8] } };
-    const proxy = () => modelOf((similarity) => similarity);
-    const value = await select({ pool: poolOf(candidates), proxy, selection, random: draws(0.15, 0.5) });
+    const helpfulnessModel = () => modelOf((similarity) => similarity);
+    const value = await select({ pool: poolOf(candidates), helpfulnessModel, selection, random: draws(0.15, 0.5) });
     expect(value).toMatchObject({ threshold: 0.5, exploredThreshold: 0.8 });
     expect(ids(value)).toEqual(["0"]);
     expect(value.trialByArm.size).toBe(0);
@@ -180,34 +180,44 @@ describe("with a helpfulness model", () => {
 
   test("a request is in at most one of the shares, and in none where there is nothing to learn", async () => {
     const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, grid: [0.2] } };
-    const proxy = () => modelOf((similarity) => similarity);
+    const helpfulnessModel = () => modelOf((similarity) => similarity);
     for (let i = 0; i < 10; i++) {
-      const value = await select({ pool: poolOf(candidates), proxy, selection, random: draws(i / 10, 0.3, 0.3) });
+      const value = await select({
+        pool: poolOf(candidates),
+        helpfulnessModel,
+        selection,
+        random: draws(i / 10, 0.3, 0.3),
+      });
       expect(value.trialByArm.size === 1).toBe(i < 5);
       expect(value.exploredThreshold !== null).toBe(i >= 5);
-      const empty = await select({ pool: poolOf([]), proxy, selection, random: draws(i / 10, 0.3, 0.3) });
+      const empty = await select({ pool: poolOf([]), helpfulnessModel, selection, random: draws(i / 10, 0.3, 0.3) });
       expect(empty).toMatchObject({ exploredThreshold: null, trialByArm: new Map() });
     }
   });
 
   test.each([
-    ["fails", { version: 3, score: () => Promise.reject(new ProxyError("unavailable", "gone")) }],
+    ["fails", { version: 3, score: () => Promise.reject(new HelpfulnessError("unavailable", "gone")) }],
     ["never answers", { version: 3, score: () => new Promise<never>(() => undefined) }],
     ["gives too few values", { version: 3, score: () => Promise.resolve(new Float32Array(1)) }],
   ])("when it %s similarity stands in, and degraded says so", async (_, model) => {
-    const value = await select({ pool: poolOf(candidates), arms, proxy: () => model, threshold: () => 0.95 });
-    expect(value).toMatchObject({ degraded: ["proxy"], proxyVersion: 0, threshold: 0.3 });
+    const value = await select({
+      pool: poolOf(candidates),
+      arms,
+      helpfulnessModel: () => model,
+      threshold: () => 0.95,
+    });
+    expect(value).toMatchObject({ degraded: ["helpfulness"], helpfulnessVersion: 0, threshold: 0.3 });
     expect(ids(value)).toEqual(["1", "2", "0"]);
   });
 
   test("what it can't predict is not shown", async () => {
-    const proxy = () => modelOf((similarity) => (similarity > 0.8 ? Number.NaN : similarity));
-    expect(ids(await select({ pool: poolOf(candidates), proxy }))).toEqual(["1", "2"]);
+    const helpfulnessModel = () => modelOf((similarity) => (similarity > 0.8 ? Number.NaN : similarity));
+    expect(ids(await select({ pool: poolOf(candidates), helpfulnessModel }))).toEqual(["1", "2"]);
   });
 
   test("it knows who wrote an example, and how its uses went", async () => {
     let seen: Float32Array | undefined;
-    const proxy = (): RatingModel => ({
+    const helpfulnessModel = (): RatingModel => ({
       version: 1,
       score: async (features) => {
         seen ??= features;
@@ -219,7 +229,7 @@ describe("with a helpfulness model", () => {
     await select({
       pool,
       arms: () => [arm("small"), arm("large", { examples: false, cost: 0.75 })],
-      proxy,
+      helpfulnessModel,
       outcomes: () => ({ uses: 4, outcome: 0.25 }),
     });
     expect(Array.from(seen ?? [])).toEqual(expect.arrayContaining([0.75, 0.25]));
@@ -280,9 +290,9 @@ test("what the pool knows of its examples changes nothing: it is asked for less 
     candidate("long", 0.8, { response: "word ".repeat(2_000) }, 5),
   ];
   const known = found.map((one): Candidate => ({ ...one, traits: traitsOf(one.example, one.vector) }));
-  for (const proxy of [() => null, () => modelOf((similarity, cost) => similarity / (1 + cost))]) {
+  for (const helpfulnessModel of [() => null, () => modelOf((similarity, cost) => similarity / (1 + cost))]) {
     const of = (pool: Candidate[]) =>
-      select({ pool: poolOf(pool), arms: () => [arm("small"), arm("large", { cost: 1 })], proxy });
+      select({ pool: poolOf(pool), arms: () => [arm("small"), arm("large", { cost: 1 })], helpfulnessModel });
     expect(await of(known)).toEqual(await of(found));
   }
 });

@@ -31,7 +31,7 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
     const lacking = isWhole ? [] : ["examples_incomplete"];
     const selection = await choose(input, context);
     dependencies.onSelection?.(selection);
-    const { byArm, threshold, exploredThreshold, proxyVersion } = selection;
+    const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;
     const examplesByArm = new Map<string, SelectedExample[]>();
     const trialByArm = new Map<string, ExampleTrial>();
     for (const [arm, { examples, trial }] of byArm) {
@@ -45,7 +45,7 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
       trialByArm,
       threshold,
       exploredThreshold,
-      proxyVersion,
+      helpfulnessVersion,
     });
   };
 }

@@ -46,7 +46,7 @@ export interface SelectionDependencies {
    * The model of helpfulness in force; null, the default: none is learnt yet and similarity stands
    * in.
    */
-  proxy?: () => RatingModel | null;
+  helpfulnessModel?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
   /** Which tenants share examples; by default none do. */
@@ -92,9 +92,9 @@ export interface Selection {
   threshold: number;
   exploredThreshold: number | null;
   /** Of the model that predicted; 0: similarity stood in. */
-  proxyVersion: number;
-  /** examples: the index is away; proxy: the model failed. */
-  degraded: ("examples" | "proxy")[];
+  helpfulnessVersion: number;
+  /** examples: the index is away; helpfulness: the model failed. */
+  degraded: ("examples" | "helpfulness")[];
 }
 
 /** A candidate as all arms see it. */
@@ -110,7 +110,13 @@ const noVector = new Float32Array(0);
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
-  const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined, documents, caches } = dependencies;
+  const {
+    helpfulnessModel = () => null,
+    threshold = () => neutral,
+    outcomes = () => undefined,
+    documents,
+    caches,
+  } = dependencies;
   const { sharing = nothingShared } = dependencies;
   const features = createHelpfulnessFeatures();
 
@@ -175,7 +181,7 @@ export function createSelection(dependencies: SelectionDependencies) {
 
     const fit = screened.filter((one) => one.unfit === null && one.tokens <= most);
     const facts = fit.map(({ candidate }) => factsOf(candidate));
-    const ratings = await rate(features, { text: question, vector }, facts, showing, proxy());
+    const ratings = await rate(features, { text: question, vector }, facts, showing, helpfulnessModel());
     if (ratings.failure !== null)
       context.log.warn({ err: ratings.failure }, "the helpfulness model failed: similarity stands in");
 
@@ -208,10 +214,10 @@ export function createSelection(dependencies: SelectionDependencies) {
       candidates: screened.length,
       threshold: inForce,
       exploredThreshold: exploration.threshold,
-      proxyVersion: ratings.version,
+      helpfulnessVersion: ratings.version,
       degraded: [
         ...(candidates === null ? ["examples" as const] : []),
-        ...(ratings.failure === null ? [] : ["proxy" as const]),
+        ...(ratings.failure === null ? [] : ["helpfulness" as const]),
       ],
     };
   };

@@ -6,18 +6,18 @@ import type { ReuseCase } from "../learnt.ts";
 
 export type ReuseDomains = ReadonlyMap<string, ErrorWatch>;
 
-export interface JudgeReuseDependencies {
-  judging: () => { limit: number; confidence: number };
+export interface VerifyReuseDependencies {
+  limits: () => { limit: number; confidence: number };
 }
 
-export function createJudgeReuse({ judging }: JudgeReuseDependencies) {
-  return function judgeReuse({ cases }: { cases: readonly ReuseCase[] }): { domains: ReuseDomains } {
-    return { domains: judgeDomains(cases, judging()) };
+export function createVerifyReuse({ limits }: VerifyReuseDependencies) {
+  return function verifyReuse({ cases }: { cases: readonly ReuseCase[] }): { domains: ReuseDomains } {
+    return { domains: verifyDomains(cases, limits()) };
   };
 }
 
 /** cases: in the order of their requests. */
-export function judgeDomains(
+export function verifyDomains(
   cases: readonly ReuseCase[],
   settings: { limit: number; confidence: number },
 ): ReuseDomains {

@@ -24,7 +24,7 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 /** By which an erasure knows a row; none: it is nobody's. Pure. */
 function hashesOf(table: string, read: () => Row): string[] {
   const kept = personalTables[table];
-  if (kept === undefined || "none" in kept || kept.by === "replay") return [];
+  if (kept === undefined || "none" in kept || kept.by === "example-replay") return [];
   const row = read();
   const tenant = textOf(row.tenant);
   if (kept.by === "letter") {

@@ -32,7 +32,7 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
           group: groupName(prefix, name, arm),
           topics: topics.flatMap((one) => (isTenantTopic(one) ? tenants : [arm]).map((owner) => topic(one, owner))),
         });
-        if (topics.length === 0 || name === "gateway" || name === "replay") return [];
+        if (topics.length === 0 || name === "gateway" || name === "example-replay") return [];
         if (!topics.includes("work")) return [of()];
         return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
       },

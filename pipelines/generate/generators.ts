@@ -1,8 +1,9 @@
 // generate for every queued arm of this process, and the change of arms while it runs: a new arm
 // can answer before plan may choose it, a removed one finishes what it was given, and so does one
 // that became inline. An inline arm has work all the same: where it takes over from a queued one a
-// stage stands by all the time; what comes otherwise (second answers, work from before a restart or
-// from a plan process that does not know yet) is found and done by a stage that ends a while after.
+// stage stands by all the time; what comes otherwise (alternative answers, work from before a
+// restart or from a plan process that does not know yet) is found and done by a stage that ends a
+// while after.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../../config/schema.ts";
 import { computing } from "../../arms/routed.ts";

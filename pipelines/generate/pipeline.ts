@@ -1,5 +1,5 @@
-// generate: from work to the one final response, or to the second answer of a pair. One consumer
-// group an arm; exactly-once; a slow answer holds nobody back.
+// generate: from work to the one final response, or to the alternative answer of a pair. One
+// consumer group an arm; exactly-once; a slow answer holds nobody back.
 import { createCall } from "../../operators/call/call.ts";
 import { generateContract } from "../../operators/contracts.ts";
 import { createLink } from "../../operators/link/link.ts";
@@ -13,9 +13,9 @@ export const generate = pipeline()
       // Which arms may take over; which requests were taken back; what linked prefill measured
       // before; how many bytes its caches have.
       tables: ["breakers", "cancels", "ClickHouse"],
-      // Second answers, for comparison; answers that are kept for exact repeats; work for another
-      // arm, where this one fails.
-      outputs: ["responses", "alternatives", "answers", "work", "dead-letters"],
+      // Alternative answers, for comparison; answers that are kept for exact repeats; work for
+      // another arm, where this one fails.
+      outputs: ["responses", "alternative-answers", "answers", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
       // its policies is chosen; what the arm has said so far.
       beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas", "tenant-deltas"],

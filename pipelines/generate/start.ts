@@ -44,7 +44,7 @@ export async function startGenerate(
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });
-  // A replay of a log has other examples than the pool whose caches lie in the folder.
+  // A log replay has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
   const gone = session.replay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {

@@ -2,14 +2,14 @@
 // where the configuration says how often.
 import type { Logger } from "pino";
 import { readThresholds } from "../../operators/aggregate/thresholds.ts";
-import { PROXY } from "../../state/policies/helpfulness.ts";
+import { HELPFULNESS } from "../../state/policies/helpfulness.ts";
 import { createPublishThreshold, thresholdInForce } from "../../operators/publish/publish-threshold.ts";
 import { THRESHOLD } from "../../state/policies/threshold.ts";
 import { learnThreshold, type learn } from "./pipeline.ts";
 import type { PolicyLogs } from "../../state/policies/log.ts";
 import type { StageMetrics } from "../../runtime/metrics/port.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { createProxyPass } from "./train-helpfulness.ts";
+import { createHelpfulnessPass } from "./train-helpfulness.ts";
 import { trainHelpfulness } from "./train.ts";
 
 /** What a pass of learn works with. The policies are open when it begins. */
@@ -39,15 +39,18 @@ export function thresholdPass({ session, policies: all, metrics, log }: Learning
 }
 
 /** Trains when it is due. */
-export const proxyPass = ({ session, policies, metrics, log }: Learning, everyMs: number): (() => Promise<boolean>) =>
-  createProxyPass(
+export const helpfulnessPass = (
+  { session, policies, metrics, log }: Learning,
+  everyMs: number,
+): (() => Promise<boolean>) =>
+  createHelpfulnessPass(
     {
       clickhouse: session.clickhouse,
-      policies: policies.of(PROXY),
+      policies: policies.of(HELPFULNESS),
       clock: Date.now,
       train: trainHelpfulness,
       metrics,
       log,
     },
-    { ...session.config.learn.proxy, everyMs },
+    { ...session.config.learn.helpfulness, everyMs },
   );

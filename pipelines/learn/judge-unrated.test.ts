@@ -14,7 +14,7 @@ const agendaOf = (...ids: string[]) => ({
   usedUp: null,
 });
 
-function setUp({ away = [], rated = [], budgetCost }: { away?: string[]; rated?: string[]; budgetCost?: number } = {}) {
+function setUp({ away = [], rated = [], spendLimit }: { away?: string[]; rated?: string[]; spendLimit?: number } = {}) {
   const done: string[] = [];
   const gone = new Set(away);
   let looks = 0;
@@ -35,7 +35,7 @@ function setUp({ away = [], rated = [], budgetCost }: { away?: string[]; rated?:
       return Promise.resolve<Judged>({ judgement, feedback, unanswered });
     },
     publish: ({ requestId }) => Promise.resolve(void done.push(`feedback ${requestId}`)),
-    ...{ budgetCost, metrics: { judged: () => undefined, waits: () => undefined, due: () => undefined } },
+    ...{ spendLimit, metrics: { judged: () => undefined, waits: () => undefined, due: () => undefined } },
     signal: new AbortController().signal,
   });
   return { judgeAll, done, gone, looks: () => looks };
@@ -50,8 +50,8 @@ describe("judging what is unrated", () => {
     expect(looks()).toBe(3);
   });
 
-  it("ends where the budget does", async () => {
-    const { judgeAll } = setUp({ budgetCost: 2 });
+  it("ends where the spend limit does", async () => {
+    const { judgeAll } = setUp({ spendLimit: 2 });
     expect(await judgeAll(agendaOf("1", "2", "3"))).toBe(2);
     expect(await judgeAll({ ...agendaOf("4"), spent: { cost: 2, lastHour: 2 } })).toBe(0);
   });

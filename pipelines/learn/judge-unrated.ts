@@ -1,8 +1,8 @@
-// The pass of learn that judges answers which nobody rated: as many as the budget has room for, one
-// after the other, each only while the arms have nothing better to do. The feedback is published
-// before the row says that it is done: killed in between, the same feedback (the same id) is
-// published once more and counts once. When the judge gives no answer nothing is recorded, the pass
-// fails, and it is tried again later.
+// The pass of learn that judges answers which nobody rated: as many as the spend limit has room
+// for, one after the other, each only while the arms have nothing better to do. The feedback is
+// published before the row says that it is done: killed in between, the same feedback (the same id)
+// is published once more and counts once. When the judge gives no answer nothing is recorded, the
+// pass fails, and it is tried again later.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Judged } from "../../operators/judge/judge-unrated.ts";
 import { isUnrated, type JudgingAgenda, type Unrated } from "../../operators/judge/unrated.ts";
@@ -18,7 +18,7 @@ export interface JudgeUnratedPass {
   /** Resolves when the broker has it. */
   publish: (feedback: Feedback) => Promise<void>;
   /** Money for 24 hours. */
-  budgetCost?: number | undefined;
+  spendLimit?: number | undefined;
   metrics: JudgeMetrics;
   signal: AbortSignal;
 }
@@ -32,7 +32,7 @@ export function createJudgeAll({
   gate,
   judge,
   publish,
-  budgetCost = Infinity,
+  spendLimit = Infinity,
   metrics,
   signal,
 }: JudgeUnratedPass) {
@@ -50,7 +50,7 @@ export function createJudgeAll({
       ...items.filter((item) => unanswered.has(keyOf(item))),
     ];
     for (const item of ordered) {
-      if (cost >= budgetCost) break;
+      if (cost >= spendLimit) break;
       await gate.pass(signal);
       if (!(await isUnrated(clickhouse, item))) continue;
       const judged = await judge(item, signal);
@@ -67,7 +67,7 @@ export function createJudgeAll({
     }
     unanswered = new Set(failed.keys());
     if (done === 0 && failed.size > 0)
-      throw new Error("the judge, or the arm that gives second answers, gave no answer: nothing was judged");
+      throw new Error("the judge, or the arm that gives other answers, gave no answer: nothing was judged");
     // Others were answered: it is these that can't be judged.
     for (const judged of failed.values()) {
       await record(judged);

@@ -68,7 +68,7 @@ export async function openJudgePass(
           await producer.send([{ topic: topic("feedback"), key: feedback.requestId, value }]);
           metrics.sent("feedback", 1);
         },
-        ...{ budgetCost: settings.budgetCost, metrics: told, signal },
+        ...{ spendLimit: settings.spendLimit, metrics: told, signal },
       }),
       observe: metrics.observe,
     });

@@ -10,7 +10,7 @@ import type { ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.
 import type { Published } from "../../operators/publish/publish.ts";
 import { createSolve, type SolveDependencies } from "../../operators/solve/solve.ts";
 import type { Retracted } from "../../operators/retract/retract.ts";
-import { createJudgeReuse, type JudgeReuseDependencies, type ReuseDomains } from "../../operators/solve/reuse.ts";
+import { createVerifyReuse, type VerifyReuseDependencies, type ReuseDomains } from "../../operators/solve/reuse.ts";
 import { createChoose, type ChooseDependencies } from "../../operators/solve/threshold.ts";
 import type { Declaration } from "../../runtime/declaration.ts";
 import { pass } from "../../runtime/pass.ts";
@@ -25,7 +25,7 @@ export interface LearnThresholdDependencies extends ChooseDependencies {
   publish: (chosen: ChosenThreshold) => Promise<Policy | null>;
 }
 
-export interface LearnReuseDependencies extends JudgeReuseDependencies {
+export interface LearnReuseDependencies extends VerifyReuseDependencies {
   cases: () => Promise<ReuseCase[]>;
   publish: (domains: ReuseDomains) => Promise<Policy | null>;
 }
@@ -65,7 +65,7 @@ export const retractAnswers = pass<{ retract: () => Promise<Retracted> }>()
 /** Of the version that was published, if one was. */
 export const learnReuse = pass<LearnReuseDependencies>()
   .step("reuse-trials", ({ cases }) => async () => ({ cases: await cases() }))
-  .step("judge-reuse", createJudgeReuse)
+  .step("verify-reuse", createVerifyReuse)
   .step("publish-reuse", ({ publish }) => async ({ domains }) => ({ published: await publish(domains) }))
   .end();
 

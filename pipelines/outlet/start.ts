@@ -1,5 +1,6 @@
-// What outlet needs: which tenants have topics. Answers and second answers are groups of their own.
-import { outletAlternatives } from "./alternatives.ts";
+// What outlet needs: which tenants have topics. Answers and alternative answers are groups of their
+// own.
+import { outletAlternativeAnswers } from "./alternative-answers.ts";
 import { outletResponses } from "./responses.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
@@ -15,11 +16,11 @@ export async function startOutletResponses(
   return stage;
 }
 
-export async function startOutletAlternatives(
-  session: SessionOf<typeof outletAlternatives>,
+export async function startOutletAlternativeAnswers(
+  session: SessionOf<typeof outletAlternativeAnswers>,
   instance: string,
 ): Promise<RunningStage> {
-  const pipeline = outletAlternatives.bind({ hasTopics: session.tenants.has });
+  const pipeline = outletAlternativeAnswers.bind({ hasTopics: session.tenants.has });
   const stage = assembleStage(session, { pipeline, instance });
   await stage.start();
   return stage;

@@ -2,7 +2,7 @@
 // same tables, in a pool of its own.
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
 import { createSelection, type Selection } from "../../operators/select/selection.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { IdentifiedRequest } from "../../operators/flow.ts";
@@ -40,7 +40,11 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
   };
   try {
     // plan reads them now and again; here once, so that they are there.
-    const helpfulness = holdHelpfulness(session, { load: loadProxy, log, outcomes: await outcomesNow(clickhouse) });
+    const helpfulness = holdHelpfulness(session, {
+      load: loadHelpfulnessModel,
+      log,
+      outcomes: await outcomesNow(clickhouse),
+    });
     closers.push(helpfulness.stop);
     const policies = followTable({
       ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },
@@ -61,7 +65,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
       clock: Date.now,
       random: () => 0,
       sharing: createSharedDomains(config.sharing),
-      proxy: helpfulness.proxy,
+      helpfulnessModel: helpfulness.model,
       threshold: helpfulness.threshold,
       outcomes: helpfulness.outcomes,
       caches: caches.table,

@@ -1,4 +1,4 @@
-// replay: examples that would gain most are asked again. A run is started by
+// example replay: examples that would gain most are asked again. A run is started by
 // `precedent examples replay run` or by the schedule; one at a time (runtime/singleton.ts).
 import type { Replayed } from "../../operators/replay/replay.ts";
 import type { Declaration } from "../../runtime/declaration.ts";

@@ -1,6 +1,6 @@
-// Waits until ClickHouse knows what the topics of examples and replays hold: a run looks there for
-// what was replayed already, and what is published but not recorded would be asked again, once more
-// than the limit allows.
+// Waits until ClickHouse knows what the topics of examples and example replays hold: a run looks
+// there for what was replayed already, and what is published but not recorded would be asked again,
+// once more than the limit allows.
 import { setTimeout as sleep } from "node:timers/promises";
 import { record } from "../record/pipeline.ts";
 import type { SessionOf } from "../../state/session.ts";
@@ -17,7 +17,7 @@ export async function untilRecorded(
   const group = groupName(config.kafka.prefix, record.name);
   const until = Date.now() + waitMs;
   await Promise.all(
-    (["examples", "replays"] as const).map(async (name) => {
+    (["examples", "example-replays"] as const).map(async (name) => {
       // As it is now: others may go on writing for ever.
       const ends = new Map((await kafka.spans(topic(name))).map(({ partition, end }) => [partition, end]));
       for (;;) {

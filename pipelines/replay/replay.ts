@@ -1,17 +1,17 @@
-// Starts a replay run as the only one: whoever holds the lock of the group `replay`. A run that was
-// stopped goes on under its id where it stood.
-import { replay } from "./pipeline.ts";
+// Starts an example replay run as the only one: whoever holds the lock of the group
+// `example-replay`. A run that was stopped goes on under its id where it stood.
+import { exampleReplay } from "./pipeline.ts";
 import { createSingleton } from "../../runtime/singleton.ts";
-import { replayAll, type OpenArm, type ReplayRun, type ReplaySummary } from "./run.ts";
+import { replayExamples, type OpenArm, type ExampleReplayRun, type ExampleReplaySummary } from "./run.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { groupName } from "../../runtime/running-stage.ts";
 
-export type { ReplayRun, ReplaySummary };
+export type { ExampleReplayRun, ExampleReplaySummary };
 
-export class ReplayUnderWay extends Error {
-  override name = "ReplayUnderWay";
+export class ExampleReplayUnderWay extends Error {
+  override name = "ExampleReplayUnderWay";
   constructor() {
-    super("another replay run holds the lock: wait for its end, or stop it");
+    super("another example replay run holds the lock: wait for its end, or stop it");
   }
 }
 
@@ -22,27 +22,27 @@ const electionMs = 60_000;
  * Rejects when another run holds the lock, when an arm can't be made, or when Kafka or ClickHouse
  * fail in the middle: it can go on later.
  */
-export async function runReplay(
-  session: SessionOf<typeof replay>,
+export async function runExampleReplay(
+  session: SessionOf<typeof exampleReplay>,
   openArm: OpenArm,
-  run: ReplayRun,
-): Promise<ReplaySummary> {
-  const group = groupName(session.config.kafka.prefix, replay.name);
+  run: ExampleReplayRun,
+): Promise<ExampleReplaySummary> {
+  const group = groupName(session.config.kafka.prefix, exampleReplay.name);
   let began = false;
-  return new Promise<ReplaySummary>((resolve, reject) => {
+  return new Promise<ExampleReplaySummary>((resolve, reject) => {
     const singleton = createSingleton({
       group,
       topic: session.topic("locks"),
       instance: run.runId,
       sessionTimeoutMs: session.config.kafka.sessionTimeoutMs,
       transactionalId: `${group}.writer`,
-      outputs: [session.topic("replays"), session.topic("examples")],
+      outputs: [session.topic("example-replays"), session.topic("examples")],
       kafka: session.kafka,
       log: session.log,
       async task(lease) {
         if (began) return;
         began = true;
-        await replayAll(session, openArm, run, lease).then(end(resolve), end(reject));
+        await replayExamples(session, openArm, run, lease).then(end(resolve), end(reject));
       },
     });
     const end =
@@ -56,7 +56,7 @@ export async function runReplay(
         );
       };
     const limit = setTimeout(() => {
-      if (!began) end(reject)(new ReplayUnderWay());
+      if (!began) end(reject)(new ExampleReplayUnderWay());
     }, electionMs);
     run.signal.addEventListener("abort", () => {
       if (!began) end(reject)(run.signal.reason instanceof Error ? run.signal.reason : new Error("stopped"));

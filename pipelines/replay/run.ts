@@ -1,18 +1,22 @@
-// One replay run, once it is the only one: over the agenda, on a budget, while the arms have
-// nothing better to do. Each example's outcome and what it changes are published in one
+// One example replay run, once it is the only one: over the agenda, on a budget, while the arms
+// have nothing better to do. Each example's outcome and what it changes are published in one
 // transaction; what a call cost between answer and publication is lost with a crash, and the
 // example is asked again.
 import type { Arm } from "../../arms/arm.ts";
 import type { ArmConfig } from "../../config/schema.ts";
-import type { Judge } from "../../operators/replay/judge.ts";
-import { readAgenda, type Agenda, type AgendaItem, type CutOff } from "../../operators/replay/agenda.ts";
-import { createRanking, type Spent } from "../../operators/replay/ranking.ts";
-import { replayExample, type Replayed, type ReplayOutcome } from "../../operators/replay/replay.ts";
+import type { Judge } from "../../operators/example-replay/judge.ts";
+import { readAgenda, type Agenda, type AgendaItem, type CutOff } from "../../operators/example-replay/agenda.ts";
+import { createRanking, type Spent } from "../../operators/example-replay/ranking.ts";
+import {
+  replayExample,
+  type ExampleReplayResult,
+  type ExampleReplayOutcome,
+} from "../../operators/example-replay/example-replay.ts";
 import { computing } from "../../arms/routed.ts";
 import { replay } from "./pipeline.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import type { Lease } from "../../runtime/singleton.ts";
-import type { Replay } from "../../schemas/types.ts";
+import type { ExampleReplay } from "../../schemas/types.ts";
 import { exampleMessages } from "../curate/example-messages.ts";
 import { createOffPeak } from "../../state/off-peak.ts";
 import { watchBusiestArm } from "./load.ts";
@@ -20,7 +24,7 @@ import { untilRecorded } from "./recorded.ts";
 import { keepRunRecord, type RunEnd } from "./runs.ts";
 import type { SessionOf } from "../../state/session.ts";
 
-export interface ReplayRun {
+export interface ExampleReplayRun {
   /** Of this run; an old one goes on. */
   runId: string;
   judge: Judge;
@@ -38,14 +42,14 @@ export interface ReplayRun {
   /** The time of the schedule that began it, milliseconds since the epoch; absent: by hand. */
   dueAt?: number | undefined;
   signal: AbortSignal;
-  onReplayed?: (replayed: AgendaItem & { result: Replayed }) => void;
+  onReplayed?: (replayed: AgendaItem & { result: ExampleReplayResult }) => void;
   /** When it begins to wait for a low load, and when it goes on. */
   onWait?: (wait: { waits: boolean; load: number; waitedMs: number }) => void;
 }
 
-export interface ReplaySummary extends Spent {
+export interface ExampleReplaySummary extends Spent {
   runId: string;
-  outcomes: Partial<Record<ReplayOutcome, number>>;
+  outcomes: Partial<Record<ExampleReplayOutcome, number>>;
   cutOff: CutOff;
   /** Milliseconds that this part of the run waited for a low load. */
   waitedMs: number;
@@ -62,14 +66,14 @@ export type OpenArm = (config: ArmConfig) => Promise<Arm>;
 const callMs = 120_000;
 
 /** Rejects when an arm can't be made, or Kafka or ClickHouse fail: it can go on later. */
-export async function replayAll(
-  session: SessionOf<typeof replay>,
+export async function replayExamples(
+  session: SessionOf<typeof exampleReplay>,
   openArm: OpenArm,
-  run: ReplayRun,
-  lease: Lease<Sent<typeof replay>>,
-): Promise<ReplaySummary> {
+  run: ExampleReplayRun,
+  lease: Lease<Sent<typeof exampleReplay>>,
+): Promise<ExampleReplaySummary> {
   const { clickhouse, config, log } = session;
-  const { offPeak, temperature } = config.curate.replay;
+  const { offPeak, temperature } = config.curate.exampleReplay;
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const ranking = createRanking(clickhouse);
   const arms = openArms(session, openArm);
@@ -84,12 +88,12 @@ export async function replayAll(
       const state = waits ? "waiting" : "running";
       record
         ?.set({ state })
-        .catch((error: unknown) => log.warn({ err: error }, "the replay run's state is not recorded"));
+        .catch((error: unknown) => log.warn({ err: error }, "the example replay run's state is not recorded"));
     },
   });
   let record: Awaited<ReturnType<typeof keepRunRecord>> | undefined;
   const total = { tried: 0, tokens: 0, cost: 0 };
-  const outcomes: ReplaySummary["outcomes"] = {};
+  const outcomes: ExampleReplaySummary["outcomes"] = {};
   let cutOff: CutOff = { gain: 0, from: "prior", replays: 0, cost: 0 };
   const affords = (more: { tokens: number; cost: number }): boolean =>
     total.tokens + more.tokens < run.budget.tokens && total.cost + more.cost < run.budget.cost;
@@ -133,7 +137,7 @@ export async function replayAll(
     return "done";
   };
 
-  const replayAgenda = async (): Promise<ReplaySummary["ended"]> => {
+  const replayAgenda = async (): Promise<ExampleReplaySummary["ended"]> => {
     await untilRecorded(session, signal);
     Object.assign(total, await ranking.spent(run.runId));
     const agenda = await readAgenda({
@@ -150,7 +154,7 @@ export async function replayAll(
     return agenda.left > 0 ? "cut-off" : "done";
   };
 
-  const summary = (ended: ReplaySummary["ended"]): ReplaySummary => ({
+  const summary = (ended: ExampleReplaySummary["ended"]): ExampleReplaySummary => ({
     ...{ runId: run.runId, ...total, outcomes, cutOff, waitedMs: Math.round(gate.waitedMs()), ended },
   });
   try {

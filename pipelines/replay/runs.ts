@@ -1,8 +1,9 @@
-// The record of a replay run (table replay_runs): what it was to do, whether it waits, how it
-// ended. Renewed while it runs, so that one whose process died can be told from one that goes on.
+// The record of an example replay run (table example_replay_runs): what it was to do, whether it
+// waits, how it ended. Renewed while it runs, so that one whose process died can be told from one
+// that goes on.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { CutOff } from "../../operators/replay/agenda.ts";
+import type { CutOff } from "../../operators/example-replay/agenda.ts";
 
 export type RunEnd = "done" | "cut-off" | "budget" | "load" | "interrupted" | "failed";
 export type RunState = "running" | "waiting" | RunEnd;
@@ -42,7 +43,7 @@ export async function keepRunRecord(
   { load, waitedMs, log }: { load: () => number; waitedMs: () => number; log: Logger },
 ): Promise<RunRecord> {
   const [known] = await clickhouse.query<Known>(
-    "SELECT toUnixTimestamp64Milli(began_at) AS beganAt, waited_ms AS waitedMs FROM replay_runs FINAL WHERE run_id = {runId:String}",
+    "SELECT toUnixTimestamp64Milli(began_at) AS beganAt, waited_ms AS waitedMs FROM example_replay_runs FINAL WHERE run_id = {runId:String}",
     { runId },
   );
   let row: object = {
@@ -54,7 +55,7 @@ export async function keepRunRecord(
   let written: Promise<unknown> = Promise.resolve();
   const write = (): Promise<void> => {
     const next = written.then(() =>
-      clickhouse.insert("replay_runs", [
+      clickhouse.insert("example_replay_runs", [
         {
           ...row,
           load: Math.round(load() * 1_000) / 1_000,
@@ -68,7 +69,9 @@ export async function keepRunRecord(
   };
   await write();
   const timer = setInterval(() => {
-    write().catch((error: unknown) => log.warn({ err: error, runId }, "the record of the replay run was not renewed"));
+    write().catch((error: unknown) =>
+      log.warn({ err: error, runId }, "the record of the example replay run was not renewed"),
+    );
   }, renewMs);
   timer.unref();
   return {

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import type { DailyTimes } from "../../algorithms/queueing/daily-times.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { findDue, keepSchedule, scheduledRunId, type DueRun } from "./schedule.ts";
-import { ReplayUnderWay } from "./replay.ts";
+import { ExampleReplayUnderWay } from "./replay.ts";
 
 const schedule: DailyTimes = { times: ["03:00"], days: [], timeZone: "UTC" };
 const three = Date.parse("2026-11-23T03:00:00Z");
 const minute = 60_000;
 const log = pino({ level: "silent" });
 
-/** What replay_runs holds: an unfinished run, and ids that were begun. */
+/** What example_replay_runs holds: an unfinished run, and ids that were begun. */
 const clickhouseOf = (unfinished: DueRun[], begun: string[]): Pick<ClickHouse, "query"> => ({
   query: <Row>(sql: string, parameters?: Record<string, unknown>) =>
     Promise.resolve((sql.includes("state IN") ? unfinished : begun.filter((id) => id === parameters?.runId)) as Row[]),
@@ -59,7 +59,7 @@ describe("the schedule", () => {
     const ran = await keep([one, one, one], () => {
       tries++;
       return tries === 1
-        ? Promise.reject(new ReplayUnderWay())
+        ? Promise.reject(new ExampleReplayUnderWay())
         : tries === 2
           ? Promise.reject(new Error("no arm"))
           : Promise.resolve();

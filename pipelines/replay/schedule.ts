@@ -1,14 +1,14 @@
-// When replay runs begin by themselves (curate.replay.schedule). A time of the schedule is one run,
-// whose id says which: it is begun at most ten minutes late, by whoever is the only one to look,
-// and gone on with when its process died or stopped in the middle. Times that were missed by more
-// are left out: they were chosen for the load at that time.
+// When example replay runs begin by themselves (curate.exampleReplay.schedule). A time of the
+// schedule is one run, whose id says which: it is begun at most ten minutes late, by whoever is the
+// only one to look, and gone on with when its process died or stopped in the middle. Times that
+// were missed by more are left out: they were chosen for the load at that time.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { lastTime, nextTime, type DailyTimes } from "../../algorithms/queueing/daily-times.ts";
 import type { Config } from "../../config/schema.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { runLapsesMs } from "./runs.ts";
-import { ReplayUnderWay } from "./replay.ts";
+import { ExampleReplayUnderWay } from "./replay.ts";
 
 export interface DueRun {
   runId: string;
@@ -18,7 +18,7 @@ export interface DueRun {
 
 /** As configured; undefined: never. */
 export function scheduleOf({ curate }: Pick<Config, "curate">): DailyTimes | undefined {
-  const { schedule } = curate.replay;
+  const { schedule } = curate.exampleReplay;
   return schedule === undefined ? undefined : { ...schedule, days: schedule.days ?? [] };
 }
 
@@ -27,7 +27,7 @@ export const scheduledRunId = (dueAt: number): string =>
   `scheduled-${new Date(dueAt).toISOString().slice(0, 16).replace(":", "-")}Z`;
 
 const selectUnfinished = `
-  SELECT run_id AS runId, toUnixTimestamp64Milli(assumeNotNull(due_at)) AS dueAt FROM replay_runs FINAL
+  SELECT run_id AS runId, toUnixTimestamp64Milli(assumeNotNull(due_at)) AS dueAt FROM example_replay_runs FINAL
   WHERE cause = 'schedule' AND state IN ('running', 'waiting', 'interrupted')
     AND updated_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC')
   ORDER BY due_at LIMIT 1`;
@@ -44,7 +44,9 @@ export async function findDue(
   const dueAt = lastTime(schedule, since, now);
   if (dueAt === undefined) return undefined;
   const runId = scheduledRunId(dueAt);
-  const begun = await clickhouse.query("SELECT 1 FROM replay_runs WHERE run_id = {runId:String} LIMIT 1", { runId });
+  const begun = await clickhouse.query("SELECT 1 FROM example_replay_runs WHERE run_id = {runId:String} LIMIT 1", {
+    runId,
+  });
   return begun.length > 0 ? undefined : { runId, dueAt };
 }
 
@@ -82,8 +84,8 @@ export async function keepSchedule({
       await run(due);
     } catch (error) {
       if (signal.aborted) return;
-      const held = error instanceof ReplayUnderWay;
-      log[held ? "info" : "error"]({ err: error, ...due }, "the scheduled replay run did not get to its end");
+      const held = error instanceof ExampleReplayUnderWay;
+      log[held ? "info" : "error"]({ err: error, ...due }, "the scheduled example replay run did not get to its end");
       await wait(lookEveryMs);
     }
   }

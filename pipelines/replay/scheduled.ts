@@ -1,33 +1,34 @@
-// Replay runs by the schedule, in every process that runs the stage curate: one of them keeps it
-// (the lock of the group `replay.schedule`), and each run takes the lock that runs by hand take.
-import { replay } from "./pipeline.ts";
+// ExampleReplay runs by the schedule, in every process that runs the stage curate: one of them
+// keeps it (the lock of the group `example-replay.schedule`), and each run takes the lock that runs
+// by hand take.
+import { exampleReplay } from "./pipeline.ts";
 import { createSingleton } from "../../runtime/singleton.ts";
 import { findDue, keepSchedule, type DueRun } from "./schedule.ts";
 import type { DailyTimes } from "../../algorithms/queueing/daily-times.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
-import { openJudge, startReplay } from "./start.ts";
+import { openJudge, startExampleReplay } from "./start.ts";
 import type { Session } from "../session.ts";
 
-export async function startScheduledReplays(
+export async function startScheduledExampleReplays(
   session: Session,
   instance: string,
   schedule: DailyTimes,
 ): Promise<RunningStage> {
   const { config, kafka, clickhouse, topic } = session;
-  const { judge: who = "", top, samples, budgetTokens, budgetCost = Infinity } = config.curate.replay;
-  const log = session.log.child({ stage: replay.name });
-  const group = `${groupName(config.kafka.prefix, replay.name)}.schedule`;
+  const { judge: who = "", top, samples, budgetTokens, budgetCost = Infinity } = config.curate.exampleReplay;
+  const log = session.log.child({ stage: exampleReplay.name });
+  const group = `${groupName(config.kafka.prefix, exampleReplay.name)}.schedule`;
 
   const run = async ({ runId, dueAt }: DueRun, signal: AbortSignal): Promise<void> => {
     const judge = await openJudge(who, { arms: session.arms.configured(), folder: process.cwd(), log });
-    log.info({ runId }, "a scheduled replay run begins");
+    log.info({ runId }, "a scheduled example replay run begins");
     try {
-      const { tried, outcomes, ended, waitedMs } = await startReplay(session, {
+      const { tried, outcomes, ended, waitedMs } = await startExampleReplay(session, {
         ...{ runId, dueAt, judge: judge.judge, top, samples, signal },
         budget: { tokens: budgetTokens, cost: budgetCost },
         onWait: ({ waits, load }) => log.info({ runId, load }, waits ? "waits for a lower load" : "goes on"),
       });
-      log.info({ runId, tried, outcomes, ended, waitedMs }, "the scheduled replay run has ended");
+      log.info({ runId, tried, outcomes, ended, waitedMs }, "the scheduled example replay run has ended");
     } finally {
       await judge.close();
     }
@@ -51,5 +52,5 @@ export async function startScheduledReplays(
       }),
   });
   await singleton.start();
-  return { name: replay.name, health: singleton.health, stop: singleton.stop };
+  return { name: exampleReplay.name, health: singleton.health, stop: singleton.stop };
 }

@@ -1,19 +1,27 @@
-// What a replay run needs: the arms that it asks, and who judges.
+// What an example replay run needs: the arms that it asks, and who judges.
 import { resolve } from "node:path";
 import type { Logger } from "pino";
 import { createArm } from "../../arms/create.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import { references } from "../../config/sections/curate.ts";
 import { createCompare } from "../../operators/judge/compare.ts";
-import { createArmJudge, createReferenceJudge, readReferences, type Judge } from "../../operators/replay/judge.ts";
-import type { replay } from "./pipeline.ts";
-import { runReplay, type ReplayRun, type ReplaySummary } from "./replay.ts";
+import {
+  createArmJudge,
+  createReferenceJudge,
+  readReferences,
+  type Judge,
+} from "../../operators/example-replay/judge.ts";
+import type { exampleReplay } from "./pipeline.ts";
+import { runExampleReplay, type ExampleReplayRun, type ExampleReplaySummary } from "./replay.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { armOpener } from "../arms.ts";
 
-/** Rejects as runReplay does. */
-export const startReplay = (session: SessionOf<typeof replay>, run: ReplayRun): Promise<ReplaySummary> =>
-  runReplay(session, (config) => armOpener(session)(config, { log: session.log }), run);
+/** Rejects as runExampleReplay does. */
+export const startExampleReplay = (
+  session: SessionOf<typeof exampleReplay>,
+  run: ExampleReplayRun,
+): Promise<ExampleReplaySummary> =>
+  runExampleReplay(session, (config) => armOpener(session)(config, { log: session.log }), run);
 
 export interface OpenJudge {
   judge: Judge;

@@ -16,7 +16,7 @@ export function factsOf(emits: readonly Emit[]): Ended {
   for (const emit of emits) {
     if (emit.output === "decisions") facts = { ...facts, ...ofDecision(emit.record) };
     else if (emit.output === "work") facts = { ...ofWork(emit.record), ...facts };
-    else if (emit.output === "responses" || emit.output === "alternatives") {
+    else if (emit.output === "responses" || emit.output === "alternative-answers") {
       facts = { ...facts, ...ofResponse(emit.record) };
       // Of a client's own fault (refused) the outcome says enough.
       if (emit.record.status === "failed") error = emit.record.error?.code ?? "failed";

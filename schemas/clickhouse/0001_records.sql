@@ -96,15 +96,15 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
     )) COMMENT 'Candidate arms: cost 0 to 1, context, posterior of quality, sample, bias, probability, examples' CODEC(ZSTD(3)),
     arm LowCardinality(String) COMMENT 'Chosen arm; for source cache, the arm that had answered',
     probability Float64 COMMENT 'Exact probability of the choice (propensity), 0 to 1',
-    second_arm LowCardinality(Nullable(String)) COMMENT 'Arm that is second best, for an alternative answer; NULL: none',
-    second_probability Nullable(Float64) COMMENT 'Exact probability of second_arm, 0 to 1; NULL: none',
-    alternative Bool COMMENT 'second_arm gives an alternative answer too',
+    alternative_arm LowCardinality(Nullable(String)) COMMENT 'Arm of the alternative answer, drawn among the rest; NULL: none',
+    alternative_probability Nullable(Float64) COMMENT 'Exact probability of alternative_arm, 0 to 1; NULL: none',
+    alternative Bool COMMENT 'alternative_arm gives an alternative answer too',
     threshold Float64 COMMENT 'Helpfulness threshold in force, 0 to 1',
     explored_threshold Nullable(Float64) COMMENT 'Threshold tried instead on this request, 0 to 1; NULL: none',
     load Float64 COMMENT 'Mean utilisation of the arms above the cheapest when it was decided; 1: all slots busy',
     saturation Map(LowCardinality(String), Float64) COMMENT 'By arm: the part of its bias that is for its own saturation; arms without are absent',
     policy_version UInt64 COMMENT 'Version of the router policy; 0: the prior',
-    proxy_version UInt64 COMMENT 'Version of the helpfulness model; 0: none',
+    helpfulness_version UInt64 COMMENT 'Version of the helpfulness model; 0: none',
     template LowCardinality(String) COMMENT 'Prompt template and its version',
     asked Bool COMMENT 'The client is asked for feedback',
     ask_probability Nullable(Float64) COMMENT 'Probability of asking, 0 to 1; 1 where arms were nearly even; NULL: not logged',
@@ -191,7 +191,7 @@ COMMENT 'Final answers; a repeated request id gets another row with duplicate = 
 
 {distributed:responses:cityHash64(request_id)};
 
-CREATE TABLE IF NOT EXISTS {table:alternatives} {on_cluster}
+CREATE TABLE IF NOT EXISTS {table:alternative_answers} {on_cluster}
 (
     request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
     tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
@@ -233,9 +233,9 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, duplicate)
 {ttl:created_at}
-COMMENT 'Alternative answers: what the second arm answered to the same request, for comparison';
+COMMENT 'Alternative answers: what the alternative arm answered to the same request, for comparison';
 
-{distributed:alternatives:cityHash64(request_id)};
+{distributed:alternative_answers:cityHash64(request_id)};
 
 -- Erasing a request keeps this row: it names neither request nor tenant, and the money is spent.
 CREATE TABLE IF NOT EXISTS {table:account_costs} {on_cluster}

@@ -100,7 +100,7 @@ CREATE TABLE IF NOT EXISTS {table:judgements} {on_cluster}
     tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
     arm LowCardinality(String) COMMENT 'Arm that answered',
     other_arm LowCardinality(String) COMMENT 'Arm of the other answer',
-    second LowCardinality(String) COMMENT 'Origin of the other answer: alternatives (recorded), generated (for the comparison, not kept)',
+    other LowCardinality(String) COMMENT 'Origin of the other answer: alternative (recorded), generated (for the comparison, not kept)',
     judge LowCardinality(String) COMMENT 'Arm and model of the judge, as the author of the feedback',
     probability Float64 COMMENT 'Probability with which the request was drawn, 0 to 1',
     score Nullable(Float64) COMMENT 'How much better the answer of arm is, -3 to 3; NULL: the verdict was unreadable',

@@ -81,7 +81,7 @@ CREATE TABLE IF NOT EXISTS {table:example_uses} {on_cluster}
     arm_mean Float64 COMMENT 'Quality that the router predicted for the arm, 0 to 1',
     features Array(Float32) COMMENT 'Row of helpfulness features of the example; empty: not computed' CODEC(ZSTD(1)),
     features_version UInt32 DEFAULT 1 COMMENT 'Version of the layout of features',
-    proxy_version UInt64 COMMENT 'Version of the helpfulness model that predicted; 0: none, the similarity is used',
+    helpfulness_version UInt64 COMMENT 'Version of the helpfulness model that predicted; 0: none, the similarity is used',
     created_at DateTime64(3, 'UTC') COMMENT 'When it was decided, UTC' CODEC(Delta, ZSTD(1)),
     topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
     kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
@@ -115,7 +115,7 @@ CREATE TABLE IF NOT EXISTS {table:example_trials} {on_cluster}
     examples UInt16 COMMENT 'Number of examples in the prompt, this one included where shown',
     features Array(Float32) COMMENT 'Row of helpfulness features of the example; empty: not computed' CODEC(ZSTD(1)),
     features_version UInt32 DEFAULT 1 COMMENT 'Version of the layout of features',
-    proxy_version UInt64 COMMENT 'Version of the helpfulness model that predicted; 0: none, the similarity is used',
+    helpfulness_version UInt64 COMMENT 'Version of the helpfulness model that predicted; 0: none, the similarity is used',
     arm_cost Float64 COMMENT 'Normalised cost of the arm, 0 to 1',
     arm_mean Float64 COMMENT 'Quality that the router predicted for the arm, 0 to 1',
     arm_probability Float64 COMMENT 'Exact probability of the arm given what it was shown, 0 to 1',
@@ -155,7 +155,7 @@ COMMENT 'Why an answer became an example or did not: the newest decision on each
 
 {distributed:admissions:cityHash64(request_id)};
 
-CREATE TABLE IF NOT EXISTS {table:replays} {on_cluster}
+CREATE TABLE IF NOT EXISTS {table:example_replays} {on_cluster}
 (
     run_id String COMMENT 'Id of the example replay run' CODEC(ZSTD(1)),
     tenant LowCardinality(String) COMMENT 'Tenant that owns the example',
@@ -184,9 +184,9 @@ ORDER BY (example_id, tenant, run_id, attempt)
 {ttl:created_at}
 COMMENT 'Example replays: attempts to get a better answer for an example';
 
-{distributed:replays:cityHash64(example_id)};
+{distributed:example_replays:cityHash64(example_id)};
 
-CREATE TABLE IF NOT EXISTS {table:replay_runs} {on_cluster}
+CREATE TABLE IF NOT EXISTS {table:example_replay_runs} {on_cluster}
 (
     run_id String COMMENT 'Id of the run' CODEC(ZSTD(1)),
     cause LowCardinality(String) COMMENT 'hand or schedule',
@@ -208,7 +208,7 @@ ORDER BY (run_id)
 {ttl:began_at}
 COMMENT 'Runs of example replay: what each was to do and its state';
 
-{distributed:replay_runs:cityHash64(run_id)};
+{distributed:example_replay_runs:cityHash64(run_id)};
 
 -- A row is written before anything of its round is used.
 CREATE TABLE IF NOT EXISTS {table:synthesis_rounds} {on_cluster}

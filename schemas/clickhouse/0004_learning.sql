@@ -2,7 +2,7 @@
 
 CREATE TABLE IF NOT EXISTS {table:policies} {on_cluster}
 (
-    name LowCardinality(String) COMMENT 'router, threshold, proxy, or link/ and an arm',
+    name LowCardinality(String) COMMENT 'router, threshold, helpfulness, or link/ and an arm',
     tenant LowCardinality(String) COMMENT 'Tenant that it is for; default: all tenants',
     version UInt64 COMMENT 'Version, ascending',
     kind LowCardinality(String) COMMENT 'Format of the body',

@@ -134,7 +134,7 @@ SELECT
 FROM
     (
         SELECT
-            outcome.request_id AS request_id, outcome.tenant AS tenant, domain, created_at, source, arm, cost, second.alternative_cost AS alternative_cost,
+            outcome.request_id AS request_id, outcome.tenant AS tenant, domain, created_at, source, arm, cost, other.alternative_cost AS alternative_cost,
             arrayReverseSort(score -> score.cost, arms)[1] AS costliest,
             costliest.arm AS most_expensive_arm,
             arrayFirst(score -> score.arm = decided_arm, arms) AS chosen,
@@ -149,10 +149,10 @@ FROM
             LEFT JOIN
             (
                 SELECT request_id, tenant, sum(cost) AS alternative_cost
-                FROM {database}.alternatives FINAL
+                FROM {database}.alternative_answers FINAL
                 GROUP BY request_id, tenant
-            ) AS second
-                ON second.request_id = outcome.request_id AND second.tenant = outcome.tenant
+            ) AS other
+                ON other.request_id = outcome.request_id AND other.tenant = outcome.tenant
     ) AS answer
     LEFT JOIN
     (
@@ -266,28 +266,28 @@ CREATE OR REPLACE VIEW {database}.answer_pairs {on_cluster}
 )
 AS (
 SELECT
-    second.request_id AS request_id,
-    second.tenant AS tenant,
-    second.created_at AS created_at,
+    other.request_id AS request_id,
+    other.tenant AS tenant,
+    other.created_at AS created_at,
     first.arm AS arm,
     first.text AS text,
     first.cost AS cost,
-    second.arm AS other_arm,
-    second.text AS other_text,
-    second.cost AS other_cost
+    other.arm AS other_arm,
+    other.text AS other_text,
+    other.cost AS other_cost
 FROM
     (
         SELECT request_id, tenant, created_at, assumeNotNull(arm) AS arm, text, cost
-        FROM {database}.alternatives FINAL
+        FROM {database}.alternative_answers FINAL
         WHERE status = 'ok' AND NOT duplicate AND arm IS NOT NULL
-    ) AS second
+    ) AS other
     INNER JOIN
     (
         SELECT request_id, tenant, arm, text, cost
         FROM {database}.responses FINAL
         WHERE status = 'ok' AND NOT duplicate AND empty(failed_arms)
     ) AS first
-        ON first.request_id = second.request_id AND first.tenant = second.tenant
+        ON first.request_id = other.request_id AND first.tenant = other.tenant
 {colocated}
 )
 COMMENT 'Both answers of a request that has an alternative answer, side by side';

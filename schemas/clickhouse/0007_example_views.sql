@@ -183,7 +183,7 @@ FROM
             request_id, tenant, created_at, threshold, explored_threshold,
             arraySum(arms.examples[indexOf(arms.arm, arm)].tokens) AS shown_tokens
         FROM {database}.decisions FINAL
-        WHERE proxy_version > 0 AND created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
+        WHERE helpfulness_version > 0 AND created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
     ) AS decision
     INNER JOIN
     (

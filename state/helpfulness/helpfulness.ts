@@ -3,20 +3,20 @@
 import type { Logger } from "pino";
 import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
 import type { ExampleOutcome } from "./example-outcomes.ts";
-import { PROXY } from "../policies/helpfulness.ts";
+import { HELPFULNESS } from "../policies/helpfulness.ts";
 import { createThresholdTable, THRESHOLD } from "../policies/threshold.ts";
 import { createPolicyMetrics } from "../policies/metrics.ts";
 import type { TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";
-import { createProxyHolder, type ProxyHolderDependencies } from "./model.ts";
+import { createModelHolder, type ModelHolderDependencies } from "./model.ts";
 import type { SessionOf } from "../session.ts";
 
 export interface Helpfulness {
   /** Takes what is its own of the topic `policies`. */
   apply(changes: readonly TableChange<Policy>[]): void;
   /** The model in force; null: similarity stands in. */
-  proxy(): HelpfulnessModel | null;
+  model(): HelpfulnessModel | null;
   /** tau in force where there is a helpfulness model. */
   threshold(): number;
   outcomes(id: string): ExampleOutcome | undefined;
@@ -26,8 +26,8 @@ export interface Helpfulness {
 }
 
 export interface HelpfulnessOptions {
-  /** As ProxyHolderDependencies has it. */
-  load: ProxyHolderDependencies["load"];
+  /** As ModelHolderDependencies has it. */
+  load: ModelHolderDependencies["load"];
   log: Logger;
   /** Stopped with it; by default read again and again. */
   outcomes?: ExampleOutcomes;
@@ -38,7 +38,7 @@ export function holdHelpfulness(
   { load, log, outcomes = followOutcomes(clickhouse, log) }: HelpfulnessOptions,
 ): Helpfulness {
   const metrics = createPolicyMetrics(registry);
-  const proxy = createProxyHolder({ load, metrics, log });
+  const model = createModelHolder({ load, metrics, log });
   const thresholds = createThresholdTable();
   metrics.version(THRESHOLD, 0);
 
@@ -54,17 +54,17 @@ export function holdHelpfulness(
     apply(changes) {
       for (const { key, value } of changes) {
         if (key === THRESHOLD) applyThreshold(value);
-        else if (key === PROXY && value === null) proxy.remove();
-        else if (key === PROXY && value !== null) proxy.apply(value);
+        else if (key === HELPFULNESS && value === null) model.remove();
+        else if (key === HELPFULNESS && value !== null) model.apply(value);
       }
     },
-    proxy: proxy.current,
+    model: model.current,
     threshold: thresholds.current,
     outcomes: outcomes.of,
-    settled: proxy.settled,
+    settled: model.settled,
     async stop() {
       outcomes.stop();
-      await proxy.close();
+      await model.close();
     },
   };
 }

@@ -2,20 +2,20 @@ import { pino } from "pino";
 import { expect, it, vi } from "vitest";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
-import { encodeProxyBody, PROXY, PROXY_KIND } from "../policies/helpfulness.ts";
+import { encodeHelpfulnessBody, HELPFULNESS, HELPFULNESS_KIND } from "../policies/helpfulness.ts";
 import { createMetricsRegistry } from "../../runtime/metrics/stage.ts";
 import { createPolicyMetrics } from "../policies/metrics.ts";
 import type { Policy } from "../../schemas/types.ts";
-import { createProxyHolder, type ProxyHolder, type ProxyHolderDependencies } from "./model.ts";
+import { createModelHolder, type ModelHolder, type ModelHolderDependencies } from "./model.ts";
 
 const row = new Float32Array(HELPFULNESS_FEATURES);
 
 const policy = (version: number, more: Partial<Policy> = {}): Policy => ({
-  name: PROXY,
+  name: HELPFULNESS,
   tenant: "default",
   version,
-  kind: PROXY_KIND,
-  ...encodeProxyBody(Uint8Array.of(version)),
+  kind: HELPFULNESS_KIND,
+  ...encodeHelpfulnessBody(Uint8Array.of(version)),
   reference: null,
   featureVersion: HELPFULNESS_FEATURE_VERSION,
   trainedThrough: null,
@@ -28,14 +28,14 @@ const policy = (version: number, more: Partial<Policy> = {}): Policy => ({
 /**
  * Models that say `value` of every row; `gates` hold a version's loading up, `calls` its answers.
  */
-function setUp(over: Partial<ProxyHolderDependencies> = {}) {
+function setUp(over: Partial<ModelHolderDependencies> = {}) {
   const closed: number[] = [];
   const loaded: number[] = [];
   const values = new Map<number, number>();
   const gates = new Map<number, Promise<void>>();
   const calls = new Map<number, Promise<void>>();
   const registry = createMetricsRegistry();
-  const holder = createProxyHolder({
+  const holder = createModelHolder({
     async load({ bytes, version }): Promise<HelpfulnessModel> {
       expect([...bytes]).toEqual([version]);
       await gates.get(version);
@@ -68,7 +68,7 @@ function setUp(over: Partial<ProxyHolderDependencies> = {}) {
   };
 }
 
-async function apply(holder: ProxyHolder, ...records: Policy[]): Promise<void> {
+async function apply(holder: ModelHolder, ...records: Policy[]): Promise<void> {
   for (const record of records) holder.apply(record);
   await holder.settled();
 }
@@ -143,7 +143,7 @@ it("versions that came while one was loading are passed over but for the newest"
 it.each<[string, Partial<Policy>, number]>([
   ["another hash", { hash: "0".repeat(64) }, 0.5],
   ["another layout of features", { featureVersion: HELPFULNESS_FEATURE_VERSION + 1 }, 0.5],
-  ["another kind", { kind: "proxy/tree/1" }, 0.5],
+  ["another kind", { kind: "helpfulness/tree/1" }, 0.5],
   ["an answer that is NaN", {}, Number.NaN],
   ["an answer beyond 1", {}, 1.5],
 ])("%s: the old one stays, and the metric says so until a good one comes", async (_what, more, value) => {

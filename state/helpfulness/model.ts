@@ -7,13 +7,13 @@ import type { Logger } from "pino";
 import { messageOf } from "../../connections/errors.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
-import { decodeProxyPolicy, PROXY } from "../policies/helpfulness.ts";
+import { decodeHelpfulnessPolicy, HELPFULNESS } from "../policies/helpfulness.ts";
 import type { PolicyMetrics } from "../policies/metrics.ts";
 import type { Policy } from "../../schemas/types.ts";
 import { atMost } from "../../runtime/at-most.ts";
 
-export interface ProxyHolderDependencies {
-  /** connections/helpfulness/onnx.ts. Rejects with ProxyError. */
+export interface ModelHolderDependencies {
+  /** connections/helpfulness/onnx.ts. Rejects with HelpfulnessError. */
   load(model: { bytes: Uint8Array; version: number; log: Logger }): Promise<HelpfulnessModel>;
   metrics: PolicyMetrics;
   log: Logger;
@@ -26,7 +26,7 @@ export interface ProxyHolderDependencies {
   loadMs?: number;
 }
 
-export interface ProxyHolder {
+export interface ModelHolder {
   /** Takes a record of this policy; older versions than the newest seen are ignored. */
   apply(record: Policy): void;
   /** A tombstone: no helpfulness model. */
@@ -45,7 +45,7 @@ interface Leased {
   retire(grace: Promise<unknown>): Promise<void>;
 }
 
-export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyHolder {
+export function createModelHolder(dependencies: ModelHolderDependencies): ModelHolder {
   const { load, metrics, log, graceMs = 10_000, loadMs = 30_000 } = dependencies;
   const closing = new AbortController();
   const retiring = new Set<Promise<void>>();
@@ -55,18 +55,21 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
   let waiting: Policy | null | undefined;
   let working: Promise<void> = Promise.resolve();
   let isWorking = false;
-  metrics.version(PROXY, 0);
-  metrics.refused(PROXY, false);
+  metrics.version(HELPFULNESS, 0);
+  metrics.refused(HELPFULNESS, false);
 
   const replace = (next: Leased | null): void => {
     const old = leased;
     leased = next;
-    metrics.version(PROXY, next?.model.version ?? 0);
-    metrics.refused(PROXY, false);
+    metrics.version(HELPFULNESS, next?.model.version ?? 0);
+    metrics.refused(HELPFULNESS, false);
     if (old === null) return;
     const grace = sleep(graceMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
     const retired = old.retire(grace).catch((error: unknown) => {
-      log.warn({ err: error, policy: PROXY, version: old.model.version }, "a replaced proxy did not close");
+      log.warn(
+        { err: error, policy: HELPFULNESS, version: old.model.version },
+        "a replaced helpfulness model did not close",
+      );
     });
     retiring.add(retired);
     void retired.then(() => retiring.delete(retired));
@@ -76,13 +79,13 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
     const began = performance.now();
     const model = await open(record, { load, log, loadMs });
     if ("problem" in model) {
-      metrics.refused(PROXY, true);
-      log.error({ policy: PROXY, version: record.version, inForce: leased?.model.version ?? 0 }, model.problem);
+      metrics.refused(HELPFULNESS, true);
+      log.error({ policy: HELPFULNESS, version: record.version, inForce: leased?.model.version ?? 0 }, model.problem);
       return;
     }
     replace(lease(model));
     const milliseconds = Math.round(performance.now() - began);
-    log.info({ policy: PROXY, version: record.version, milliseconds }, "in force");
+    log.info({ policy: HELPFULNESS, version: record.version, milliseconds }, "in force");
   };
 
   const work = async (): Promise<void> => {
@@ -127,9 +130,9 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
 /** The model of a record, tried; or why it can't be used. */
 async function open(
   record: Policy,
-  { load, log, loadMs }: Required<Pick<ProxyHolderDependencies, "load" | "log" | "loadMs">>,
+  { load, log, loadMs }: Required<Pick<ModelHolderDependencies, "load" | "log" | "loadMs">>,
 ): Promise<HelpfulnessModel | { problem: string }> {
-  const decoded = decodeProxyPolicy(record, HELPFULNESS_FEATURE_VERSION);
+  const decoded = decodeHelpfulnessPolicy(record, HELPFULNESS_FEATURE_VERSION);
   if ("problem" in decoded) return decoded;
   const loading = load({ bytes: decoded.onnx, version: record.version, log });
   try {
@@ -144,7 +147,7 @@ async function open(
     // Whenever it comes: nobody wants it any more.
     void loading.then((model) => model.close()).catch(() => undefined);
     return {
-      problem: `proxy ${record.version} can't be used: ${messageOf(error)}`,
+      problem: `helpfulness ${record.version} can't be used: ${messageOf(error)}`,
     };
   }
 }

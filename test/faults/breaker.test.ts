@@ -1,7 +1,7 @@
 // The circuit breaker of an arm on the real stack: its endpoint fails, the breaker opens, requests
 // go to the other arm with the probability that this leaves, probes are let through, and it closes
 // when they are answered. Between processes, too: generate is one of its own, and plan hears of its
-// breaker by the topic. Judged by what is answered and logged, never by the clock.
+// breaker by the topic. Verified by what is answered and logged, never by the clock.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { createProxyRows, type ProxyRow } from "../../operators/aggregate/proxy-rows.ts";
+import { createHelpfulnessRows, type HelpfulnessRow } from "../../operators/aggregate/helpfulness-rows.ts";
 import { readThresholds } from "../../operators/aggregate/thresholds.ts";
 import { readExampleOutcomes } from "../../state/helpfulness/example-outcomes.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
@@ -19,7 +19,7 @@ let clickhouse: ClickHouse;
 let offset = 0;
 
 beforeAll(async () => {
-  database = await startDatabase("proxy_test");
+  database = await startDatabase("helpfulness_test");
   clickhouse = database.clickhouse;
 });
 afterAll(() => database.remove());
@@ -129,7 +129,7 @@ const sorted = (rows: readonly ProxyRow[]) =>
   rows
     .map(({ features, effect, weight }) => ({ features: features.map((value) => Math.fround(value)), effect, weight }))
     .sort((one, other) => one.effect - other.effect || one.weight - other.weight);
-function expectRows(rows: readonly ProxyRow[], direct: readonly Omit<ProxyRow, "group">[]): void {
+function expectRows(rows: readonly HelpfulnessRow[], direct: readonly Omit<HelpfulnessRow, "group">[]): void {
   const expected = sorted(direct.map((row) => ({ group: "", ...row })));
   expect(rows).toHaveLength(expected.length);
   sorted(rows).forEach((row, i) => {
@@ -154,7 +154,7 @@ it("a trial gives the transformed outcome around the mean of the other trials, w
     };
   });
   await serve(...served, { id: "unrated", trial: trialOf("tried", true), shown: ["tried"] });
-  const { rows, kinds, trainedThrough } = await proxyRows();
+  const { rows, kinds, trainedThrough } = await helpfulnessRows();
   expect(kinds).toEqual({ trial: 60, direct: 0, observed: 0 });
   expect(trainedThrough).toBeGreaterThanOrEqual(now);
   expectRows(
@@ -194,7 +194,7 @@ it("the estimate of a trial is right on average although routing and the router'
     };
   });
   await serve(...served.filter(({ arm }) => arm === "small"));
-  const { rows } = await proxyRows(10_000);
+  const { rows } = await helpfulnessRows(10_000);
   const mean = (length: number): number => {
     const own = rows.filter(({ features }) => features[0] === length);
     return own.reduce((sum, row) => sum + row.weight * row.effect, 0) / own.reduce((sum, row) => sum + row.weight, 0);
@@ -215,7 +215,7 @@ it("the same conversation with and without an example is compared directly; what
     // The prior's prediction is no expectation.
     { id: "early", question: "early", reward: 1, shown: ["a"], more: { policyVersion: 0 } },
   );
-  const { rows, kinds } = await proxyRows();
+  const { rows, kinds } = await helpfulnessRows();
   expect(kinds).toEqual({ trial: 0, direct: 1, observed: 6 });
   const [a, b] = [featuresOf("a"), featuresOf("bb")].map((features) => features.map(Math.fround));
   if (a === undefined || b === undefined) throw new Error("no features");
@@ -242,7 +242,7 @@ it("takes the newest of the best evidence, one layout of features, and lets a fo
     { id: "short", reward: 1, model: "m2", trial: trialOf("t", true, { features: [1] }) },
     { id: "withdrawn", reward: 1, weight: 0, model: "m2", trial: trialOf("t", true) },
   );
-  const { rows, kinds } = await proxyRows();
+  const { rows, kinds } = await helpfulnessRows();
   expect(kinds).toEqual({ trial: 2, direct: 0, observed: 1 });
   // Each model has one trial: the expectation is the imaginary one.
   expect(rows.map(({ effect, weight }) => [effect, weight])).toEqual([
@@ -250,9 +250,9 @@ it("takes the newest of the best evidence, one layout of features, and lets a fo
     [1, 0.25],
     [0.25, 0.05],
   ]);
-  expect((await proxyRows(1)).rows).toEqual(rows.slice(0, 1));
-  expect((await proxyRows(1_000, 2)).kinds).toEqual({ trial: 1, direct: 0, observed: 1 });
-  expect((await proxyRows(1_000, 3)).rows).toEqual([]);
+  expect((await helpfulnessRows(1)).rows).toEqual(rows.slice(0, 1));
+  expect((await helpfulnessRows(1_000, 2)).kinds).toEqual({ trial: 1, direct: 0, observed: 1 });
+  expect((await helpfulnessRows(1_000, 3)).rows).toEqual([]);
 });
 
 it("thresholds give the moments of reward and tokens for each tau, of requests with a learnt helpfulness model only", async () => {
@@ -265,14 +265,14 @@ it("thresholds give the moments of reward and tokens for each tau, of requests w
       tau: Number(tau.toFixed(6)),
       reward: random(),
       shown: i % 2 === 0 ? ["a", "bbb"] : ["cc"],
-      more: { proxyVersion: 3, threshold: 0.5, exploredThreshold: explored ? tau : null },
+      more: { helpfulnessVersion: 3, threshold: 0.5, exploredThreshold: explored ? tau : null },
     };
   });
   await serve(
     ...served,
     { id: "no helpfulness model", reward: 1, more: { exploredThreshold: 0.9 } },
-    { id: "old", reward: 1, more: { proxyVersion: 3, threshold: 0.9, createdAt: now - 400 * 3_600_000 } },
-    { id: "unrated", more: { proxyVersion: 3, threshold: 0.9 } },
+    { id: "old", reward: 1, more: { helpfulnessVersion: 3, threshold: 0.9, createdAt: now - 400 * 3_600_000 } },
+    { id: "unrated", more: { helpfulnessVersion: 3, threshold: 0.9 } },
   );
   const found = await readThresholds(clickhouse);
   expect(found.map(({ tau }) => tau)).toEqual([0.4, 0.5, 0.6]);

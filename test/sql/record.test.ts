@@ -93,14 +93,14 @@ describe("record on ClickHouse", () => {
     ]);
   });
 
-  it("counts what second answers cost against what was saved, and puts both answers side by side", async () => {
+  it("counts what alternative answers cost against what was saved, and puts both answers side by side", async () => {
     const { stage, feed } = await startRecord();
     await feed("requests", 0, 0, [testingRecords.requests]);
     await feed("decisions", 0, 0, [testingRecords.decisions]);
     const own = { ...testingRecords.responses, failedArms: [] };
     const large = { ...own, requestId: "r0", arm: "large", cost: 1 };
     await feed("responses", 0, 0, [own, large]);
-    await feed("alternatives", 0, 0, [{ ...testingRecords.alternatives, cost: 0.8 }]);
+    await feed("alternative-answers", 0, 0, [{ ...testingRecords["alternative-answers"], cost: 0.8 }]);
     await stage.stop();
     expect(await clickhouse.query("SELECT alternative_cost, round(saved, 6) AS saved FROM savings")).toEqual([
       { alternative_cost: 0.8, saved: -0.041 },

@@ -1,7 +1,7 @@
 // Being asked, on the real stack: where the arms are nearly even the response says so, and for
-// clients that allow it the second arm answers, too, on alternatives and never on responses: not
-// when it fails, is late, is cancelled, or when plan and generate are killed at seeded moments. The
-// preference that is given then changes the policy.
+// clients that allow it the alternative arm answers, too, on alternative-answers and never on
+// responses: not when it fails, is late, is cancelled, or when plan and generate are killed at
+// seeded moments. The preference that is given then changes the policy.
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ const openai = (name: string, { baseUrl }: Upstream, cost: number, dispatch: str
 const configured = (ofSecond: string) => ({
   routing: {
     ...{ breaker: { minimum: 100 }, askShare: 0 },
-    alternatives: { share: 1, perTenantHour: 10_000 },
+    alternativeAnswers: { share: 1, perTenantHour: 10_000 },
   },
   learn: { everyMs: 300, settleMs: 0 },
   cache: { enabled: true },
@@ -52,10 +52,10 @@ const allowing = (arms: string[], more: Partial<Request["allow"]> = {}): Request
 });
 const otherThan = (arm: string | null): string => (arm === "first" ? "second" : "first");
 
-/** Everything that comes on alternatives, by request id. */
-async function followAlternatives(system: TestSystem) {
+/** Everything that comes on alternative-answers, by request id. */
+async function followAlternativeAnswers(system: TestSystem) {
   const found = new Map<string, Response[]>();
-  const tail = await follow(system.session, "alternatives", (one) => {
+  const tail = await follow(system.session, "alternative-answers", (one) => {
     found.set(one.requestId, [...(found.get(one.requestId) ?? []), one]);
   });
   return { found, stop: () => tail.stop() };
@@ -65,10 +65,10 @@ const rows = async (system: TestSystem, sql: string): Promise<Record<string, unk
 
 describe("on a running system", () => {
   let system: TestSystem;
-  let alternatives: Awaited<ReturnType<typeof followAlternatives>>;
+  let alternatives: Awaited<ReturnType<typeof followAlternativeAnswers>>;
   beforeAll(async () => {
     system = await startSystem(configured("inline"));
-    alternatives = await followAlternatives(system);
+    alternatives = await followAlternativeAnswers(system);
   });
   afterAll(async () => {
     await alternatives.stop();
@@ -81,7 +81,7 @@ describe("on a running system", () => {
     }
   });
   const alternativeOf = (id: string): Promise<Response> =>
-    system.eventually(`the second answer to ${id}`, () => Promise.resolve(alternatives.found.get(id)?.[0]));
+    system.eventually(`the alternative answer to ${id}`, () => Promise.resolve(alternatives.found.get(id)?.[0]));
   const send = async <N extends TopicName>(name: N, key: string, record: Parameters<typeof encode<N>>[1]) => {
     const producer = system.session.kafka.plainProducer();
     await producer.send([{ topic: system.session.topic(name), key, value: encode(name, record) }]);
@@ -90,7 +90,7 @@ describe("on a running system", () => {
   const encode = <N extends TopicName>(name: N, record: Parameters<typeof system.session.codec.encode<N>>[1]) =>
     system.session.codec.encode(name, record);
 
-  test("even arms: it is asked and the second arm answers on alternatives; far apart: neither", async () => {
+  test("even arms: it is asked and the alternative arm answers on alternative-answers; far apart: neither", async () => {
     const seen = new Set<string | null>();
     for (let i = 0; seen.size < 2 && i < 20; i++) {
       const response = await system.ask(`even ${i}`, even());
@@ -123,7 +123,7 @@ describe("on a running system", () => {
       return one?.alternative === undefined || one.response === undefined ? undefined : one;
     });
     expect(found).toMatchObject({
-      decision: { arm, asked: true, askProbability: 1, secondArm: otherThan(arm) },
+      decision: { arm, asked: true, askProbability: 1, alternativeArm: otherThan(arm) },
       response: { arm, text },
       alternative: { arm: otherThan(arm), status: "ok", text: `${otherThan(arm)}: kept` },
     });
@@ -136,7 +136,7 @@ describe("on a running system", () => {
     expect(alternatives.found.has(again.requestId)).toBe(false);
   });
 
-  test("a second arm that fails, is late or is cancelled ends on alternatives, too", async () => {
+  test("an alternative arm that fails, is late or is cancelled ends on alternative-answers, too", async () => {
     first.behave(500);
     for (let i = 0; i < 4; i++) {
       const response = await system.ask(`failing ${i}`, even());
@@ -219,8 +219,8 @@ describe.each(["generate", "plan"] as const)("%s is killed", (stage) => {
     await system.stop();
   });
 
-  test("one response and one second answer for each request, each where it belongs", async () => {
-    const { found: alternatives, stop } = await followAlternatives(system);
+  test("one response and one alternative answer for each request, each where it belongs", async () => {
+    const { found: alternatives, stop } = await followAlternativeAnswers(system);
     const random = splitmix64(23n);
     const ids: string[] = [];
     for (let round = 0; round < 3; round++) {
@@ -247,7 +247,7 @@ describe.each(["generate", "plan"] as const)("%s is killed", (stage) => {
         if (missing.length === 0) return true;
         const planned = await rows(
           system,
-          `SELECT request_id AS id, alternative, asked, load, saturation, breakers, second_arm FROM decisions FINAL WHERE request_id IN ('${missing.join("','")}')`,
+          `SELECT request_id AS id, alternative, asked, load, saturation, breakers, alternative_arm FROM decisions FINAL WHERE request_id IN ('${missing.join("','")}')`,
         );
         throw new Error(
           `without response ${missing.filter((id) => !system.responses.has(id)).join()}; ${JSON.stringify(planned)}`,
@@ -266,7 +266,7 @@ describe.each(["generate", "plan"] as const)("%s is killed", (stage) => {
     const counts = await system.eventually("the rows", async () => {
       const [row] = await rows(
         system,
-        `SELECT toUInt32(count()) AS pairs, toUInt32(countIf(decision.arm = pair.arm AND decision.second_arm = pair.other_arm)) AS as_decided
+        `SELECT toUInt32(count()) AS pairs, toUInt32(countIf(decision.arm = pair.arm AND decision.alternative_arm = pair.other_arm)) AS as_decided
          FROM answer_pairs AS pair INNER JOIN (SELECT * FROM decisions FINAL WHERE alternative) AS decision
            ON decision.request_id = pair.request_id AND decision.tenant = pair.tenant`,
       );

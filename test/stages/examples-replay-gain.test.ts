@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startReplay } from "../../pipelines/replay/start.ts";
+import { startExampleReplay } from "../../pipelines/replay/start.ts";
 import { startStages, type RunningStages } from "../../pipelines/up.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import { createReferenceJudge, readReferences } from "../../operators/replay/judge.ts";
-import type { ReplayRun } from "../../pipelines/replay/replay.ts";
+import { createReferenceJudge, readReferences } from "../../operators/example-replay/judge.ts";
+import type { ExampleReplayRun } from "../../pipelines/replay/replay.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
       // Few requests are a load for it.
       arms: [{ name: "large", type: "recorded", dispatch: "queued", file, cost: 1, latencyMs: 700, concurrency: 1 }],
       kafka: { partitions: 2 },
-      curate: { everyMs: 300, replay: { offPeak: { load: 1.5, waitMs: 120_000 } } },
+      curate: { everyMs: 300, exampleReplay: { offPeak: { load: 1.5, waitMs: 120_000 } } },
     },
     { stages: ["plan", "record", "learn", "curate"] },
   );
@@ -82,15 +82,16 @@ const ranked = () =>
     const rows = await query("SELECT 1 FROM example_gain WHERE gain > 0");
     return rows.length === questions.length ? true : undefined;
   });
-const runOf = (change: Partial<ReplayRun>): ReplayRun => ({
+const runOf = (change: Partial<ExampleReplayRun>): ExampleReplayRun => ({
   ...{ runId: "by-hand", judge: createReferenceJudge(references), top: 10, samples: 2 },
   budget: { tokens: 100_000, cost: Infinity },
   signal: new AbortController().signal,
   ...change,
 });
 const stateOf = async (run: string): Promise<string | undefined> =>
-  (await query<{ state: string }>("SELECT state FROM replay_runs FINAL WHERE run_id = {run:String}", { run }))[0]
-    ?.state;
+  (
+    await query<{ state: string }>("SELECT state FROM example_replay_runs FINAL WHERE run_id = {run:String}", { run })
+  )[0]?.state;
 
 test("a dry run says what would be asked, and asks and writes nothing", async () => {
   const cwd = join(folder, "cli");
@@ -109,9 +110,9 @@ test("a dry run says what would be asked, and asks and writes nothing", async ()
     "0 examples would be asked again",
   );
   expect([await all(), await system.session.kafka.spans(system.session.topic("examples"))]).toEqual(before);
-  expect(await query("SELECT 1 FROM replays UNION ALL SELECT 1 FROM replay_runs")).toEqual([]);
+  expect(await query("SELECT 1 FROM example_replays UNION ALL SELECT 1 FROM example_replay_runs")).toEqual([]);
   const shown = await runCommand(cwd, ["examples", "replay", "show"]);
-  expect(shown.note).toContain("curate.replay.schedule is not set");
+  expect(shown.note).toContain("curate.exampleReplay.schedule is not set");
 });
 
 test("a run waits while the arms are busy, ends where that lasts too long, and goes on when it is over", async () => {
@@ -120,18 +121,18 @@ test("a run waits while the arms are busy, ends where that lasts too long, and g
   await generate.stop();
   const late = questions.slice(0, 3).map((question) => requestOf(question));
   await system.produce(late);
-  const { replay } = session.config.curate;
+  const { exampleReplay } = session.config.curate;
   const impatient = {
     ...session.config,
-    curate: { ...session.config.curate, replay: { ...replay, offPeak: { load: 1.5, waitMs: 1 } } },
+    curate: { ...session.config.curate, exampleReplay: { ...exampleReplay, offPeak: { load: 1.5, waitMs: 1 } } },
   };
-  const ended = await startReplay({ ...session, config: impatient }, runOf({}));
+  const ended = await startExampleReplay({ ...session, config: impatient }, runOf({}));
   expect(ended).toMatchObject({ tried: 0, ended: "load" });
   expect(await stateOf("by-hand")).toBe("load");
   const waits: boolean[] = [];
   const triedWhileBusy: number[] = [];
   let tried = 0;
-  const gone = startReplay(
+  const gone = startExampleReplay(
     session,
     runOf({
       onReplayed: () => tried++,
@@ -166,8 +167,8 @@ test("of two processes one runs what is due, and the other goes on with it when 
       log: { level: "info" },
       curate: {
         ...curate,
-        replay: {
-          ...curate.replay,
+        exampleReplay: {
+          ...curate.exampleReplay,
           judge: `reference:${known}`,
           samples: 4,
           schedule: { times: [now], timeZone: "UTC" },
@@ -179,14 +180,14 @@ test("of two processes one runs what is due, and the other goes on with it when 
   await Promise.all([workers.start("curate", "one"), workers.start("curate", "two")]);
   const runs = () =>
     query<{ run: string; state: string }>(
-      "SELECT run_id AS run, state FROM replay_runs FINAL WHERE cause = 'schedule'",
+      "SELECT run_id AS run, state FROM example_replay_runs FINAL WHERE cause = 'schedule'",
     );
   const tried = () =>
-    query<{ id: string }>("SELECT example_id AS id FROM replays WHERE startsWith(run_id, 'scheduled-')");
+    query<{ id: string }>("SELECT example_id AS id FROM example_replays WHERE startsWith(run_id, 'scheduled-')");
   await eventually("the first example of the run", async () => ((await tried()).length > 0 ? true : undefined));
   const busy: string[] = [];
   for (const instance of ["one", "two"])
-    if ((await readFile(join(folder, `${instance}.log`), "utf8")).includes("a scheduled replay run begins"))
+    if ((await readFile(join(folder, `${instance}.log`), "utf8")).includes("a scheduled example replay run begins"))
       busy.push(instance);
   expect(busy).toHaveLength(1);
   await workers.kill(busy[0]!);

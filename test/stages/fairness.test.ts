@@ -1,5 +1,5 @@
 // One tenant cannot take the places of another: not with repeats of a request that is under way,
-// not with a flood. And an id means one request of one tenant. Judged by what is answered before
+// not with a flood. And an id means one request of one tenant. Verified by what is answered before
 // what, never by the clock.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -32,7 +32,7 @@ const asking = [
   (word: string): string => `List five cheap dinners that need no oven; my cat is called ${word}`,
 ];
 const questionOf = (word: string, i: number): string => asking[i]!(word);
-const replayId = "0a1b2c3d";
+const logReplayId = "0a1b2c3d";
 
 let folder: string;
 let system: TestSystem;
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await sendRaw(Buffer.from(`{"user":"ann","text":"${marker}"}`));
   await sendRaw(Buffer.from(`{"user":"annabel","text":"${kept}"}`));
   await makeCache();
-  await makeReplay();
+  await makeLogReplay();
   let counted: unknown;
   await system
     .eventually("all of it in its places", async () => {
@@ -109,18 +109,18 @@ async function makeCache(): Promise<void> {
   await store.close();
 }
 
-/** As a replay that was kept leaves it, with one request of the person in its log. */
-async function makeReplay(): Promise<void> {
+/** As a log replay that was kept leaves it, with one request of the person in its log. */
+async function makeLogReplay(): Promise<void> {
   const { clickhouse, config } = system.session;
-  const database = `${config.clickhouse.database}_replay_${replayId}`;
+  const database = `${config.clickhouse.database}_log_replay_${logReplayId}`;
   await clickhouse.command(`CREATE DATABASE ${database}`);
   await clickhouse.command(
     `CREATE TABLE ${database}.log (request_id String, tenant String, request String) ENGINE = MergeTree ORDER BY request_id`,
   );
   await clickhouse.insert(`${database}.log`, [{ request_id: asked.get("ann")![0], tenant: "acme", request: marker }]);
-  await mkdir(join(config.stack.folder, "replays", replayId), { recursive: true });
-  const state = { id: replayId, source: "a window", startedAt: 0, lanes: [] };
-  await writeFile(join(config.stack.folder, "replays", replayId, "replay.json"), JSON.stringify(state));
+  await mkdir(join(config.stack.folder, "log-replays", logReplayId), { recursive: true });
+  const state = { id: logReplayId, source: "a window", startedAt: 0, lanes: [] };
+  await writeFile(join(config.stack.folder, "log-replays", logReplayId, "log-replay.json"), JSON.stringify(state));
 }
 
 const rows = (table: string, word: string): Promise<number> => rowsWith(system.session, table, word);
@@ -187,7 +187,7 @@ test("killed in the middle it does the rest when called again: nothing is found 
   const databases = await system.session.clickhouse.query(
     "SELECT name FROM system.databases WHERE name LIKE {like:String}",
     {
-      like: `%${replayId}`,
+      like: `%${logReplayId}`,
     },
   );
   expect(databases).toEqual([]);

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import { openPolicyLog } from "../../pipelines/policies.ts";
-import { proxyRows } from "../../pipelines/learn/train-helpfulness.ts";
+import { helpfulnessRows } from "../../pipelines/learn/train-helpfulness.ts";
 import { runCommand, type Said } from "../../cli/run.testing.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { linearModel } from "../../connections/helpfulness/model.testing.ts";
-import { encodeProxyBody, PROXY, PROXY_KIND } from "../../state/policies/helpfulness.ts";
+import { encodeHelpfulnessBody, HELPFULNESS, HELPFULNESS_KIND } from "../../state/policies/helpfulness.ts";
 import { encodeThresholdBody, THRESHOLD, THRESHOLD_KIND } from "../../state/policies/threshold.ts";
 import type { ArmScore, Decision, Example, Policy, Response } from "../../schemas/types.ts";
 import { follow } from "../support/follow.ts";
@@ -39,7 +39,7 @@ const tails: { stop(): Promise<void> }[] = [];
 let producer: ReturnType<TestSystem["session"]["kafka"]["plainProducer"]>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "precedent-proxy-"));
+  folder = await mkdtemp(join(tmpdir(), "precedent-helpfulness-"));
   const file = join(folder, "log.jsonl");
   const lines = Array.from({ length: questions }, (_, i) =>
     JSON.stringify({ request: question(i), response: `answer ${i}` }),
@@ -55,7 +55,7 @@ beforeAll(async () => {
       learn: {
         everyMs: 300,
         settleMs: 0,
-        proxy: { minimumRows: 50 },
+        helpfulness: { minimumRows: 50 },
         threshold: { everyMs: 300, minimumRequests: 12, tokenPrice: 0 },
       },
       arms: [
@@ -201,14 +201,14 @@ async function append(name: string, make: (version: number) => Policy): Promise<
     await log.close();
   }
 }
-const proxyPolicy =
+const helpfulnessPolicy =
   (onnx: Uint8Array, more: Partial<Policy> = {}) =>
   (version: number): Policy => ({
-    name: PROXY,
+    name: HELPFULNESS,
     tenant: "default",
     version,
-    kind: PROXY_KIND,
-    ...encodeProxyBody(onnx),
+    kind: HELPFULNESS_KIND,
+    ...encodeHelpfulnessBody(onnx),
     reference: null,
     featureVersion: HELPFULNESS_FEATURE_VERSION,
     trainedThrough: null,
@@ -242,10 +242,10 @@ function flow(): { stop(): Promise<Response[]> } {
 }
 const decidedBy = (version: number): Promise<Decision> =>
   system.eventually(
-    `a decision by proxy ${version}`,
+    `a decision by helpfulness model ${version}`,
     async () => {
       const decision = await decided((await ask()).requestId);
-      return decision.proxyVersion === version ? decision : undefined;
+      return decision.helpfulnessVersion === version ? decision : undefined;
     },
     30_000,
   );
@@ -258,11 +258,11 @@ async function expectWhole(answered: readonly Response[]): Promise<Set<number>> 
   expect(answered.filter(({ status }) => status !== "ok")).toEqual([]);
   expect(answered.filter(({ requestId }) => system.responses.get(requestId)?.length !== 1)).toEqual([]);
   expect(made.filter(({ degraded }) => degraded.length > 0)).toEqual([]);
-  return new Set(made.map(({ proxyVersion }) => proxyVersion));
+  return new Set(made.map(({ helpfulnessVersion }) => helpfulnessVersion));
 }
 async function figure(name: string): Promise<number | undefined> {
   const values = (await system.session.metrics.getSingleMetric(name)?.get())?.values ?? [];
-  return values.find(({ labels }) => labels.policy === PROXY)?.value;
+  return values.find(({ labels }) => labels.policy === HELPFULNESS)?.value;
 }
 
 test("rows of trials are those of the log", async () => {
@@ -289,7 +289,7 @@ test("rows of trials are those of the log", async () => {
       weight: Math.min(1 / probability, 10),
     };
   });
-  const { rows, kinds } = await proxyRows(system.session.clickhouse, 10_000);
+  const { rows, kinds } = await helpfulnessRows(system.session.clickhouse, 10_000);
   expect(kinds.trial).toBe(trials.length);
   expect(kinds.observed).toBeGreaterThan(0);
   // Numbers are compared as numbers: cut to digits, what lies half-way between two falls to either
@@ -314,7 +314,7 @@ test(
   async () => {
     expect(await figure("precedent_policy_version")).toBe(0);
     const requests = flow();
-    const training = JSON.parse(await output("proxy", "train", "--rows", "200", "--json")) as {
+    const training = JSON.parse(await output("helpfulness", "train", "--rows", "200", "--json")) as {
       outcome: string;
       version: number;
       metrics: Record<string, number>;
@@ -327,55 +327,55 @@ test(
     expect(await figure("precedent_policy_version")).toBe(1);
 
     const shown = [...decisions.values()].flatMap((decision) =>
-      decision.proxyVersion === 1 ? chosen(decision).examples : [],
+      decision.helpfulnessVersion === 1 ? chosen(decision).examples : [],
     );
     const helpfulness = (good: boolean): number => {
       const own = shown.filter(({ id, explored }) => !explored && isGood(id) === good);
       return own.reduce((sum, one) => sum + one.helpfulness, 0) / Math.max(1, own.length);
     };
     expect(helpfulness(true)).toBeGreaterThan(helpfulness(false));
-    const policy = await publishedAs(PROXY, 1);
+    const policy = await publishedAs(HELPFULNESS, 1);
     expect(policy.trainedThrough).not.toBeNull();
-    const described = await output("proxy", "show");
-    expect(described).toContain("proxy 1 (proxy/onnx/1");
+    const described = await output("helpfulness", "show");
+    expect(described).toContain("helpfulness 1 (helpfulness/onnx/1");
     expect(described).toContain("trials");
   },
 );
 
-test("a broken proxy is refused and the old one stays; a good one takes over; revert and resume", async () => {
+test("a broken helpfulness model is refused and the old one stays; a good one takes over; revert and resume", async () => {
   const zeros = new Array<number>(HELPFULNESS_FEATURES).fill(0);
   const requests = flow();
   const broken = [
-    proxyPolicy(linearModel(zeros, Number.NaN)),
-    proxyPolicy(linearModel(zeros.slice(1), 0.5)),
-    proxyPolicy(Uint8Array.of(1, 2, 3)),
-    proxyPolicy(linearModel(zeros, 0.5), { hash: "0".repeat(64) }),
-    proxyPolicy(linearModel(zeros, 0.5), { featureVersion: HELPFULNESS_FEATURE_VERSION + 1 }),
+    helpfulnessPolicy(linearModel(zeros, Number.NaN)),
+    helpfulnessPolicy(linearModel(zeros.slice(1), 0.5)),
+    helpfulnessPolicy(Uint8Array.of(1, 2, 3)),
+    helpfulnessPolicy(linearModel(zeros, 0.5), { hash: "0".repeat(64) }),
+    helpfulnessPolicy(linearModel(zeros, 0.5), { featureVersion: HELPFULNESS_FEATURE_VERSION + 1 }),
   ];
   for (const make of broken) {
-    await append(PROXY, make);
+    await append(HELPFULNESS, make);
     await system.eventually("the refusal", async () =>
       (await figure("precedent_policy_refused")) === 1 ? true : undefined,
     );
     expect((await decidedBy(1)).degraded).toEqual([]);
   }
-  const good = await append(PROXY, proxyPolicy(linearModel(zeros, 0.75)));
+  const good = await append(HELPFULNESS, helpfulnessPolicy(linearModel(zeros, 0.75)));
   expect(good.version).toBe(7);
   const byLinear = await decidedBy(7);
   expect(chosen(byLinear).examples.every(({ helpfulness }) => helpfulness === 0.75)).toBe(true);
   expect(await figure("precedent_policy_refused")).toBe(0);
-  await publishedAs(PROXY, 7);
+  await publishedAs(HELPFULNESS, 7);
 
-  expect(await output("policy", "revert", "proxy", "1")).toContain("proxy 8 repeats 1");
+  expect(await output("policy", "revert", "helpfulness", "1")).toContain("helpfulness 8 repeats 1");
   await decidedBy(8);
   expect([...(await expectWhole(await requests.stop()))].sort()).toEqual([1, 7, 8]);
-  expect(await precedent("proxy", "train", "--force")).toMatchObject({
+  expect(await precedent("helpfulness", "train", "--force")).toMatchObject({
     code: 1,
-    note: expect.stringContaining("precedent policy resume proxy"),
+    note: expect.stringContaining("precedent policy resume helpfulness"),
   });
-  await output("policy", "resume", "proxy");
+  await output("policy", "resume", "helpfulness");
   await decidedBy(9);
-  expect((await publishedAs(PROXY, 9)).body).toBe((await publishedAs(PROXY, 1)).body);
+  expect((await publishedAs(HELPFULNESS, 9)).body).toBe((await publishedAs(HELPFULNESS, 1)).body);
 });
 
 test("the threshold that earns most is learnt and applied; a revert pauses that", async () => {
@@ -392,7 +392,7 @@ test("the threshold that earns most is learnt and applied; a revert pauses that"
 
   // A worse one is published: learning corrects it.
   await append(THRESHOLD, (version) => ({
-    ...proxyPolicy(Uint8Array.of(1))(version),
+    ...helpfulnessPolicy(Uint8Array.of(1))(version),
     name: THRESHOLD,
     kind: THRESHOLD_KIND,
     body: encodeThresholdBody({ threshold: 0.4, grid: [] }),
@@ -412,7 +412,7 @@ test("the threshold that earns most is learnt and applied; a revert pauses that"
 });
 
 test("a tombstone takes the helpfulness model away", async () => {
-  await producer.send([{ topic: system.session.topic("policies"), key: PROXY, value: null }]);
+  await producer.send([{ topic: system.session.topic("policies"), key: HELPFULNESS, value: null }]);
   const decision = await decidedBy(0);
   expect(decision.degraded).toEqual([]);
   expect(decision.threshold).toBe(0);

@@ -1,7 +1,7 @@
 // Inline arms on the real stack: plan calls them itself. Every request is answered once, with one
 // decision, one response and nothing in a work topic, whatever becomes of the call: the arm fails,
 // the deadline passes, the plan process is killed in the middle of it. A slow arm holds up neither
-// another arm nor another tenant. Judged by what is answered before what, never by the clock.
+// another arm nor another tenant. Verified by what is answered before what, never by the clock.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -26,7 +26,7 @@ beforeAll(async () => {
   upstreams = [judge, await startUpstream("first"), await startUpstream("second")];
   system = await startSystem(
     {
-      routing: { askShare: 0, alternatives: { share: 1, perTenantHour: 10_000 } },
+      routing: { askShare: 0, alternativeAnswers: { share: 1, perTenantHour: 10_000 } },
       learn: {
         ...{ everyMs: 300, settleMs: 0 },
         judge: {
@@ -58,7 +58,9 @@ const judgedOf = async (): Promise<string[]> =>
 
 /** As a process does that is killed behind the feedback, before the judgement. */
 async function leaveBehind(requestId: string): Promise<void> {
-  const [pair] = await rows(`SELECT tenant, arm AS other_arm FROM alternatives WHERE request_id = '${requestId}'`);
+  const [pair] = await rows(
+    `SELECT tenant, arm AS other_arm FROM alternative_answers WHERE request_id = '${requestId}'`,
+  );
   const { tenant, other_arm } = pair as { tenant: string; other_arm: string };
   const [judge, value] = ["judge@judge", other_arm === "second" ? -3 : 3];
   const feedback: Feedback = {
@@ -131,7 +133,7 @@ test("without a word of a user the policy moves to the better arm, and nothing i
     });
 }, 240_000);
 
-test("an answer without a second one gets it from the reference arm, never on responses; when the judge is away it waits", async () => {
+test("an answer without another one gets it from the reference arm, never on responses; when the judge is away it waits", async () => {
   judge.behave(500);
   const ids = Array.from({ length: 20 }, (_, i) => `alone-${String(i).padStart(2, "0")}`);
   await system.produce(ids.map((id) => requestOf(`question ${id}`, { id, ...asking({ mayCompare: false }) })));
@@ -145,6 +147,6 @@ test("an answer without a second one gets it from the reference arm, never on re
     return judged.length >= byFirst.length ? true : undefined;
   });
   expect((await judgedOf()).filter((id) => id.startsWith("alone"))).toEqual(byFirst.sort());
-  expect(await rows("SELECT 1 FROM alternatives WHERE startsWith(request_id, 'alone')")).toEqual([]);
+  expect(await rows("SELECT 1 FROM alternative_answers WHERE startsWith(request_id, 'alone')")).toEqual([]);
   for (const [id, found] of system.responses) expect([id, found.length]).toEqual([id, 1]);
 }, 120_000);

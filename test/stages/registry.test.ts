@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createRegistry, type Registry } from "../../connections/registry/client.ts";
 import { createCodec, readSchema, subjectOf } from "../../connections/registry/codec.ts";
 import { CodecError, RegistryUnavailable } from "../../connections/registry/port.ts";
-import { replay, wire } from "../../connections/registry/replay.testing.ts";
+import { exampleReplay, wire } from "../../connections/registry/example-replay.testing.ts";
 import type { Request } from "../../schemas/types.ts";
 import { testStack, uniquePrefix } from "../support/stack.ts";
 
@@ -29,9 +29,9 @@ describe("codec on the registry", () => {
     await writer.register({ arms: ["small", "large"] });
     const reader = createCodec({ prefix, registry: createRegistry({ url: testStack().registryUrl }) });
     await reader.register({ arms: ["small", "large"] });
-    const bytes = writer.encode("replays", replay);
-    expect(reader.encode("replays", replay)).toEqual(bytes);
-    expect(await reader.decode("replays", bytes)).toEqual({ ok: true, value: replay });
+    const bytes = writer.encode("example-replays", exampleReplay);
+    expect(reader.encode("example-replays", exampleReplay)).toEqual(bytes);
+    expect(await reader.decode("example-replays", bytes)).toEqual({ ok: true, value: exampleReplay });
   });
 
   it("sets BACKWARD on every subject", async () => {
@@ -58,15 +58,15 @@ describe("codec on the registry", () => {
   });
 
   it("accepts a new field with a default and refuses one without", async () => {
-    const current = schemaOf("replay");
-    const subject = subjectOf(`${prefix}evolving.`, "replays");
+    const current = schemaOf("example-replay");
+    const subject = subjectOf(`${prefix}evolving.`, "example-replays");
     await registry.register(subject, current);
     const grown = { ...current, fields: [...current.fields, { name: "colour", type: "string", default: "none" }] };
     expect(await registry.register(subject, grown)).toBeGreaterThan(0);
     const demanding = { ...current, fields: [...current.fields, { name: "colour2", type: "string" }] };
     const refused = registry.register(subject, demanding);
     await expect(refused).rejects.toBeInstanceOf(CodecError);
-    await expect(refused).rejects.toThrow(/refuses the schema of .*replays-value/);
+    await expect(refused).rejects.toThrow(/refuses the schema of .*example-replays-value/);
   });
 
   it("tells an unknown id from a registry that is away", async () => {

@@ -184,7 +184,8 @@ const resources = { topic: "Topic", group: "Group", "transactional-id": "Transac
 /** learn and curate find nothing to do in so short a time. */
 const working: readonly StageName[] = ["plan", "generate", "record", "gateway"];
 /**
- * What only cancels, feedback, the page, inline and second arms, pairs, failures and KV caches use.
+ * What only cancels, feedback, the page, inline and alternative arms, pairs, failures and KV caches
+ * use.
  */
 const idle = [
   ...["gateway Write cancels", "gateway Write feedback"],
@@ -203,7 +204,7 @@ const idle = [
     ...[`plan Read ${topic}`, `plan Write ${topic}`, `plan Read reader.${topic}.`],
     ...[`generate Read ${topic}`, `generate Write ${topic}`, `generate Read reader.${topic}.`],
   ]),
-  ...["work.small", "alternatives", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
+  ...["work.small", "alternative-answers", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
     (topic) => `generate Write ${topic}`,
   ),
   "record Write dead-letters",

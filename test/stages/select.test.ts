@@ -103,7 +103,13 @@ test("the selection that is looked at is the one that is served, with a reason f
   try {
     const request = { ...requestOf("list the images"), createdAt: Date.now() };
     const found = await held.select(request, new AbortController().signal);
-    expect(found).toMatchObject({ domain: "default/default", candidates: 12, pool: 12, proxyVersion: 0, degraded: [] });
+    expect(found).toMatchObject({
+      domain: "default/default",
+      candidates: 12,
+      pool: 12,
+      helpfulnessVersion: 0,
+      degraded: [],
+    });
     const { examples, verdicts, trial } = found.byArm.get("small")!;
     expect(trial).toBeNull();
     expect(examples.at(-1)).toMatchObject({ request: "list the images", response: "ls images" });

@@ -228,7 +228,7 @@ test("the broker lets no tenant read what another was answered, or what all were
   const { client } = clients.beta;
   for (const topic of [
     "responses.acme",
-    "alternatives.acme",
+    "alternative-answers.acme",
     "requests.acme",
     "deltas.acme",
     "deltas",
@@ -297,7 +297,7 @@ test("precedent forget finds what a tenant put into its own topics, whatever it 
   expect(Object.keys(own).filter((name) => name.endsWith(".acme"))).toEqual([]);
   expect(report.searched.topics).toEqual(
     expect.arrayContaining(
-      ["requests", "feedback", "responses", "alternatives", "deltas"].map((name) => `${prefix}${name}.acme`),
+      ["requests", "feedback", "responses", "alternative-answers", "deltas"].map((name) => `${prefix}${name}.acme`),
     ),
   );
 });

@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { HELPFULNESS_FEATURE_NAMES } from "../../algorithms/selection/helpfulness-features.ts";
 import { normal, splitmix64 } from "../../algorithms/numeric/random.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
-import { trainProxy, type ProxyRow } from "../../connections/training/helpfulness.ts";
+import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
+import { trainHelpfulness, type HelpfulnessRow } from "../../connections/training/helpfulness.ts";
 
 const log = pino({ level: "silent" });
 /** The first time the packages are fetched. */
@@ -13,7 +13,7 @@ const timeout = 600_000;
 const column = (name: string): number => HELPFULNESS_FEATURE_NAMES.indexOf(name);
 
 /** What helps is agreement, by half of it, and similarity says nothing. */
-function rows(requests: number): ProxyRow[] {
+function rows(requests: number): HelpfulnessRow[] {
   const random = splitmix64(5);
   return Array.from({ length: 6 * requests }, (_, i) => {
     const features = HELPFULNESS_FEATURE_NAMES.map(() => random());
@@ -26,13 +26,13 @@ test(
   "learns what helps, measures it on requests held out, and gives a graph that the stages can load",
   { timeout },
   async () => {
-    const { onnx, kind, metrics, featureVersion } = await trainProxy(rows(60), { log });
+    const { onnx, kind, metrics, featureVersion } = await trainHelpfulness(rows(60), { log });
     expect(metrics["auc"]).toBeGreaterThan(0.9);
     expect(metrics["auc"]).toBeGreaterThan(metrics["auc_similarity"]! + 0.2);
     expect(metrics["calibration_error"]).toBeLessThan(0.05);
     expect(metrics).toMatchObject({ rows: 360, requests: 60 });
     expect(["trees", "network", "linear"]).toContain(kind);
-    const model = await loadProxy({ bytes: onnx, version: 1, featureVersion, log });
+    const model = await loadHelpfulnessModel({ bytes: onnx, version: 1, featureVersion, log });
     const at = (agreement: number): Float32Array =>
       Float32Array.from(HELPFULNESS_FEATURE_NAMES, (name) => (name === "agreement" ? agreement : 0.5));
     const [helps] = await model.score(at(0.95));
@@ -44,5 +44,5 @@ test(
 );
 
 test("says so when there are too few requests to measure with", { timeout }, async () => {
-  await expect(trainProxy(rows(3), { log })).rejects.toThrow(/3 requests are too few/);
+  await expect(trainHelpfulness(rows(3), { log })).rejects.toThrow(/3 requests are too few/);
 });

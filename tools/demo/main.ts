@@ -20,11 +20,11 @@ import { linked } from "./scenes/linked.ts";
 import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
 import { questions } from "./scenes/questions.ts";
-import { replay } from "./scenes/replay.ts";
+import { exampleReplay } from "./scenes/example-replay.ts";
 import { createScreen, type Screen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, learning, linked, examples, replay, queries, next];
+const scenes: readonly Scene[] = [questions, learning, linked, examples, exampleReplay, queries, next];
 
 /** When the command was given: tools/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());

@@ -16,7 +16,7 @@ def graph(nodes, constants, width):
     """The last node's output must be `h`."""
     made = helper.make_graph(
         nodes,
-        "proxy",
+        "helpfulness",
         [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["rows", width])],
         [helper.make_tensor_value_info("h", TensorProto.FLOAT, ["rows", 1])],
         [numpy_helper.from_array(np.asarray(value, dtype=np.float32), name) for name, value in constants.items()],

@@ -32,7 +32,7 @@ export function startLoad({ session, oracle, perSecond, feedbackEvery }: LoadOpt
   const issue = async (): Promise<void> => {
     while (!stopping) await oracle.issue(perSecond, perSecond);
   };
-  const judge = async (every: number): Promise<void> => {
+  const rate = async (every: number): Promise<void> => {
     for (let next = 0; !stopping; await sleep(1_000)) {
       const ids = [];
       for (; next < oracle.issued.length; next += every) ids.push(oracle.issued[next] ?? "");
@@ -66,7 +66,7 @@ export function startLoad({ session, oracle, perSecond, feedbackEvery }: LoadOpt
       given += records.length;
     }
   };
-  const running = Promise.all([issue(), feedbackEvery === undefined ? undefined : judge(feedbackEvery)]);
+  const running = Promise.all([issue(), feedbackEvery === undefined ? undefined : rate(feedbackEvery)]);
   // Reported by stop().
   running.catch(() => undefined);
 

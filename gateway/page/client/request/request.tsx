@@ -66,7 +66,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
           )}
           {alternative !== undefined && (
             <Turn
-              who={`second answer, of ${alternative.arm ?? "nobody"}, for comparison`}
+              who={`alternative answer, of ${alternative.arm ?? "nobody"}, for comparison`}
               text={alternative.status === "ok" ? alternative.text : (alternative.errorMessage ?? "")}
             />
           )}

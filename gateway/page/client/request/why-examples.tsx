@@ -34,11 +34,11 @@ export function WhyExamples({ conversation, decision }: { conversation: Conversa
   const { trial } = conversation;
   const texts = new Map(conversation.examples.map((example) => [example.id, example]));
   const rows = consideredBy(decision);
-  const { threshold, exploredThreshold, proxyVersion, template } = decision;
+  const { threshold, exploredThreshold, helpfulnessVersion, template } = decision;
   const by =
-    proxyVersion === 0
+    helpfulnessVersion === 0
       ? "similarity stands for helpfulness"
-      : `helpfulness as predicted by model version ${proxyVersion}`;
+      : `helpfulness as predicted by model version ${helpfulnessVersion}`;
   const tau =
     exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold}, tried for ${threshold}`;
   return (

@@ -1,0 +1,150 @@
+// The SQL of the rows that the helpfulness model learns from. A row says how much better an arm's
+// answer was with an example than without it (effect), by one of three kinds of evidence, best
+// first. Nothing but hashes and vectors of features leaves ClickHouse.
+//
+// - trial: chance showed the example or kept it out (docs/design/selection.md, Unbiased labels):
+//   the transformed outcome (q - m)(shown - p) / (p (1 - p)), whose mean is the effect whatever m
+//   is, as long as m does not know what chance did. The router's prediction does know: it counts
+//   the examples. So m is the mean of the other trials on the arm, one imaginary outcome of 1/2
+//   among them. The arm was drawn after the example, by what it saw: a row weighs 1 / P(arm), or
+//   the arm's rows would be those in which showing made it win.
+// - direct: the same conversation answered twice by the same arm and model, the prompts differing
+//   in this example alone: q - q'.
+// - observed: merely shown: q - m, m the router's prediction. Says little (it shares the outcome
+//   among all that were shown): a low weight.
+//
+// Rows of a model that the arm has no more weigh less: what helped one may not help the next
+// (docs/design/selection.md, Training).
+import { answeredByAnother } from "./statements.ts";
+
+/**
+ * A trial's weight is 1; two outcomes on the same question vary half as much as a transformed one.
+ */
+const weights = { trial: 1, direct: 2, observed: 0.05, formerModel: 0.25 } as const;
+/** 1 / P(arm) at most: rarer arms than that would drown the rest. */
+const largestInverse = 10;
+
+const usable = (source: string): string =>
+  `${source}.features_version = {featureVersion:UInt32} AND length(${source}.features) = {featureCount:UInt32}
+   AND arrayAll(value -> isFinite(value), ${source}.features)`;
+
+/**
+ * Requests with a reward; feedback of judges counts as little here as for the router. What another
+ * arm answered than the one decided on says nothing of the examples that were chosen for that.
+ */
+const rewarded = `
+  SELECT request_id, tenant, reward, least(weight, 1) AS reward_weight, newest_at
+  FROM rewards FINAL WHERE weight > 0 AND (request_id, tenant) NOT IN (${answeredByAnother})`;
+
+/** The model that each arm had last. */
+const currentModels = `
+  SELECT arm, argMax(model, created_at) AS model FROM (
+    SELECT arm, model, created_at FROM example_uses UNION ALL SELECT arm, model, created_at FROM example_trials
+  ) GROUP BY arm`;
+
+const modelWeight = `if((arm, model) IN (current_models), 1, ${weights.formerModel})`;
+
+/**
+ * One hash for the same conversation in the same domain, so that training and hold-out never share
+ * a question.
+ */
+const conversation = (requests: string): string => `
+  SELECT request_id, tenant, cityHash64(domain, messages) AS conversation_hash
+  FROM requests FINAL WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM ${requests})`;
+
+const group = "toString(if(conversation_hash = 0, cityHash64(request_id, tenant), conversation_hash)) AS group";
+const newest = "toUnixTimestamp64Milli(newest_at) AS newestAt";
+const tail = `ORDER BY created_at DESC, request_id, example_id LIMIT {rows:UInt32} SETTINGS distributed_product_mode = 'local'`;
+
+export const selectTrials = `
+WITH
+  current_models AS (${currentModels}),
+  trials AS (
+    SELECT * FROM example_trials AS trial FINAL
+    WHERE ${usable("trial")} AND probability > 0 AND probability < 1 AND arm_probability > 0
+      AND (request_id, tenant) IN (SELECT request_id, tenant FROM rewards FINAL WHERE weight > 0)
+    ORDER BY created_at DESC LIMIT {rows:UInt32}
+  ),
+  rated AS (
+    SELECT *,
+      sum(reward) OVER (PARTITION BY arm, model) AS total,
+      count() OVER (PARTITION BY arm, model) AS trials_of_arm,
+      (total - reward + 0.5) / trials_of_arm AS expected
+    FROM trials INNER JOIN (${rewarded}) AS rewarded USING (request_id, tenant)
+  )
+SELECT
+  ${group}, features,
+  (reward - expected) * (toFloat64(shown) - probability) / (probability * (1 - probability)) AS effect,
+  ${weights.trial} * reward_weight * least(1 / arm_probability, ${largestInverse}) * ${modelWeight} AS weight,
+  ${newest}
+FROM rated LEFT JOIN (${conversation("trials")}) AS question USING (request_id, tenant)
+${tail}`;
+
+/**
+ * Decided when, in milliseconds, the oldest of the newest {rows} rewarded requests was: a long
+ * history costs no more than a short one.
+ */
+export const selectSince = `
+SELECT toUnixTimestamp64Milli(min(created_at)) AS since FROM (
+  SELECT created_at FROM decisions FINAL
+  WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM rewards FINAL WHERE weight > 0)
+  ORDER BY created_at DESC LIMIT {rows:UInt32}
+)
+SETTINGS distributed_product_mode = 'local'`;
+
+const isRecent = "created_at >= fromUnixTimestamp64Milli({since:Int64})";
+
+/** Rewarded decisions with what the arm that answered was shown, and those uses themselves. */
+const recent = `
+  answered AS (
+    SELECT
+      decision.request_id AS request_id, decision.tenant AS tenant, decision.arm AS decided_arm, policy_version,
+      decision.arms.model[indexOf(decision.arms.arm, decision.arm)] AS decided_model,
+      arraySort(decision.arms.examples[indexOf(decision.arms.arm, decision.arm)].id) AS shown,
+      reward, reward_weight, newest_at
+    FROM decisions AS decision FINAL INNER JOIN (${rewarded}) AS rewarded USING (request_id, tenant)
+    WHERE ${isRecent}
+  ),
+  asked AS (
+    SELECT request_id, tenant, cityHash64(domain, messages) AS conversation_hash FROM requests FINAL
+    WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM decisions WHERE ${isRecent})
+  ),
+  uses AS (
+    SELECT request_id, tenant, example_id, arm, model, features, explored, arm_mean, created_at
+    FROM example_uses AS use FINAL WHERE ${isRecent} AND ${usable("use")}
+  )`;
+
+export const selectDirect = `
+WITH
+  current_models AS (${currentModels}),
+  ${recent},
+  rated AS (SELECT * FROM answered INNER JOIN asked USING (request_id, tenant)),
+  withouts AS (
+    SELECT tenant, decided_arm AS arm, decided_model AS model, conversation_hash, shown AS prompt, avg(reward) AS reward_without
+    FROM rated GROUP BY tenant, arm, model, conversation_hash, prompt
+  ),
+  withs AS (
+    SELECT *, arrayFilter(id -> id != example_id, shown) AS prompt
+    FROM uses INNER JOIN rated USING (request_id, tenant)
+    -- Of questions that were asked once there is nothing to compare.
+    WHERE conversation_hash IN (SELECT conversation_hash FROM rated GROUP BY conversation_hash HAVING count() > 1)
+  )
+SELECT
+  ${group}, features, reward - reward_without AS effect, ${weights.direct} * reward_weight * ${modelWeight} AS weight, ${newest}
+FROM withs INNER JOIN withouts USING (tenant, arm, model, conversation_hash, prompt)
+${tail}`;
+
+/**
+ * Only where the router had learnt something: the prior's prediction is no expectation. What a
+ * trial forced in is a trial's row already.
+ */
+export const selectObserved = `
+WITH
+  current_models AS (${currentModels}),
+  ${recent}
+SELECT
+  ${group}, features, reward - least(greatest(arm_mean, 0), 1) AS effect,
+  ${weights.observed} * reward_weight / greatest(length(shown), 1) * ${modelWeight} AS weight, ${newest}
+FROM uses INNER JOIN answered USING (request_id, tenant) LEFT JOIN asked USING (request_id, tenant)
+WHERE NOT explored AND isFinite(arm_mean) AND policy_version > 0
+${tail}`;

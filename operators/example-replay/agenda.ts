@@ -1,0 +1,85 @@
+// What an example replay run will try, in its order: the top of the ranking down to the cut-off,
+// and one beyond it, or a cut-off that is too high would never be known to be. Reads and decides,
+// asks nobody. Rejects as the ClickHouse port does.
+import type { SavingCurve } from "../../algorithms/routing/example-replay-cut-off.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Example } from "../../schemas/types.ts";
+import { createRanking } from "./ranking.ts";
+import { readExampleReplayCosts, readSavingCurve, type ExampleReplayCosts } from "./savings.ts";
+
+export interface AgendaItem {
+  example: Example;
+  /** G(e). */
+  gain: number;
+  /** Who is asked. */
+  arm: string;
+  /** Expected, in average answers of an arm of cost 1. */
+  saving: number;
+  cost: number;
+  /** Below the cut-off: tried all the same, to learn from. */
+  beyond: boolean;
+}
+
+export interface CutOff {
+  /** Gains from here on are worth a replay; Infinity: none was worth it so far. */
+  gain: number;
+  from: SavingCurve["from"] | "given";
+  /** Past replays that are known. */
+  replays: number;
+  /** Expected of one replay: the mean of those in question. */
+  cost: number;
+}
+
+export interface Agenda {
+  items: AgendaItem[];
+  /** Examples in question that lie beyond the cut-off and are not tried. */
+  left: number;
+  cutOff: CutOff;
+  costs: ExampleReplayCosts;
+}
+
+export interface AgendaOptions {
+  clickhouse: Pick<ClickHouse, "query">;
+  /** What the run has tried is not tried again. */
+  runId: string;
+  /** Examples at most. */
+  most: number;
+  samples: number;
+  /** Asked whatever the source of an example; absent: each its own. */
+  arm?: string | undefined;
+  /** Normalised cost of each arm that can be asked. */
+  armCosts: ReadonlyMap<string, number>;
+  /** In place of the one that past replays say; 0: none. */
+  cutOff?: number | undefined;
+}
+
+export async function readAgenda(options: AgendaOptions): Promise<Agenda> {
+  const { clickhouse, runId, most, samples, arm, armCosts } = options;
+  const ranking = createRanking(clickhouse);
+  const [top, curve, costs] = await Promise.all([
+    ranking.top(runId, most, arm === undefined ? [...armCosts.keys()] : []),
+    readSavingCurve(clickhouse),
+    readExampleReplayCosts(clickhouse, armCosts),
+  ]);
+  const ranked = top.map(({ example, gain }) => {
+    const asked = arm ?? example.source.arm;
+    return {
+      ...{ example, gain, arm: asked },
+      ...{ saving: curve.expected(gain), cost: costs.expected(example, asked, samples) },
+    };
+  });
+  const cost = ranked.reduce((sum, item) => sum + item.cost, 0) / Math.max(1, ranked.length);
+  const found = curve.cutOff(cost);
+  const cutOff: CutOff =
+    options.cutOff === undefined
+      ? { gain: found, from: curve.from, replays: curve.replays, cost }
+      : { gain: options.cutOff, from: "given", replays: curve.replays, cost };
+  const worth = ranked.filter(({ gain }) => gain >= cutOff.gain).length;
+  const tried = options.cutOff === undefined ? worth + 1 : worth;
+  return {
+    items: ranked.slice(0, tried).map((item, index) => ({ ...item, beyond: index >= worth })),
+    left: Math.max(0, ranked.length - tried),
+    cutOff,
+    costs,
+  };
+}
