@@ -55,7 +55,7 @@ export function addExampleReplay(examples: Command, io: Io): void {
       "the least G(e) that is tried, 0 for any; learnt from past replays by default",
       parseGain,
     )
-    .option("--any-load", "do not wait while the arms are busy (curate.replay.offPeak)")
+    .option("--any-load", "do not wait while the arms are busy (curate.exampleReplay.offPeak)")
     .option(
       "--dry-run",
       "show what would be asked, with its gain, expected saving and cost; call no arm, write nothing",

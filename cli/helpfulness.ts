@@ -94,7 +94,7 @@ export function describeTraining(training: HelpfulnessTraining, minimumRows: num
     case "worse":
       return `${told}not published: it tells helpful from harmful no better than similarity or a guess; --force publishes it all the same\n`;
     case "paused":
-      throw new CommandError(`the helpfulness model was reverted meanwhile: precedent policy resume ${PROXY}`);
+      throw new CommandError(`the helpfulness model was reverted meanwhile: precedent policy resume ${HELPFULNESS}`);
   }
 }
 

@@ -1,5 +1,5 @@
 // Spending of keys today and this month, UTC, as recorded: about a second behind.
-import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/budget.ts";
+import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/spend-limit.ts";
 import type { Session } from "../pipelines/session.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { accountOf } from "../gateway/keys/key.ts";

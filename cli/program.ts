@@ -40,7 +40,7 @@ export function createProgram(io: Io): Command {
     addJudge,
     addUnrated,
     addPolicy,
-    addProxy,
+    addHelpfulness,
     addExplain,
     addSelect,
     addSql,

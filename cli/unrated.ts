@@ -58,6 +58,7 @@ function judged(agenda: JudgingAgenda): string {
 function whyNone({ usedUp }: JudgingAgenda, judge: Omit<UnratedSettings, "arm">): string {
   if (usedUp !== null) return `nothing is judged for now: ${usedUp} (${String(judge[usedUp])}) is used up`;
   const { windowHours, afterMinutes, share, reference } = judge;
-  const other = reference === undefined ? "a second answer" : `a second answer, or ${reference} among its arms`;
+  const other =
+    reference === undefined ? "an alternative answer" : `an alternative answer, or ${reference} among its arms`;
   return `nothing is to be judged now: it takes an answer of the last ${windowHours} h, older than ${afterMinutes} min, without a rating, with ${other}, of a tenant that has some of its ${judge.perTenantHour} an hour left; of these a share of ${share} is drawn`;
 }

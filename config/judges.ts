@@ -22,7 +22,7 @@ export function refuseJudges(config: Judged, refuse: Refuse): void {
 function refuseExampleReplayJudge({ arms, curate }: Judged, refuse: Refuse): void {
   const { judge, schedule } = curate.exampleReplay;
   if (schedule !== undefined && judge === undefined)
-    refuse(["curate", "replay", "schedule"], "no arm judges: set curate.replay.judge as well");
+    refuse(["curate", "exampleReplay", "schedule"], "no arm judges: set curate.exampleReplay.judge as well");
   if (judge === undefined || judge.startsWith(references)) return;
   const arm = arms.find(({ name }) => name === judge);
   if (arm === undefined)

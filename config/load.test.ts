@@ -97,8 +97,8 @@ describe("configuration", () => {
       problemsIn(`curate: { exampleReplay: ${replay} }\narms: [{ name: a, type: llama }]`);
     const schedule = 'schedule: { times: ["03:00"], days: [sunday], timeZone: Europe/Berlin }';
     expect(of(`{ judge: a, ${schedule} }`)).toEqual([]);
-    expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.replay.schedule: no arm judges/);
-    expect(of("{ judge: b }")[0]).toMatch(/curate.replay.judge: "b" is no arm; reference:FILE, or one of a/);
+    expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.exampleReplay.schedule: no arm judges/);
+    expect(of("{ judge: b }")[0]).toMatch(/curate.exampleReplay.judge: "b" is no arm; reference:FILE, or one of a/);
     expect(
       problemsIn("curate: { exampleReplay: { judge: r } }\narms: [{ name: a, type: llama }, { name: r, type: reuse }]"),
     ).toEqual([expect.stringMatching(/curate.exampleReplay.judge: "r" reuses answers and can't compare two of them/)]);

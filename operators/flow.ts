@@ -70,7 +70,10 @@ export interface Selected extends Embedded {
   helpfulnessVersion: number;
 }
 /** What routing chose, and why: its part of the Decision. */
-export type Choice = Pick<Decision, "arms" | "arm" | "probability" | "secondArm" | "secondProbability" | "load"> &
+export type Choice = Pick<
+  Decision,
+  "arms" | "arm" | "probability" | "alternativeArm" | "alternativeProbability" | "load"
+> &
   Pick<Decision, "policyVersion" | "asked" | "askProbability" | "breakers" | "reuse" | "shadows" | "createdAt">;
 /** After route. */
 export interface Routed extends Selected {

@@ -53,7 +53,15 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
 /** Its part that route finds. */
 export function aChoice(change: Partial<Choice> = {}): Choice {
   return {
-    ...{ arms: [], arm: "small", probability: 1, secondArm: null, secondProbability: null, load: 0, policyVersion: 0 },
+    ...{
+      arms: [],
+      arm: "small",
+      probability: 1,
+      alternativeArm: null,
+      alternativeProbability: null,
+      load: 0,
+      policyVersion: 0,
+    },
     ...{ asked: false, askProbability: 0, breakers: {}, reuse: null, shadows: [], createdAt: NOW },
     ...change,
   };

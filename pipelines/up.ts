@@ -151,7 +151,7 @@ async function startStage(stage: OwnStageName, opening: Opening, started: Starte
   else if (stage === "curate") {
     running.push(await startCurate(session, instance));
     const schedule = scheduleOf(session.config);
-    if (schedule !== undefined) running.push(await startScheduledReplays(session, instance, schedule));
+    if (schedule !== undefined) running.push(await startScheduledExampleReplays(session, instance, schedule));
   } else if (stage === "gateway") {
     // Loaded where it runs: a process of another stage needs no HTTP server of it.
     const { startGateway } = await import("./gateway/start.ts");

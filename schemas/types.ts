@@ -298,6 +298,30 @@ export interface Erasure {
   createdAt: number;
 }
 
+/** One attempt to better an example. */
+export interface ExampleReplay {
+  runId: string;
+  tenant: string;
+  exampleId: string;
+  /** The example that took its place; null: it stays. */
+  newExampleId: string | null;
+  attempt: number;
+  oldQuality: number;
+  newQuality: number | null;
+  tokens: number;
+  cost: number;
+  outcome: string;
+  /** G(e) when it was tried: the saving an hour that was predicted; null: not known. */
+  gain: number | null;
+  /** Who was asked. */
+  arm: string | null;
+  /** Answers asked for. */
+  samples: number;
+  /** What it cost in average answers of an arm of cost 1: the unit of gain. */
+  relativeCost: number | null;
+  createdAt: number;
+}
+
 /** An answered request, stored as an example for others. */
 export interface Example {
   /** Derived from domain, request and response. */

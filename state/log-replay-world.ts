@@ -12,8 +12,8 @@ import { splitmix64, type Random } from "../algorithms/numeric/random.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
-import type { ReplayedWorld } from "./session.ts";
-import type { LoggedAnswer, Replayed } from "./replayed-row.ts";
+import type { LogReplayWorld } from "./session.ts";
+import type { LoggedAnswer, Replayed } from "./log-replay-row.ts";
 
 export interface WorldOptions {
   /** A request that is under way. */

@@ -17,7 +17,7 @@ import type { ArmsInForce } from "./arms.ts";
 import type { ConfiguredTenants, TenantsInForce } from "./tenants.ts";
 
 /** What stages have in place of clock, chance, load and arms where a log is replayed. */
-export interface ReplayedWorld {
+export interface LogReplayWorld {
   /** Milliseconds since the epoch: of the record under way, else the beginning of the replay. */
   clock(): number;
   random: Random;

@@ -2,7 +2,7 @@
 // table has an answer once it has one of its partition with the same offset or a higher one,
 // because rows come in offset order. Bounded: if the table falls far behind, neighbours are merged
 // and count as the later of them.
-import { costIn, type DayCost, type Window } from "./budget.ts";
+import { costIn, type DayCost, type Window } from "./spend-limit.ts";
 
 /** Maximum entries per partition; beyond it, neighbours are merged in pairs. */
 const mostEntries = 64;

@@ -48,7 +48,7 @@ const selectOfLive = `
     AND attempt = 1 AND empty(failed_arms.arm)
   ORDER BY created_at DESC LIMIT ${mostTimed}`;
 
-/** By arm, of the replay's log in database `log`; arms with too few calls are missing. */
+/** By arm, of the log replay's log in database `log`; arms with too few calls are missing. */
 export const timesOfLog = async (clickhouse: Pick<ClickHouse, "query">, log: string): Promise<Map<string, ArmTimes>> =>
   timesOf(await clickhouse.query<Timed>(selectOfLog(log)));
 

@@ -46,8 +46,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // Copies, and a copy fits where its original did.
   "tenant-responses": { config: limit(17) },
   // For comparison alone; what lasts is in ClickHouse.
-  alternatives: { config: { ...limit(16), "retention.ms": String(2 * day) } },
-  "tenant-alternatives": { config: { ...limit(17), "retention.ms": String(2 * day) } },
+  "alternative-answers": { config: { ...limit(16), "retention.ms": String(2 * day) } },
+  "tenant-alternative-answers": { config: { ...limit(17), "retention.ms": String(2 * day) } },
   // Deltas are useless once the response is complete.
   deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   "tenant-deltas": { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },

@@ -114,7 +114,12 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
 
   async function call(lookedUp: LookedUp): Promise<void> {
     const { request, domain } = lookedUp;
-    const found = { threshold: 0, exploredThreshold: null, proxyVersion: 0, choice: aChoice({ createdAt: now() }) };
+    const found = {
+      threshold: 0,
+      exploredThreshold: null,
+      helpfulnessVersion: 0,
+      choice: aChoice({ createdAt: now() }),
+    };
     const composed = await compose({ ...lookedUp, examplesByArm: new Map(), ...found }, context);
     if (composed.kind !== "ok") throw new Error(`compose: ${composed.kind}`);
     const { decision, work } = decided({ ...composed.value, alternative: null }, context.timings);

@@ -1,7 +1,7 @@
 // The API keys as a table of the topic `keys`: who may ask, and how much.
 import { followTable } from "../../runtime/table.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { createBudgets, type BudgetsDependencies } from "./budgets.ts";
+import { createSpendLimits, type SpendLimitsDependencies } from "./spend-limits.ts";
 import type { Spending } from "./spending.ts";
 import { createKeyTable, type KeyTable } from "./table.ts";
 
@@ -14,7 +14,7 @@ export interface OpenedKeys {
   stop(): Promise<void>;
 }
 
-export interface KeysOptions extends Pick<BudgetsDependencies, "mostCost" | "mostMs"> {
+export interface KeysOptions extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs"> {
   spending: Spending;
   /** Gateways that share the limits. */
   gateways: () => number;
@@ -26,8 +26,8 @@ export function openKeys(
   { spending, mostCost, mostMs, gateways, log }: KeysOptions,
 ): OpenedKeys {
   const now = Date.now;
-  const holdBudget = createBudgets({ spending, now, mostCost, mostMs });
-  const table = createKeyTable({ gateways, holdBudget, clock: () => performance.now(), now });
+  const holdSpending = createSpendLimits({ spending, now, mostCost, mostMs });
+  const table = createKeyTable({ gateways, holdSpending, clock: () => performance.now(), now });
   let open = false;
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },

@@ -9,7 +9,7 @@ import { asRecord } from "../work-record.ts";
 
 /** What it reads of a request. */
 export type Found = Pick<Paired, "request" | "position" | "timestamp" | "domain" | "deadline" | "degraded"> &
-  Pick<Paired, "threshold" | "exploredThreshold" | "proxyVersion" | "choice" | "prompt" | "alternative">;
+  Pick<Paired, "threshold" | "exploredThreshold" | "helpfulnessVersion" | "choice" | "prompt" | "alternative">;
 
 export interface Decided {
   decision: Decision;
@@ -27,7 +27,7 @@ export function decide(found: Found, timings: readonly StepTiming[]): Decided {
     ...choice,
     alternative: alternative !== null,
     ...{ threshold: found.threshold, exploredThreshold: found.exploredThreshold },
-    ...{ proxyVersion: found.proxyVersion, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION },
+    ...{ helpfulnessVersion: found.helpfulnessVersion, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION },
     ...{ template: prompt.template, source: "routed", cacheKey: prompt.cacheKey },
     ...{ degraded: found.degraded, timings: [...timings] },
   };

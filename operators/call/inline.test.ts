@@ -34,7 +34,7 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
     clock: () => times.shift() ?? NaN,
     partitions: () => 8,
   });
-  const paired = aPaired({ request, ...(second !== undefined && { second }) });
+  const paired = aPaired({ request, ...(other !== undefined && { other }) });
   return { calls, refusals, paired, outcome: call(paired, aContext()) };
 }
 

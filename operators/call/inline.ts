@@ -124,7 +124,7 @@ type Ends = readonly Emit<"responses" | "work" | "answers">[];
 const isAnswered = (emits: Ends): boolean =>
   emits.every(({ output, record }) => output !== "responses" || record.status === "ok");
 
-/** The work for a second answer is committed with the first. */
+/** The work for an alternative answer is committed with the first. */
 function ended({ decision, alternative }: Decided, timings: StepTiming[], emits: Ends): Finish<Outputs> {
   const second = alternative !== null && isAnswered(emits) ? [alternative] : [];
   return {

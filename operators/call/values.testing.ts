@@ -53,7 +53,11 @@ export function aPaired({ request = {}, second }: { request?: Partial<Request>; 
     ...{ ...selected({}, request), timestamp: plannedAt - planMs, deadline: notAfter, degraded: decision.degraded },
     choice: {
       ...{ arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt },
-      ...{ asked: second !== undefined, secondArm: second ?? null, secondProbability: decision.secondProbability },
+      ...{
+        asked: second !== undefined,
+        alternativeArm: second ?? null,
+        alternativeProbability: decision.alternativeProbability,
+      },
     },
     prompt: { pieces, template: decision.template, cacheKey: null, plannedAt },
     alternative: second === undefined ? null : { arm: second, pieces },

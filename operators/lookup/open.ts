@@ -19,8 +19,7 @@ import type { SessionOf } from "../../state/session.ts";
 const restoreMs = { asked: 5_000, answers: 10_000 };
 const sweepMs = 30_000;
 
-export interface OpenedLookup extends Opened<{ responseCache: CacheLookup | undefined }> {
-}
+export interface OpenedLookup extends Opened<{ responseCache: CacheLookup | undefined }> {}
 
 /** Without a response cache. */
 const noCache: OpenedLookup = {

@@ -10,7 +10,7 @@ const score = (arm: string, change: Partial<ArmScore> = {}): ArmScore => ({
   ...{ saturation: 0, probability: 0.5, examples: [], trial: null, ...change },
 });
 const even = aChoice({
-  ...{ arms: [score("small"), score("large")], arm: "small", secondArm: "large", secondProbability: 1 },
+  ...{ arms: [score("small"), score("large")], arm: "small", alternativeArm: "large", alternativeProbability: 1 },
   ...{ asked: true, askProbability: 1 },
 });
 const always = { load: { threshold: 0.8 }, alternativeAnswers: { share: 1, perTenantHour: 100 } };

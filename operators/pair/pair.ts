@@ -1,6 +1,6 @@
-// Adds the prompt for a second answer, by the arm that route drew beside the chosen one, so that
-// the client can say which of the two is better (topic alternatives). Only where feedback is asked
-// for because the arms are nearly even, the request allows it, the second arm is well and not busy,
+// Adds the prompt for an alternative answer, by the arm that route drew beside the chosen one, so that
+// the client can say which of the two is better (topic alternative-answers). Only where feedback is asked
+// for because the arms are nearly even, the request allows it, the alternative arm is well and not busy,
 // and the tenant's budget has room. Needs compose before it. Delivery: that work is committed with
 // the decision and the work for the answer, so there is at most one of it. It always goes by the
 // arm's work topic, of an inline arm too (pipelines/generate/generators.ts).
@@ -32,7 +32,7 @@ export function createPair({ arms, routing, clock }: PairDependencies): Step<Nee
   return function pair(composed) {
     const { request, choice, prompt, examplesByArm } = composed;
     budget.count(request.tenant, clock());
-    const arm = arms().find(({ name }) => name === choice.secondArm);
+    const arm = arms().find(({ name }) => name === choice.alternativeArm);
     const isWanted = request.mayCompare && choice.asked && arm !== undefined;
     if (!isWanted || !hasRoom(choice, arm.name, routing.load.threshold)) return ok({ ...composed, alternative: null });
     if (!budget.take(request.tenant, clock())) return ok({ ...composed, alternative: null });
@@ -42,7 +42,7 @@ export function createPair({ arms, routing, clock }: PairDependencies): Step<Nee
 }
 
 /** In overload nobody waits longer for the sake of a comparison. */
-const hasRoom = ({ load, arms, breakers }: Choice, second: string, threshold: number): boolean =>
+const hasRoom = ({ load, arms, breakers }: Choice, alternative: string, threshold: number): boolean =>
   load <= threshold &&
-  breakers[other] === undefined &&
-  arms.some(({ arm, saturation }) => arm === other && saturation === 0);
+  breakers[alternative] === undefined &&
+  arms.some(({ arm, saturation }) => arm === alternative && saturation === 0);

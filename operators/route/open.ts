@@ -24,7 +24,7 @@ export interface OpenedRoute {
 }
 
 export function openRoute(
-  { config, kafka, metrics, replay }: SessionOf<{ sources: ["requests"] }>,
+  { config, kafka, metrics, logReplay }: SessionOf<{ sources: ["requests"] }>,
   { policies, breakers, monitored, clock, log }: RouteOptions,
 ): OpenedRoute {
   const { set: onRead } = createLoadMetrics(metrics, config.routing);
@@ -33,7 +33,7 @@ export function openRoute(
     dependencies: {
       policy: policies.router.current,
       shadows: policies.shadows.current,
-      load: replay?.load ?? load.load,
+      load: logReplay?.load ?? load.load,
       health: breakers,
       reuseBound: policies.reuse.bound,
       onReuse: createReuseMetrics(metrics).decided,

@@ -175,7 +175,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       arms: drawn.scores,
       arm: chosen.arm,
       probability: chosen.probability,
-      ...second(even ? scored : null, random, weighed.trial?.arm),
+      ...alternative(even ? scored : null, random, weighed.trial?.arm),
       load: Number.isFinite(currentLoad.costlier) ? currentLoad.costlier : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
       asked: request.mayAsk && random() < askProbability,

@@ -15,7 +15,7 @@ import type { SelectDependencies } from "./select.ts";
 export interface SelectOptions {
   examples: Pick<Share, "complete" | "examplesPartition" | "position"> & { pool: ExamplePool };
   placements: Pick<PlacementTable, "isWhole">;
-  helpfulness: Pick<Helpfulness, "proxy" | "threshold" | "outcomes">;
+  helpfulness: Pick<Helpfulness, "model" | "threshold" | "outcomes">;
   log: Logger;
 }
 
@@ -36,7 +36,7 @@ export function openSelect(
         examples.complete() ||
         placements.isWhole(domain, examples.examplesPartition(requestPartition), examples.position(requestPartition)),
       onSelection: createSelectionMetrics(metrics).count,
-      proxy: helpfulness.proxy,
+      helpfulnessModel: helpfulness.model,
       threshold: helpfulness.threshold,
       outcomes: helpfulness.outcomes,
       caches: caches.table,

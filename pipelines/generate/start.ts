@@ -39,14 +39,14 @@ export async function startGenerate(
     arm: breakers.guard(config.name, arm),
     ...call.dependencies,
     cancels: cancelsOf(session).watch,
-    ...{ limits, partitions: replies.now, clock: session.replay?.clock ?? Date.now },
+    ...{ limits, partitions: replies.now, clock: session.logReplay?.clock ?? Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });
   // A log replay has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
-  const gone = session.replay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
+  const gone = session.logReplay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,
     health: stage.health,

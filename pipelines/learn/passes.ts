@@ -2,7 +2,7 @@
 import { lazily } from "../../runtime/lazily.ts";
 import type { PassHealth } from "../../runtime/pass-health.ts";
 import { repeat } from "../../runtime/repeat.ts";
-import { proxyPass, thresholdPass, type Learning } from "./helpfulness.ts";
+import { helpfulnessPass, thresholdPass, type Learning } from "./helpfulness.ts";
 import { openJudgePass } from "./judge.ts";
 import { retractPass } from "./retract.ts";
 import { reusePass } from "./reuse.ts";
@@ -23,7 +23,7 @@ export function openPasses(
 ): OpenedPasses {
   const { session, policies, log } = learning;
   const { cache, learn } = session.config;
-  const { everyMs, threshold, proxy, judge } = learn;
+  const { everyMs, threshold, helpfulness, judge } = learn;
   /**
    * Before the first look, so that what others published is known and a predecessor can publish
    * nothing more.
@@ -45,11 +45,11 @@ export function openPasses(
   const producer = session.kafka.plainProducer();
   if (cache.enabled)
     loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: health.of("retract") }));
-  if (proxy.everyHours !== undefined) {
-    const hours = proxy.everyHours * 3_600_000;
+  if (helpfulness.everyHours !== undefined) {
+    const hours = helpfulness.everyHours * 3_600_000;
     // Checked often, rarely due; a training that fails is not repeated at once.
     const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
-    loops.push(repeat(opened(proxyPass(learning, hours)), { ...timing, ...patience }));
+    loops.push(repeat(opened(helpfulnessPass(learning, hours)), { ...timing, ...patience }));
   }
   // Not health's business: a judge that is away only waits.
   const { arm } = judge;

@@ -5,7 +5,7 @@ import { createStageMetrics } from "../../runtime/metrics/stage.ts";
 import { watchPasses } from "../../runtime/pass-health.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
 import { createSingleton, type Lease } from "../../runtime/singleton.ts";
-import { PROXY } from "../../state/policies/helpfulness.ts";
+import { HELPFULNESS } from "../../state/policies/helpfulness.ts";
 import { highestPolicyVersion } from "../../state/policies/history.ts";
 import { createPolicyLogs, policyWriterId } from "../../state/policies/log.ts";
 import { REUSE } from "../../state/policies/reuse.ts";
@@ -25,7 +25,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
   const task = async (lease: Lease<Sent<typeof learn>>): Promise<void> => {
     const policies = createPolicyLogs({
       ...{ producer: lease, kafka, codec, topic: topic("policies"), log },
-      names: [ROUTER, THRESHOLD, PROXY, REUSE],
+      names: [ROUTER, THRESHOLD, HELPFULNESS, REUSE],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
     });
     const passes = openPasses({ session, policies, metrics, log }, { health, signal: lease.signal });

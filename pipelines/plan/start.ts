@@ -34,9 +34,9 @@ export async function startPlan(
   cancelsOf: CancelsOf,
 ): Promise<RunningPlan> {
   const breakers = breakersOf(session);
-  const { config, kafka, replay } = session;
+  const { config, kafka, logReplay } = session;
   const log = session.log.child({ stage: plan.name });
-  const clock = replay?.clock ?? Date.now;
+  const clock = logReplay?.clock ?? Date.now;
   const inline = await openInlineArms(session, breakers);
   const tables = await openTables(session, { instance, clock, log });
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
@@ -53,7 +53,7 @@ export async function startPlan(
     ...{ embedder: examples.embedder, documents: documents.table, arms: session.arms.routed, inline: inline.of },
     ...{ cancels: cancelsOf(session).watch, limits: config.limits, partitions: replies.now, clock },
     routing: config.routing,
-    random: replay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
+    random: logReplay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
   });
   const stage = assembleStage(session, {
     ...{ pipeline, instance },

@@ -2,7 +2,7 @@
 // model, the examples and the response cache.
 import { join } from "node:path";
 import { openDocuments } from "../../connections/documents/lmdb.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
 import { openLookup, type OpenedLookup } from "../../operators/lookup/open.ts";
 import { createReuseMetrics } from "../../operators/route/metrics.ts";
 import { atMost } from "../../runtime/at-most.ts";
@@ -18,7 +18,7 @@ import { plan } from "./pipeline.ts";
  * The first request does not wait for a helpfulness model that takes longer to load: until then
  * similarity stands in.
  */
-const proxyMs = 10_000;
+const helpfulnessMs = 10_000;
 
 export interface PlanTables {
   documents: HeldDocuments;
@@ -44,7 +44,7 @@ export async function openTables(
   { instance, clock, log }: TablesOptions,
 ): Promise<PlanTables> {
   const folder = join(session.config.stack.folder, "documents", instance);
-  const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
+  const helpfulness = holdHelpfulness(session, { load: loadHelpfulnessModel, log });
   const documents = holdDocuments(session, await openDocuments(folder), log);
   const onReuse = createReuseMetrics(session.metrics).domains;
   const policies = await openPolicies(session, { apply: helpfulness.apply, onReuse, clock, log });
@@ -54,7 +54,7 @@ export async function openTables(
   const sent = createSentResponses(session, log);
   const lookup = await openLookup(session, { sent: sent.find, log });
   await documents.caughtUp;
-  await atMost(proxyMs, helpfulness.settled());
+  await atMost(helpfulnessMs, helpfulness.settled());
   const { version } = policies.router.current().policy;
   log.info({ examples: examples.pool.size(), embedder: examples.embedder.model, policy: version }, "tables restored");
   return {

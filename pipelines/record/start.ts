@@ -69,7 +69,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     decode(from, signal) {
       const name = recordOf(from.topic);
       const origin = source.origin(from.topic, from.partition);
-      return decode(name, from.record, { ...placeOf(name, from, session.replay !== undefined), origin }, signal);
+      return decode(name, from.record, { ...placeOf(name, from, session.logReplay !== undefined), origin }, signal);
     },
     ...(session.tracing === undefined ? { batch } : traceBatch(batch, session.tracing, { stage: record.name, group })),
     ...{ insert, undecodable: letters.undecodable, metrics, log },

@@ -13,7 +13,7 @@ import {
   type ExampleReplayOutcome,
 } from "../../operators/example-replay/example-replay.ts";
 import { computing } from "../../arms/routed.ts";
-import { replay } from "./pipeline.ts";
+import { exampleReplay } from "./pipeline.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import type { Lease } from "../../runtime/singleton.ts";
 import type { ExampleReplay } from "../../schemas/types.ts";
@@ -101,7 +101,7 @@ export async function replayExamples(
   const replayOne = async (item: AgendaItem, costs: Agenda["costs"]): Promise<"done" | "load"> => {
     const { example, gain, arm } = item;
     const system = session.arms.configured().find(({ name }) => name === arm)?.system;
-    const pass = replay.bind({
+    const pass = exampleReplay.bind({
       again: async () =>
         replayExample(
           example,
@@ -115,15 +115,15 @@ export async function replayExamples(
         // Evicted or changed meanwhile: the attempt is recorded, the pool is left alone.
         const stands = await ranking.stands(example);
         const messages = await exampleMessages(session, stands ? result.changes : []);
-        const row: Replay = {
+        const row: ExampleReplay = {
           ...{ runId: run.runId, tenant: example.tenant, exampleId: example.id, attempt: example.replays + 1 },
           ...{ newExampleId: stands ? result.newId : null, gain, arm },
           ...{ oldQuality: result.oldQuality, newQuality: result.newQuality, outcome: result.outcome },
           ...{ tokens: result.tokens, cost: result.cost, samples: result.samples, createdAt: Date.now() },
           relativeCost: costs.of(result, arm, run.judge.name),
         };
-        const value = session.codec.encode("replays", row);
-        await lease.publish([...messages, { topic: session.topic("replays"), key: example.id, value }]);
+        const value = session.codec.encode("example-replays", row);
+        await lease.publish([...messages, { topic: session.topic("example-replays"), key: example.id, value }]);
       },
       observe: () => undefined,
     });

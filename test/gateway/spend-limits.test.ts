@@ -61,7 +61,7 @@ const until = (key: string, status: number): Promise<true> =>
     });
     return found === status ? true : undefined;
   });
-/** Creates a key of the tenant budgets. */
+/** Creates a key of the tenant spend-limits. */
 async function create(...argv: string[]): Promise<string> {
   const key = await keys("create", "-t", "spend-limits", ...argv);
   await until(key, 200);

@@ -122,10 +122,10 @@ async function serve(...all: Served[]): Promise<void> {
   for (const [table, rows] of tables) await clickhouse.insert(table, rows);
 }
 
-const proxyRows = (limit = 1_000, featureVersion = 1) =>
-  createProxyRows({ clickhouse, featureVersion, featureCount: 2 })(limit);
+const helpfulnessRows = (limit = 1_000, featureVersion = 1) =>
+  createHelpfulnessRows({ clickhouse, featureVersion, featureCount: 2 })(limit);
 /** The group is a hash: it only shows which rows share it. */
-const sorted = (rows: readonly ProxyRow[]) =>
+const sorted = (rows: readonly HelpfulnessRow[]) =>
   rows
     .map(({ features, effect, weight }) => ({ features: features.map((value) => Math.fround(value)), effect, weight }))
     .sort((one, other) => one.effect - other.effect || one.weight - other.weight);

@@ -159,7 +159,7 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
 });
 
 test("a better answer is never given up, and a stopped run says so", async () => {
-  await startReplay(system.session, runOf({ runId: "second" }));
+  await startExampleReplay(system.session, runOf({ runId: "second" }));
   expect((await living()).filter(({ response }) => response.startsWith("the very command"))).toHaveLength(3);
   for (const question of questions) await ask(question);
   await ranked();

@@ -112,7 +112,7 @@ async function makeCache(): Promise<void> {
 /** As a log replay that was kept leaves it, with one request of the person in its log. */
 async function makeLogReplay(): Promise<void> {
   const { clickhouse, config } = system.session;
-  const database = `${config.clickhouse.database}_log_replay_${logReplayId}`;
+  const database = `${config.clickhouse.database}_log_log_replay_${logReplayId}`;
   await clickhouse.command(`CREATE DATABASE ${database}`);
   await clickhouse.command(
     `CREATE TABLE ${database}.log (request_id String, tenant String, request String) ENGINE = MergeTree ORDER BY request_id`,
@@ -179,7 +179,7 @@ test("killed in the middle it does the rest when called again: nothing is found 
       .filter(({ place }) => place.startsWith("pool "))
       .map(({ until: time }) => Date.parse(time ?? "") > Date.now()),
   ).toEqual([true, true]);
-  // Caches don't record persons: all are gone. The replay is removed whole.
+  // Caches don't record persons: all are gone. The log replay is removed whole.
   expect(await readdir(join(system.config.stack.folder, "kv", "native", format, "ids"))).toEqual([]);
   expect(
     (await readdir(join(system.config.stack.folder, "kv", "native", format))).filter((name) => name.endsWith(".kv")),

@@ -193,7 +193,7 @@ test("a log replay that was killed goes on where it was, and comes to the same",
   child.stderr.on("data", (text: Buffer) => (said += text.toString()));
   const id = await eventually("its id", () => Promise.resolve(/log replay ([0-9a-f]{8})/.exec(said)?.[1]));
   const { clickhouse, config } = system.session;
-  const lane = `${config.clickhouse.database}_log_replay_${id}_1`;
+  const lane = `${config.clickhouse.database}_log_log_replay_${id}_1`;
   const answered = async (): Promise<number> =>
     (await clickhouse.query<{ count: number }>(`SELECT count() AS count FROM ${lane}.responses FINAL`))[0]!.count;
   await eventually("some answers", async () => ((await answered()) >= asked / 4 ? true : undefined));
@@ -252,7 +252,7 @@ test("a Parquet and a CSV of another system, across a month and a change of the 
     const report = await logReplay("--file", file, ...columns, ...names);
     reports.push(report);
     expect(report.window).toEqual({ requests: 60, from: Date.parse(rows[0]!.when), to: Date.parse(rows[59]!.when) });
-    const lane = `${config.clickhouse.database}_log_replay_${report.id}_1`;
+    const lane = `${config.clickhouse.database}_log_log_replay_${report.id}_1`;
     const times = await clickhouse.query<{ at: number; decided: number; answered: number; took: number | null }>(
       `SELECT toUnixTimestamp64Milli(request.created_at) AS at, toUnixTimestamp64Milli(decision.created_at) AS decided,
          toUnixTimestamp64Milli(response.created_at) AS answered, if(response.status = 'ok', response.total_ms, 0) AS took
