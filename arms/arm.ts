@@ -34,7 +34,7 @@ export interface ArmRequest {
 
 export interface Caching {
   domain: string;
-  keep: boolean;
+  mayStore: boolean;
 }
 
 /** A complete answer; an answer cut short by the transport is a failure, never one of these. */
@@ -78,14 +78,14 @@ export interface ArmFailure {
   /** The same call may succeed later; the arm has used up its own retries. */
   retriable: boolean;
   /** The arm would fail so whatever it was asked (its key, its quota): not the request's fault. */
-  ill?: boolean;
+  unhealthy?: boolean;
 }
 
 export type ArmResult = ArmAnswer | ArmFailure;
 
 /** The code of a call that was not made, because the arm's breaker is open. */
 export const ARM_BROKEN = "arm_broken";
-const illCodes: ReadonlySet<string> = new Set([
+const unhealthyCodes: ReadonlySet<string> = new Set([
   ...["endpoint_refused", "endpoint_timeout", "endpoint_unavailable", "rate_limited", "stream_cut", "model_failed"],
   ARM_BROKEN,
 ]);
@@ -98,7 +98,7 @@ export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => cod
  * arm may do better. False: the request caused it, or the client ended it.
  */
 export const isArmsFault = (failure: ArmFailure): boolean =>
-  failure.ill === true || (illCodes.has(failure.code) && !endedByDeadline(failure));
+  failure.unhealthy === true || (unhealthyCodes.has(failure.code) && !endedByDeadline(failure));
 
 /** What an arm has in its caches. */
 export interface ArmInventory {

@@ -5,9 +5,9 @@ import { armRequest } from "./request.testing.ts";
 
 const request = (requestId: string): ArmRequest => armRequest({ requestId, pieces: [] });
 
-it("tells who finds no free place, before its turn, and when all is over", async () => {
+it("tells who finds no free slot, before its turn, and when all is over", async () => {
   const calls = createCalls(1);
-  const told: string[] = [];
+  const reported: string[] = [];
   const going = new AbortController();
   const endings: (() => void)[] = [];
   const run = (id: string, signal = going.signal) =>
@@ -15,27 +15,27 @@ it("tells who finds no free place, before its turn, and when all is over", async
       request(id),
       signal,
       (ending) => {
-        told.push(`${id} runs`);
+        reported.push(`${id} runs`);
         return new Promise<ArmResult>((resolve) => {
           endings.push(() => resolve(endedFailure(ending, 1)));
         });
       },
       (over) => {
-        told.push(`${id} waits`);
-        over.addEventListener("abort", () => told.push(`${id} is over`));
+        reported.push(`${id} waits`);
+        over.addEventListener("abort", () => reported.push(`${id} is over`));
       },
     );
   const leaving = new AbortController();
   const all = [run("a"), run("b"), run("c", leaving.signal), run("d", AbortSignal.abort())];
   leaving.abort();
   expect(await all[2]).toMatchObject({ code: "cancelled", attempts: 0 });
-  expect(told).toEqual(["b waits", "c waits", "a runs", "c is over"]);
-  while (endings.length > 0 || told.at(-1) !== "b is over") {
+  expect(reported).toEqual(["b waits", "c waits", "a runs", "c is over"]);
+  while (endings.length > 0 || reported.at(-1) !== "b is over") {
     endings.shift()?.();
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   await Promise.all(all);
-  expect(told.slice(4)).toEqual(["b runs", "b is over"]);
+  expect(reported.slice(4)).toEqual(["b runs", "b is over"]);
   calls.close();
 });
 

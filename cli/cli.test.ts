@@ -11,7 +11,7 @@ import { parseDuration, parseNames } from "./options.ts";
 import { checkPairs, readPairs } from "./pairs.ts";
 import { createProgram } from "./program.ts";
 import { renderTable } from "./sql.ts";
-import { runCommand, type Said } from "./run.testing.ts";
+import { runCommand, type CapturedOutput } from "./run.testing.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -25,7 +25,7 @@ const write = (name: string, text: string): string => {
   return join(folder, name);
 };
 
-const run = (...argv: string[]): Promise<Said> => runCommand(folder, argv);
+const run = (...argv: string[]): Promise<CapturedOutput> => runCommand(folder, argv);
 
 describe("command line", () => {
   it("ends with 2 when it is used wrongly, and says how", async () => {

@@ -39,15 +39,15 @@ export async function checkBreakers(
 export function describeBreakers(
   arms: readonly { arm: string; rows: readonly Pick<ArmBreaker, "instance" | "state">[] }[],
 ): Omit<Check, "name"> {
-  const ill = arms.flatMap(({ arm, rows }) => {
+  const failing = arms.flatMap(({ arm, rows }) => {
     const failing = rows.filter(({ state }) => state !== "closed");
     const where = failing.map(({ instance, state }) => `${state} in ${instance}`).join(", ");
     return failing.length === 0 ? [] : [`${arm}: ${where}`];
   });
-  if (ill.length === 0) return { state: "fine", detail: "no arm's breaker is open" };
+  if (failing.length === 0) return { state: "fine", detail: "no arm's breaker is open" };
   return {
     state: "lacking",
-    detail: `arms that fail: ${ill.join("; ")}`,
+    detail: `arms that fail: ${failing.join("; ")}`,
     remedy:
       "see that the arm's endpoint runs and takes its key (the log says why calls fail); it is tried again by itself",
   };

@@ -16,7 +16,7 @@ import type { Check } from "./doctor-check.ts";
 const execute = promisify(execFile);
 
 /** First line that a program says of itself; null when it is not there. */
-async function said(program: string, ...given: string[]): Promise<string | null> {
+async function reported(program: string, ...given: string[]): Promise<string | null> {
   try {
     const { stdout, stderr } = await execute(program, given, { timeout: 20_000 });
     // Maven colours its version.
@@ -54,11 +54,11 @@ export async function machineChecks(
   const logs = config.arms.flatMap((arm) => (arm.type === "recorded" && !existsSync(arm.file) ? [arm.file] : []));
 
   const [java, maven, python, compiler, make, faiss, llama] = await Promise.all([
-    said("java", "-version"),
-    said("mvn", "-v"),
-    said("python3", "--version"),
-    said("g++", "--version"),
-    said("make", "--version"),
+    reported("java", "-version"),
+    reported("mvn", "-v"),
+    reported("python3", "--version"),
+    reported("g++", "--version"),
+    reported("make", "--version"),
     faissProblem(),
     llamas.length > 0 ? llamaLibrary() : null,
   ]);

@@ -78,24 +78,24 @@ function parseWait(text: string): number {
 function describe({ erasure, requests, removed, searched, found, remains }: ForgetReport): string {
   const rows = Object.entries(removed.rows).map(([table, count]) => `${count} rows of ${table}`);
   const others = [
-    ...[`${removed.examples} examples`, `${removed.answers} kept answers`, `${removed.documents} documents`],
+    ...[`${removed.examples} examples`, `${removed.cacheEntries} cache entries`, `${removed.documents} documents`],
     ...[`${removed.caches} caches of keys and values`, `${removed.pools} pools`],
     `${removed.leftBehind} copies of documents that killed processes left behind`,
     ...removed.logReplays.map((id) => `log replay ${id}`),
   ];
-  const places = found.map(({ place, count }) => [place, count]);
+  const locations = found.map(({ location, count }) => [location, count]);
   return [
     `${requests} ${requests === 1 ? "request" : "requests"}${erasure === null ? "" : `, erasure ${erasure}`}`,
     ...(erasure === null ? [] : [`removed: ${[...rows, ...others].join(", ")}`]),
     `searched: ${searched.tables.length} tables, ${searched.topics.length} topics whole, ${searched.folders.join(", ")}`,
-    found.length === 0 ? "found: nothing" : `found:\n${tableOf(["where", "how many"], places).trimEnd()}`,
+    found.length === 0 ? "found: nothing" : `found:\n${tableOf(["where", "how many"], locations).trimEnd()}`,
     ...(remains.length === 0
       ? []
       : [
           "remains:",
           tableOf(
             ["where", "how many", "until", "why"],
-            remains.map(({ place, count, until, why }) => [place, count ?? "", until ?? "not known", why]),
+            remains.map(({ location, count, until, why }) => [location, count ?? "", until ?? "not known", why]),
           ).trimEnd(),
         ]),
     "",

@@ -87,12 +87,12 @@ export function describeTraining(training: HelpfulnessTraining, minimumRows: num
     );
   const { kind, metrics, published } = training;
   const figure = (name: string): string => metrics[name]?.toFixed(3) ?? "unknown";
-  const told = `trained on ${evidence(kinds)}: ${kind}, AUC ${figure("auc")} on requests held out, similarity ${figure("auc_similarity")}\n`;
+  const reported = `trained on ${evidence(kinds)}: ${kind}, AUC ${figure("auc")} on requests held out, similarity ${figure("auc_similarity")}\n`;
   switch (published.outcome) {
     case "published":
-      return `${told}${HELPFULNESS} ${published.policy.version} is published; plan takes it up while it runs\n`;
+      return `${reported}${HELPFULNESS} ${published.policy.version} is published; plan takes it up while it runs\n`;
     case "worse":
-      return `${told}not published: it tells helpful from harmful no better than similarity or a guess; --force publishes it all the same\n`;
+      return `${reported}not published: it tells helpful from harmful no better than similarity or a guess; --force publishes it all the same\n`;
     case "paused":
       throw new CommandError(`the helpfulness model was reverted meanwhile: precedent policy resume ${HELPFULNESS}`);
   }

@@ -19,12 +19,12 @@ function parsed(value: unknown): unknown {
 const first = (row: Json, ...names: string[]): unknown =>
   names.map((name) => row[name]).find((value) => value !== undefined && value !== null && value !== "");
 const number = (value: unknown): number | null => {
-  const said = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof said === "number" && Number.isFinite(said) ? said : null;
+  const reported = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof reported === "number" && Number.isFinite(reported) ? reported : null;
 };
 const milliseconds = (seconds: unknown): number | null => {
-  const said = number(seconds);
-  return said === null || said < 0 ? null : Math.round(said * 1_000);
+  const reported = number(seconds);
+  return reported === null || reported < 0 ? null : Math.round(reported * 1_000);
 };
 
 /** A message's text: parts of text joined; null where it has none. */
@@ -37,10 +37,10 @@ function textOf(content: unknown): string | null {
 
 /** Turns with a text of the roles that there are; null: it is no conversation. */
 function messagesOf(value: unknown): { role: string; content: string }[] | null {
-  const said = parsed(value);
-  const list = Array.isArray(said) ? said : objectOf(said)?.["messages"];
+  const reported = parsed(value);
+  const list = Array.isArray(reported) ? reported : objectOf(reported)?.["messages"];
   if (!Array.isArray(list)) {
-    const text = typeof said === "string" ? said : textOf(objectOf(said)?.["content"]);
+    const text = typeof reported === "string" ? reported : textOf(objectOf(reported)?.["content"]);
     return text === null || text.trim() === "" ? null : [{ role: "user", content: text }];
   }
   const turns = list.flatMap((one) => {
@@ -56,9 +56,9 @@ function messagesOf(value: unknown): { role: string; content: string }[] | null 
 
 /** Answer text of a chat completion, a message, or a string; null: none of these. */
 function answerOf(value: unknown): string | null {
-  const said = parsed(value);
-  if (typeof said === "string") return said;
-  const list = Array.isArray(said) ? said : [said];
+  const reported = parsed(value);
+  if (typeof reported === "string") return reported;
+  const list = Array.isArray(reported) ? reported : [reported];
   const object = objectOf(list[0]);
   if (object === undefined) return null;
   const [choice] = Array.isArray(object["choices"]) ? (object["choices"] as unknown[]) : [];
@@ -88,8 +88,8 @@ const litellm: Preset = (row) => {
 
 /** The mean of an observation's numeric scores in [0, 1]; others have no known scale. */
 function scoreOf(scores: unknown): number | null {
-  const said = parsed(scores);
-  const list = Array.isArray(said) ? said : Object.values(objectOf(said) ?? {});
+  const reported = parsed(scores);
+  const list = Array.isArray(reported) ? reported : Object.values(objectOf(reported) ?? {});
   const values = list
     .flatMap((one): unknown[] => (Array.isArray(one) ? one : [objectOf(one)?.["value"] ?? one]))
     .map((one) => (typeof one === "boolean" ? Number(one) : number(one)))

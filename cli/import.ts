@@ -91,23 +91,23 @@ export async function importLog({
   const named = armNames(options.arms, arms.routed());
   const done = { requests: 0, answers: 0, rewards: 0, skipped: 0 };
   let work: { importRows: ReturnType<typeof createLogImport>; stored: number } | undefined;
-  let place = 0;
+  let index = 0;
   for await (const some of rows) {
     signal.throwIfAborted();
     work ??= await begin();
     const checked = some.map((row) => checkedRow(row, named));
-    const left = checked.slice(Math.max(0, work.stored - place));
+    const left = checked.slice(Math.max(0, work.stored - index));
     done.skipped += checked.length - left.length;
     if (left.length > 0) {
-      const made = await work.importRows(left, place + checked.length - left.length);
+      const made = await work.importRows(left, index + checked.length - left.length);
       done.requests += made.requests;
       done.answers += made.answers;
       done.rewards += made.rewards;
     }
-    place += checked.length;
-    onProgress?.(place);
+    index += checked.length;
+    onProgress?.(index);
   }
-  if (place === 0) throw new CommandError(`${file}: it holds no request`);
+  if (index === 0) throw new CommandError(`${file}: it holds no request`);
   return done;
 
   async function begin() {

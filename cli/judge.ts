@@ -88,7 +88,7 @@ function whyNone({ verdicts }: Compared, { name, samples }: { name: string; samp
   const read =
     verdicts.length === 0
       ? `none of ${2 * samples} answers of ${name} held a verdict`
-      : `${name} gave verdicts on one order of the answers alone (${verdicts.length} of ${2 * samples}), which may be for a place`;
+      : `${name} gave verdicts on one order of the answers alone (${verdicts.length} of ${2 * samples}), which may be for a position`;
   return `${read}: is it a model that can judge?`;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { anEntry, aStore, blobOf } from "../connections/kv/values.testing.ts";
-import { runCommand, type Said } from "./run.testing.ts";
+import { runCommand, type CapturedOutput } from "./run.testing.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const run = (...argv: string[]): Promise<Said> => runCommand(folder, argv);
+const run = (...argv: string[]): Promise<CapturedOutput> => runCommand(folder, argv);
 const short = (n: number): string => anEntry(n).key.slice(0, 12);
 
 it("lists what is on disk, the most valuable first", async () => {

@@ -25,9 +25,9 @@ const number = z.preprocess(
 const count = number.pipe(z.number().int().min(0).nullish());
 const share = number.pipe(z.number().min(0).max(1).nullish());
 const outcome = z.preprocess((value) => {
-  const said = typeof value === "string" ? value.trim().toLowerCase() : value;
-  if (said === true || said === "true") return 1;
-  if (said === false || said === "false") return 0;
+  const reported = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (reported === true || reported === "true") return 1;
+  if (reported === false || reported === "false") return 0;
   return value;
 }, share);
 const message = z.object({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() });
@@ -83,11 +83,13 @@ export function parseColumns(given: string): Map<string, string> {
  * seconds, milliseconds or microseconds. NaN: none of these.
  */
 export function timeOf(value: string | number): number {
-  const said = typeof value === "string" ? value.trim() : value;
-  const count = typeof said === "number" ? said : /^\d{9,17}(?:\.\d+)?$/.test(said) ? Number(said) : undefined;
+  const reported = typeof value === "string" ? value.trim() : value;
+  const count =
+    typeof reported === "number" ? reported : /^\d{9,17}(?:\.\d+)?$/.test(reported) ? Number(reported) : undefined;
   if (count !== undefined) return Math.round(count < 1e11 ? count * 1_000 : count < 1e14 ? count : count / 1_000);
   const [, day, clock = "00:00:00", zone = "Z"] =
-    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?\s*(Z|[+-]\d\d:?\d\d)?$/.exec(String(said)) ?? [];
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?\s*(Z|[+-]\d\d:?\d\d)?$/.exec(String(reported)) ??
+    [];
   if (day === undefined) return Number.NaN;
   const offset = zone === "Z" || zone.includes(":") ? zone : `${zone.slice(0, 3)}:${zone.slice(3)}`;
   return Date.parse(`${day}T${clock.replace(/(\.\d{3})\d+$/, "$1")}${offset}`);
@@ -124,11 +126,11 @@ export async function* readLogFile({
   const lines = format === "JSONL" ? file : join(folder, "log.jsonl");
   if (format !== "JSONL") await convertFile(format, file, lines, signal);
   let rows: LogRow[] = [];
-  let [place, characters] = [0, 0];
+  let [index, characters] = [0, 0];
   for await (const line of createInterface({ input: createReadStream(lines), crlfDelay: Infinity })) {
-    place++;
+    index++;
     if (line.trim() === "") continue;
-    const row = rowOf(line, { where: `${file}, row ${place}`, place, named, name: basename(file), preset });
+    const row = rowOf(line, { where: `${file}, row ${index}`, index, named, name: basename(file), preset });
     if (row === null) continue;
     rows.push(row);
     characters += line.length;
@@ -141,14 +143,14 @@ export async function* readLogFile({
 
 interface Row {
   where: string;
-  place: number;
+  index: number;
   named: ReadonlyMap<string, string>;
   /** Name of the file; ids are derived from it. */
   name: string;
   preset: FileOptions["preset"];
 }
 
-function rowOf(line: string, { where, place, named, name, preset }: Row): LogRow | null {
+function rowOf(line: string, { where, index, named, name, preset }: Row): LogRow | null {
   const read = objectOf(line);
   if (read === undefined) throw new CommandError(`${where}: one JSON object a line is expected`);
   const json = preset === undefined ? read : preset(read);
@@ -167,13 +169,13 @@ function rowOf(line: string, { where, place, named, name, preset }: Row): LogRow
       `${where}: it has neither request nor messages; --columns request=NAME says which column holds the question`,
     );
   // A log without times is one request a second.
-  const createdAt = (row.time ?? "") === "" ? place * 1_000 : timeOf(row.time ?? "");
+  const createdAt = (row.time ?? "") === "" ? index * 1_000 : timeOf(row.time ?? "");
   if (!(createdAt >= 0 && createdAt < Date.UTC(2100, 0, 1)))
     throw new CommandError(
       `${where}: time: ${String(row.time).slice(0, 60)} is no time (2026-03-29T01:30:00Z, or seconds since 1970)`,
     );
   const request = plainRequest(row.request ?? "", {
-    id: row.id ?? `${name}-${place}`,
+    id: row.id ?? `${name}-${index}`,
     tenant: row.tenant ?? "default",
     domain: row.domain ?? null,
     createdAt,

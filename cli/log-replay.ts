@@ -74,15 +74,15 @@ async function runLogReplay(options: LogOptions, config: Config, io: Io): Promis
   const unknown = options.liveArms?.find((name) => !config.arms.some((arm) => arm.name === name));
   if (unknown !== undefined)
     throw new UsageError(`--live-arms ${unknown}: there are ${config.arms.map(({ name }) => name).join(", ")}`);
-  let told = 0;
+  let reported = 0;
   const bars = new Map<string, Progress>();
   const outside: LogReplayOptions = {
     config,
     log: createLog({ level: "error" }),
     signal: io.signal,
     onRead(rows) {
-      if (rows - told < 100_000) return;
-      told = rows;
+      if (rows - reported < 100_000) return;
+      reported = rows;
       io.note(`${rows} rows of the log are read\n`);
     },
     onReplayed(policy, answered, of) {

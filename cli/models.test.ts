@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { fetchedModelFile, namedModel } from "../config/models.ts";
-import { runCommand, type Said } from "./run.testing.ts";
+import { runCommand, type CapturedOutput } from "./run.testing.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });
-const run = (...argv: string[]): Promise<Said> => runCommand(folder, ["models", ...argv]);
+const run = (...argv: string[]): Promise<CapturedOutput> => runCommand(folder, ["models", ...argv]);
 
 it("lists what can be named, with licence, origin and whether it is here", async () => {
   const { code, out } = await run("list", "--json");

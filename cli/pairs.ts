@@ -16,7 +16,7 @@ const pair = z.object({
 });
 export type Pair = z.infer<typeof pair>;
 
-const problemsTold = 10;
+const problemsReported = 10;
 
 /**
  * The number of pairs. Throws CommandError that lists the first problems, so that nothing is
@@ -28,7 +28,7 @@ export async function checkPairs(file: string): Promise<number> {
   for await (const parsed of lines(file)) {
     if ("problem" in parsed) problems.push(parsed.problem);
     else count++;
-    if (problems.length >= problemsTold) break;
+    if (problems.length >= problemsReported) break;
   }
   if (problems.length > 0)
     throw new CommandError(`${file} was not imported:\n${problems.map((line) => `  ${line}`).join("\n")}`);

@@ -3,7 +3,7 @@ import type { Io } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { runProgram } from "./run.ts";
 
-export interface Said {
+export interface CapturedOutput {
   /** Exit code. */
   code: number;
   out: string;
@@ -17,12 +17,12 @@ export async function runCommand(
   cwd: string,
   argv: readonly string[],
   environment: Io["environment"] = {},
-): Promise<Said> {
-  const said = { out: "", note: "" };
+): Promise<CapturedOutput> {
+  const reported = { out: "", note: "" };
   const io: Io = {
-    out: (text) => void (said.out += text),
-    note: (text) => void (said.note += text),
+    out: (text) => void (reported.out += text),
+    note: (text) => void (reported.note += text),
     ...{ environment, cwd, signal: new AbortController().signal },
   };
-  return { code: await runProgram(createProgram(io), argv, io), ...said };
+  return { code: await runProgram(createProgram(io), argv, io), ...reported };
 }

@@ -20,7 +20,7 @@ export async function runProgram(program: Command, argv: readonly string[], io: 
 /** AggregateErrors of refused connections have no message of their own. */
 function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const reported = error instanceof Error ? error.message || error.name : String(error);
   const remedy = remedyOf(error);
-  return remedy === undefined ? said : `${said}; ${remedy}`;
+  return remedy === undefined ? reported : `${reported}; ${remedy}`;
 }

@@ -108,15 +108,15 @@ const head = ["", "similarity", "helpfulness", "cached", "tokens", "id", "reques
 
 /** The shown ones first, the nearest to the question at the top; then by helpfulness. */
 function rowsOf({ examples, verdicts }: Chosen): (string | number)[][] {
-  const place = new Map(examples.toReversed().map(({ id }, index) => [id, index + 1]));
-  const rank = (verdict: Verdict): number => place.get(verdict.candidate.example.id) ?? Infinity;
+  const position = new Map(examples.toReversed().map(({ id }, index) => [id, index + 1]));
+  const rank = (verdict: Verdict): number => position.get(verdict.candidate.example.id) ?? Infinity;
   return [...verdicts]
     .sort((a, b) => rank(a) - rank(b) || (helpfulnessOf(b) ?? -1) - (helpfulnessOf(a) ?? -1) || 0)
     .map((verdict) => {
       const { example, similarity, tokens, cached = false } = verdict.candidate;
       const added = bonusOf(examples, example.id);
       const helpfulness = helpfulnessOf(verdict);
-      const at = place.get(example.id);
+      const at = position.get(example.id);
       return [
         at === undefined ? whyNot(verdict) : pc.green(`shown, ${at} from the question`),
         number(similarity),

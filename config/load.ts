@@ -90,8 +90,10 @@ export function parseConfig(text: string, { source, folder, environment }: Parse
     problems.push(...found.filter(({ path }) => !unset.has(pathText(path))));
   }
   if (!parsed.success || problems.length > 0) {
-    const told = problems.map((problem) => hide(`${place(document, lines, problem.path)}${tell(problem)}`, secrets));
-    throw new ConfigError(source, told);
+    const reported = problems.map((problem) =>
+      hide(`${lineOf(document, lines, problem.path)}${tell(problem)}`, secrets),
+    );
+    throw new ConfigError(source, reported);
   }
   return resolvePaths(parsed.data, folder);
 }
@@ -138,7 +140,7 @@ function substitute(document: Document, environment: Environment): { problems: P
 }
 
 /** "line 7: " of a key, or of the nearest key above it that is there. */
-function place(document: Document, lines: LineCounter, path: readonly (string | number)[]): string {
+function lineOf(document: Document, lines: LineCounter, path: readonly (string | number)[]): string {
   for (let length = path.length; length > 0; length--) {
     const node: unknown = document.getIn(path.slice(0, length), true);
     if (isNode(node) && node.range) return `line ${lines.linePos(node.range[0]).line}: `;

@@ -45,7 +45,7 @@ const limits = z.strictObject({
    * a tenant has at most as many as it leaves free.
    */
   parked: z.number().int().min(1).max(65_536).default(4_096),
-  /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
+  /** Share of the slots that a tenant has while others wait; 1 for those that are not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
   /**
    * Time that cutting one document, or replacing the personal data of one answer or of some texts

@@ -67,14 +67,14 @@ describe("with keys", () => {
     const gone = newKey();
     keys.apply(id, key);
     keys.apply(gone.id, plainKey({ id: gone.id, hash: gone.hash, revokedAt: 1 }));
-    const said = [gone.text, newKey().text, `${id}.${"0".repeat(32)}`, "none"].map((wrong) => {
+    const reported = [gone.text, newKey().text, `${id}.${"0".repeat(32)}`, "none"].map((wrong) => {
       try {
         return callerOf(bearer(wrong));
       } catch (error) {
         return errorBody(error as ApiError);
       }
     });
-    expect(new Set(said.map((one) => JSON.stringify(one))).size).toBe(1);
+    expect(new Set(reported.map((one) => JSON.stringify(one))).size).toBe(1);
   });
 
   it("opens what is the operators' to admin keys alone, and to them nothing else", () => {

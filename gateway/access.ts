@@ -16,11 +16,11 @@ export interface Caller {
   /** Arms and domains that it may use; null: any. */
   arms: readonly string[] | null;
   domains: readonly string[] | null;
-  /** Of its key; absent: none. */
+  /** Limits of its key; absent: none. */
   limits?: KeyLimits;
-  /** Of its key; absent: there are no keys. */
+  /** Id of its key; absent: there are no keys. */
   keyId?: string;
-  /** To whose spending its requests count; absent: nobody's. */
+  /** To whose spending its requests count; absent: no account. */
   account?: string;
   /** It may give a person's feedback on this request, and do nothing else. */
   feedbackOn?: string;
@@ -70,7 +70,7 @@ export function createAdminAccess(keys: Pick<KeyTable, "find" | "size">): MustBe
 function findKey(keys: Pick<KeyTable, "find">, incoming: Incoming): ValidKey {
   const valid = keys.find(bearerOf(incoming));
   if (valid !== null) return valid;
-  // The same for every reason, so that nobody learns which keys there are or were.
+  // The same for every reason, so that no caller learns which keys there are or were.
   throw new ApiError({
     ...{ status: 401, code: "invalid_api_key" },
     message: "This API key is not valid: precedent keys list shows those that are.",
@@ -101,7 +101,7 @@ export function createTokenAccess({ tokens, keys }: TokenAccess, otherwise: Call
 export interface Access {
   callerOf: CallerOf;
   mustBeAdmin: MustBeAdmin;
-  /** Of feedback, which needs no key where there is a token. */
+  /** The caller of feedback, which needs no key where there is a token. */
   feedbackBy: CallerOf;
 }
 

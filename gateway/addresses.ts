@@ -1,6 +1,6 @@
 // Addresses that are asked for by rules of their own.
 
-/** Of routes that are the operators' alone. */
+/** Prefix of routes that are the operators' alone. */
 export const adminPrefix = "/v1/admin/";
 
 export const feedbackPath = "/v1/feedback";

@@ -5,7 +5,7 @@ import type { Topic } from "../schemas/records.ts";
 import type { Request } from "../schemas/types.ts";
 import { createAsk, type AskOptions } from "./ask.ts";
 import { requestIdFor } from "./idempotency.ts";
-import { createPlaces } from "./places.ts";
+import { createConnectionLimit } from "./connection-limit.ts";
 import { aResponse } from "./responses.testing.ts";
 import { createSend } from "./send.ts";
 import { createWaiting } from "./waiting.ts";
@@ -13,12 +13,12 @@ import { createWaiting } from "./waiting.ts";
 const topic = "requests" as Topic<"requests">;
 function setUp({ partition = (): number | undefined => 3, accepts = () => Promise.resolve(), most = 4 } = {}) {
   const waiting = createWaiting();
-  const places = createPlaces(most);
+  const connectionLimit = createConnectionLimit(most);
   const produced: Request[] = [];
   const takenBack: string[] = [];
   const ask = createAsk({
     cancel: { gone: ({ requestId }) => void takenBack.push(requestId) },
-    ...{ waiting, places, topic, limits: { deadlineMs: 1_000, maxDeadlineMs: 5_000 }, clock: () => 7 },
+    ...{ waiting, connectionLimit, topic, limits: { deadlineMs: 1_000, maxDeadlineMs: 5_000 }, clock: () => 7 },
     replyPartition: partition,
     codec: { encode: (_topic, record) => (produced.push(record as Request), Buffer.alloc(1)) },
     send: accepts,
@@ -26,7 +26,7 @@ function setUp({ partition = (): number | undefined => 3, accepts = () => Promis
   const client = new AbortController();
   return {
     waiting,
-    places,
+    connectionLimit,
     produced,
     takenBack,
     client,
@@ -37,7 +37,7 @@ function setUp({ partition = (): number | undefined => 3, accepts = () => Promis
 
 describe("ask", () => {
   it("produces with its reply partition and resolves with the response that comes there", async () => {
-    const { ask, waiting, produced, places } = setUp();
+    const { ask, waiting, produced, connectionLimit } = setUp();
     const asked = ask();
     expect(produced).toMatchObject([{ id: "r1", replyPartition: 3, createdAt: 7 }]);
     expect(waiting.has(3, "r1")).toBe(true);
@@ -46,7 +46,7 @@ describe("ask", () => {
     waiting.response(3, aResponse({ tenant: "another's", text: "of another tenant" }));
     waiting.response(3, aResponse());
     expect(await asked).toMatchObject({ text: "ls -a" });
-    expect([waiting.has(3, "r1"), waiting.openOn(3), places.open()]).toEqual([false, 0, 0]);
+    expect([waiting.has(3, "r1"), waiting.openOn(3), connectionLimit.open()]).toEqual([false, 0, 0]);
   });
 
   it("lets a repeat of an open id wait along, and refuses another question under it", async () => {
@@ -58,7 +58,7 @@ describe("ask", () => {
     expect(produced).toHaveLength(1);
   });
 
-  it("gives its place back when the client goes, the brokers do not take it, or nothing comes", async () => {
+  it("gives its slot back when the client goes, the brokers do not take it, or nothing comes", async () => {
     const gone = setUp();
     const asked = gone.ask();
     gone.client.abort(new Error("gone"));
@@ -74,8 +74,8 @@ describe("ask", () => {
     await vi.advanceTimersByTimeAsync(11_000);
     await refused;
     vi.useRealTimers();
-    for (const { places, waiting } of [gone, away, nowhere, silent])
-      expect([places.open(), waiting.has(3, "r1")]).toEqual([0, false]);
+    for (const { connectionLimit, waiting } of [gone, away, nowhere, silent])
+      expect([connectionLimit.open(), waiting.has(3, "r1")]).toEqual([0, false]);
   });
 
   it("takes back what its last client has left, once the brokers have it; not what may be come back for", async () => {
@@ -105,12 +105,12 @@ describe("ask", () => {
   });
 
   it("holds no more than it may, and leaves places to other tenants", async () => {
-    const { ask, places } = setUp({ most: 4 });
+    const { ask, connectionLimit } = setUp({ most: 4 });
     const held = [ask({ id: "1" }), ask({ id: "2" })];
     await expect(ask({ id: "3" })).rejects.toMatchObject({ status: 429, retryAfter: 1 });
     held.push(ask({ id: "4", tenant: "b" }), ask({ id: "5", tenant: "c" }));
     await expect(ask({ id: "6", tenant: "d" })).rejects.toMatchObject({ status: 503, retryAfter: 1 });
-    expect(places.open()).toBe(4);
+    expect(connectionLimit.open()).toBe(4);
     for (const one of held) one.catch(() => undefined);
   });
 });

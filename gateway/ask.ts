@@ -11,21 +11,21 @@ import type { Topic } from "../schemas/records.ts";
 import type { Delta, Request, Response } from "../schemas/types.ts";
 import type { CancelPublisher } from "./cancel.ts";
 import { ApiError } from "./errors.ts";
-import type { Places } from "./places.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
 import type { Send } from "./send.ts";
 import { sendTraced } from "./tracing.ts";
 import type { Waiting } from "./waiting.ts";
 
 export interface AskDependencies {
   waiting: Waiting;
-  places: Places;
+  connectionLimit: ConnectionLimit;
   /** The reply partition for the next request; undefined: none yet. */
   replyPartition: () => number | undefined;
   send: Send<Topic<"requests">>;
   codec: Pick<Codec, "encode">;
   topic: Topic<"requests">;
   limits: { deadlineMs: number; maxDeadlineMs: number };
-  /** Takes back a request that nobody waits for any more; absent: it goes on to its end. */
+  /** Takes back a request that no client waits for any more; absent: it goes on to its end. */
   cancel?: Pick<CancelPublisher, "gone"> | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -58,7 +58,7 @@ interface Open {
 }
 
 export function createAsk(dependencies: AskDependencies): Ask {
-  const { waiting, places, replyPartition, send, codec, topic, limits, cancel, clock } = dependencies;
+  const { waiting, connectionLimit, replyPartition, send, codec, topic, limits, cancel, clock } = dependencies;
   const open = new Map<string, Open>();
 
   const produce = (request: Request & { id: string }, partition: number, span?: Span): Promise<void> => {
@@ -79,7 +79,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
   };
 
   return async function ask(request, { signal, onDelta, keep = false, span }) {
-    const giveBack = places.take(request.tenant);
+    const giveBack = connectionLimit.take(request.tenant);
     try {
       signal.throwIfAborted();
       const key = requestKey(request.tenant, request.id);

@@ -21,7 +21,7 @@ export interface Taken {
 }
 
 export interface CancelPublisher {
-  /** For a client that has gone: nobody waits for it. */
+  /** For a client that has gone: no client waits for it. */
   gone(request: Taken): void;
   /** Rejects with ApiError while the brokers do not take it. */
   ask(request: Taken): Promise<void>;

@@ -8,7 +8,7 @@ const gone = { status: 499, code: "client_closed", message: "The client has clos
  * Once it is sent, or its client has gone and it never will be whole. A hook `onResponse` is not
  * called for clients that go.
  */
-export function onceEnded({ raw }: FastifyReply, ended: (isWhole: boolean) => void): void {
+export function onceEnded({ raw }: FastifyReply, ended: (isComplete: boolean) => void): void {
   raw.once("close", () => ended(raw.writableFinished));
 }
 

@@ -14,7 +14,7 @@ export interface Conversation {
   };
   decision?:
     | {
-        /** cache: a kept answer was given, and no arm chosen; absent: an arm was. */
+        /** cache: a cached answer was given, and no arm chosen; absent: an arm was. */
         source?: "routed" | "cache";
         /** Hash under which the answer is kept or was found; empty: it may not be kept. */
         cacheKey?: string;
@@ -69,7 +69,10 @@ export interface Conversation {
         firstTokenMs: number | null;
         totalMs: number;
         promptTokens: number;
-        /** Of the prompt: from linked KV caches, of these computed again, and computed as usual. */
+        /**
+         * Tokens of the prompt: from linked KV caches, of these computed again, and computed as
+         * usual.
+         */
         linkedTokens: number;
         recomputedTokens: number;
         prefilledTokens: number;

@@ -10,7 +10,7 @@ export interface ErrorOptions {
   param?: string | undefined;
   /** Seconds after which it may be sent again. */
   retryAfter?: number | undefined;
-  /** Of the answer, by lower-case name; they win over those that follow from the rest. */
+  /** Headers of the answer, by lower-case name; they win over those that follow from the rest. */
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -65,7 +65,7 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
   return status === 409 || status >= 500 ? { "x-should-retry": "false", ...headers } : { ...headers };
 }
 
-/** Of a response that is no answer: its code as it stands, under the status that fits. */
+/** The error of a response that is no answer: its code as it stands, under the status that fits. */
 export function errorOfResponse(error: { code: string; message: string } | null): ApiError {
   const { code, message } = error ?? { code: "unknown", message: "The response says nothing of why it failed." };
   const status = statusOf[code] ?? 502;

@@ -42,9 +42,9 @@ describe("a feedback token", () => {
     fc.assert(
       fc.property(any, any, (one, other) => {
         fc.pre(JSON.stringify(one) !== JSON.stringify(other));
-        const [said = ""] = tokens.make(other).split(".");
+        const [reported = ""] = tokens.make(other).split(".");
         const [, signature = ""] = tokens.make(one).split(".");
-        expect(tokens.read(`${said}.${signature}`)).toBeNull();
+        expect(tokens.read(`${reported}.${signature}`)).toBeNull();
       }),
     );
   });

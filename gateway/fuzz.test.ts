@@ -12,7 +12,7 @@ import { addChat } from "./routes/chat.ts";
 import { addEmbeddings } from "./routes/embeddings.ts";
 import { addFeedback } from "./routes/feedback.ts";
 import { addResponses } from "./routes/responses.ts";
-import { createPlaces } from "./places.ts";
+import { createConnectionLimit } from "./connection-limit.ts";
 import { aResponse } from "./responses.testing.ts";
 import { createServer } from "./server.ts";
 
@@ -26,7 +26,7 @@ function setUp() {
   const log = pino({ level: "error" }, { write: (line: string) => void failures.push(line) });
   const server = createServer({ maxBodyBytes: 262_144, slowReaderMs: 60_000, log });
   const callerOf = addAccess(server, { callerOf: localCaller, mustBeAdmin: localCaller, feedbackBy: localCaller });
-  const places = createPlaces(64);
+  const connectionLimit = createConnectionLimit(64);
   const types = { requests: schema("request"), feedback: schema("feedback") };
   const encode = (name: string, record: Request | Feedback) => types[name as keyof typeof types].toBuffer(record);
   let asked = 0;
@@ -46,12 +46,12 @@ function setUp() {
   addChat(server, answering);
   addResponses(server, answering);
   addFeedback(server, {
-    ...{ callerOf, places, clock: Date.now, send: () => Promise.resolve(), topic: "feedback" as never },
+    ...{ callerOf, connectionLimit, clock: Date.now, send: () => Promise.resolve(), topic: "feedback" as never },
     codec: { encode: (name, record) => encode(name, record as Feedback) },
   });
   const embedder = { model: "mini", dimension: 2, embed: () => Promise.resolve(new Float32Array(2)) };
-  addEmbeddings(server, { callerOf, places, embedder: () => Promise.resolve(embedder) });
-  return { server, failures, places, asked: () => asked };
+  addEmbeddings(server, { callerOf, connectionLimit, embedder: () => Promise.resolve(embedder) });
+  return { server, failures, connectionLimit, asked: () => asked };
 }
 
 const call = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
@@ -94,15 +94,15 @@ const right: readonly (readonly [string, unknown])[] = [
 ];
 
 /** Every place in a value, as the keys that lead there. */
-function places(value: unknown, path: string[] = []): string[][] {
+function connectionLimit(value: unknown, path: string[] = []): string[][] {
   const inner = typeof value === "object" && value !== null ? Object.entries(value) : [];
-  return [path, ...inner.flatMap(([key, one]) => places(one, [...path, key]))];
+  return [path, ...inner.flatMap(([key, one]) => connectionLimit(one, [...path, key]))];
 }
 
 type Change = { at: number; how: "replace" | "remove" | "add" | "double"; value: unknown; key: string };
 
 function mutated(body: unknown, { at, how, value, key }: Change): unknown {
-  const all = places(body);
+  const all = connectionLimit(body);
   const path = all[at % all.length] ?? [];
   const go = (here: unknown, [next, ...rest]: string[]): unknown => {
     if (next === undefined) {
@@ -138,7 +138,7 @@ const change: fc.Arbitrary<Change> = fc.record({
 const count = process.env.PRECEDENT_FULL_COUNTS === undefined ? 2_500 : 10_000;
 
 it(`${count} mutated bodies: no 500, no crash, and nothing is held afterwards`, { timeout: 300_000 }, async () => {
-  const { server, failures, places: held, asked } = setUp();
+  const { server, failures, connectionLimit: held, asked } = setUp();
   const bodies = fc.sample(
     fc.tuple(fc.nat(right.length - 1), fc.array(change, { minLength: 1, maxLength: 3 }), fc.nat(12)),
     { numRuns: count, seed: 1_616 },

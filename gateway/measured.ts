@@ -9,8 +9,8 @@ export function addMetrics(server: FastifyInstance, metrics: GatewayMetrics): vo
     const { url: route = "unknown" } = routeOptions;
     const began = performance.now();
     if (isApi(route))
-      onceEnded(reply, (isWhole) => {
-        metrics.answered(route, isWhole ? reply.raw.statusCode : "gone", performance.now() - began);
+      onceEnded(reply, (isComplete) => {
+        metrics.answered(route, isComplete ? reply.raw.statusCode : "gone", performance.now() - began);
       });
     done();
   });

@@ -39,7 +39,7 @@ export function openServer(
   const mustBeAdmin = createAdminAccess(keys);
   const feedbackBy = createTokenAccess({ tokens, keys }, access);
   const callerOf = addAccess(server, { callerOf: access, mustBeAdmin, feedbackBy });
-  metrics.holds(parts.places.open, unsent.total);
+  metrics.holds(parts.connectionLimit.open, unsent.total);
   addMetrics(server, metrics);
   const spanOf = addTracing(server, tracing);
   // Slow readers of answered streams hold connections, too.

@@ -26,7 +26,7 @@ export interface RepliesOptions {
   instance: string;
   sessionTimeoutMs: number;
   waiting: Waiting;
-  /** Told of every response that is waited for, with where it stands, before who waits has it. */
+  /** Called for every awaited response with its position, before its waiter gets it. */
   onResponse: (response: Response, at: { partition: number; offset: number }) => void;
   log: Logger;
 }

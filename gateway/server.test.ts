@@ -15,7 +15,7 @@ const slowReaderMs = 300;
 const long = "e".repeat(24 * 1_048_576);
 let server: FastifyInstance;
 let port: number;
-/** Of each request, when the gateway is done with its answer. */
+/** Outcome of each request, when the gateway is done with its answer. */
 let closed: Promise<unknown>[];
 
 beforeEach(async () => {

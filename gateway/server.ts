@@ -89,7 +89,10 @@ function disconnectWhenStuck(response: ServerResponse, slowReaderMs: number): vo
   response.prependOnceListener("finish", () => response.setTimeout(0));
 }
 
-/** Of an answer that is sent at once; a stream counts for itself until its end (stream.ts). */
+/**
+ * Counts the unsent bytes of an answer that is sent at once; a stream counts for itself until its
+ * end (stream.ts).
+ */
 function countUnsent(response: ServerResponse, unsent: Unsent): void {
   response.once("prefinish", () => unsent.holds(response, response.writableLength));
   for (const over of ["finish", "close"]) response.once(over, () => unsent.holds(response, 0));
@@ -106,7 +109,10 @@ const notFound = (what: string): ApiError =>
     message: `There is no ${what} (docs/gateway.md says what there is).`,
   });
 
-/** Of the server itself: a body that is too large, of another type or broken off; or a bug. */
+/**
+ * The error of the server itself: a body that is too large, of another type or broken off; or a
+ * bug.
+ */
 function serverError(error: FastifyError, where: string, log: Logger): ApiError {
   const status = error.statusCode ?? 500;
   if (status < 500) {

@@ -1,15 +1,15 @@
 // The calls of tools of a stream: what of them may be sent when (stream-parts.ts has the rule). The
 // id, type and name of a call are sent once, with the first piece of its arguments.
 import type { CallPiece } from "../schemas/types.ts";
-import { createGrown, type Grown } from "./grown.ts";
+import { createPrefixGuard, type PrefixGuard } from "./prefix-guard.ts";
 
 type Head = Pick<CallPiece, "id" | "type" | "name">;
 
 interface Call {
-  /** Of this attempt. */
+  /** What was received of this attempt. */
   received: Head | null;
   sent: Head | null;
-  arguments: Grown;
+  arguments: PrefixGuard;
 }
 
 export interface StreamCalls {
@@ -39,7 +39,7 @@ export function createStreamCalls(): StreamCalls {
       }
     },
     add({ index, arguments: piece, ...head }) {
-      if (index === calls.length) calls.push({ received: null, sent: null, arguments: createGrown() });
+      if (index === calls.length) calls.push({ received: null, sent: null, arguments: createPrefixGuard() });
       const call = calls[index];
       if (call === undefined) {
         agrees = false;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CallPiece } from "../schemas/types.ts";
 import { createStreamParts } from "./stream-parts.ts";
 
-/** Of its text alone. */
+/** A stream of its text alone. */
 function createStreamText() {
   const parts = createStreamParts();
   return {

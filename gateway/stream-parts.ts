@@ -4,7 +4,7 @@
 // text and the calls of the response. Linear in the length of the pieces.
 import type { CallPiece, Delta, Response } from "../schemas/types.ts";
 import { extraOf } from "./api/response.ts";
-import { createGrown } from "./grown.ts";
+import { createPrefixGuard } from "./prefix-guard.ts";
 import { createStreamCalls } from "./stream-calls.ts";
 
 /** Behind what was sent. */
@@ -26,11 +26,11 @@ export interface StreamParts {
 }
 
 export function createStreamParts(): StreamParts {
-  const text = createGrown();
+  const text = createPrefixGuard();
   const calls = createStreamCalls();
   let attempt = 0;
   let expected = 0;
-  let isWhole = false;
+  let isComplete = false;
 
   return {
     take(delta) {
@@ -39,11 +39,11 @@ export function createStreamParts(): StreamParts {
         calls.restart();
         attempt = delta.attempt;
         expected = 0;
-        isWhole = true;
+        isComplete = true;
       }
       // A piece is missing, or of another attempt: the response will tell.
-      if (!isWhole || delta.attempt !== attempt || delta.index !== expected) {
-        isWhole = false;
+      if (!isComplete || delta.attempt !== attempt || delta.index !== expected) {
+        isComplete = false;
         return;
       }
       expected++;

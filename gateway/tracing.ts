@@ -20,7 +20,7 @@ export function addTracing(server: FastifyInstance, tracing: Tracing | undefined
     if (route !== undefined && isApi(route)) {
       const span = tracing.follow(headers, { name: `${method} ${route}`, kind: "server", facts: { method, route } });
       spans.set(incoming, span);
-      onceEnded(reply, (isWhole) => endSpan(span, reply, isWhole));
+      onceEnded(reply, (isComplete) => endSpan(span, reply, isComplete));
     }
     done();
   });
@@ -28,19 +28,19 @@ export function addTracing(server: FastifyInstance, tracing: Tracing | undefined
 }
 
 /** A client's own fault is no error of the server's; one that has gone has no status. */
-function endSpan(span: Span, reply: FastifyReply, isWhole: boolean): void {
+function endSpan(span: Span, reply: FastifyReply, isComplete: boolean): void {
   const { statusCode } = reply.raw;
-  const said = (name: string): string | undefined => {
+  const reported = (name: string): string | undefined => {
     const value = reply.getHeader(name);
     return typeof value === "string" ? value : undefined;
   };
   span.set({
-    ...(isWhole ? { status: statusCode } : { outcome: "client_gone" }),
-    requestId: said("x-precedent-request-id"),
-    arm: said("x-precedent-arm"),
-    source: said("x-precedent-source"),
+    ...(isComplete ? { status: statusCode } : { outcome: "client_gone" }),
+    requestId: reported("x-precedent-request-id"),
+    arm: reported("x-precedent-arm"),
+    source: reported("x-precedent-source"),
   });
-  span.end(isWhole && statusCode >= 500 ? { error: String(statusCode) } : {});
+  span.end(isComplete && statusCode >= 500 ? { error: String(statusCode) } : {});
 }
 
 /** Produces a request below that span; its headers carry the trace on. */

@@ -9,7 +9,7 @@ export interface Listener {
 }
 
 export interface Waiting {
-  /** Call what it returns when nobody listens any more. */
+  /** Call what it returns when the client stops listening. */
   add(partition: number, id: string, listener: Listener): () => void;
   has(partition: number, id: string): boolean;
   /** Requests that wait for something on a partition. */

@@ -25,7 +25,7 @@ export interface LookedUp extends Validated {
 }
 /** Key of an entry of the response cache, in its sharing domain. */
 export interface CacheKey {
-  /** algorithms/response-cache/answer-key.ts. */
+  /** algorithms/response-cache/cache-key.ts. */
   hash: string;
   /** Digest of the texts of the request's documents; the key holds for these texts only. */
   documents: string;
@@ -114,5 +114,5 @@ export interface Prompt {
 /** After call: answered, failed for good, or another arm's to answer. */
 export interface Called extends Linked {
   /** The response and what is kept of it, the alternative answer, or the work for the other arm. */
-  emits: Emit<"responses" | "alternative-answers" | "work" | "answers">[];
+  emits: Emit<"responses" | "alternative-answers" | "work" | "response-cache">[];
 }

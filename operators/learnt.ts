@@ -53,7 +53,7 @@ export interface Pair {
   /** 1: the first is better; 0.5: a tie; [0, 1]. */
   outcome: number;
   weight: number;
-  /** Of the decision, seconds since the epoch. */
+  /** Hour of the decision, seconds since the epoch. */
   hour: number;
   /** When it was said, milliseconds since the epoch. */
   at: number;
@@ -61,7 +61,10 @@ export interface Pair {
 
 export interface Solved {
   arms: ReadonlyMap<string, ArmPosterior>;
-  /** Of arms that nobody has rewarded yet, from what the others have in common; absent: nothing. */
+  /**
+   * Prior of arms that nobody has rewarded yet, from what the others have in common; absent:
+   * nothing.
+   */
   prior?: Posterior;
   /** Where each tenant's rewards count for that tenant alone: `arms` is empty then. */
   tenants?: ReadonlyMap<string, Beliefs>;
@@ -87,7 +90,7 @@ export interface ThresholdOutcome {
   meanTokens: number;
   rewardVariance: number;
   tokensVariance: number;
-  /** Of reward and tokens. */
+  /** Covariance of reward and tokens. */
   covariance: number;
 }
 
@@ -109,7 +112,7 @@ export interface ChosenThreshold {
 
 /** A verified case of an arm that reuses answers: was the answer the right one. */
 export interface ReuseCase {
-  /** Of the request. */
+  /** Id of the request. */
   id: string;
   /** Sharing domain, tenant/domain. */
   domain: string;

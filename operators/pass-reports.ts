@@ -6,7 +6,7 @@ import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Decided } from "./admit/decide.ts";
 import type { Eviction } from "./evict/evict.ts";
 import type { Solved } from "./learnt.ts";
-import type { Placed } from "./place/place.ts";
+import type { Placed } from "./placement/placement.ts";
 import type { Published } from "./publish/publish.ts";
 
 export interface ReportDependencies {
@@ -43,7 +43,7 @@ interface Learnt {
 }
 
 export function createLearnReport({ metrics, log }: ReportDependencies) {
-  let told = "";
+  let reported = "";
   return function report({ rows, more, solved: { problems }, published }: Learnt): boolean {
     metrics.received(rows);
     if (published.outcome === "published") {
@@ -53,8 +53,8 @@ export function createLearnReport({ metrics, log }: ReportDependencies) {
     }
     // What stays as it is is said once.
     const state = [published.outcome === "paused" ? "learning is paused by a revert" : "", ...problems].join("; ");
-    if (state !== told && state !== "") log.warn({ policy: ROUTER, problems }, state);
-    told = state;
+    if (state !== reported && state !== "") log.warn({ policy: ROUTER, problems }, state);
+    reported = state;
     return more;
   };
 }

@@ -12,36 +12,36 @@ import type { SessionOf } from "../state/session.ts";
 type TextSession = Pick<SessionOf<object>, "config" | "text">;
 
 /** What of a response a client reads. */
-interface Said {
+interface ClientText {
   text: string;
   passthrough: string | null;
   error: { code: string; message: string } | null;
 }
 
 /** undefined: answers go out as they are. */
-function redactsSaid({ config, text }: TextSession) {
+function redactsClientText({ config, text }: TextSession) {
   const options = maskOptions(config);
   if (!config.privacy.redact.responses || options === undefined) return undefined;
-  return async <T extends Said>(said: T, tenant: string, requestId: string): Promise<T> => {
+  return async <T extends ClientText>(reported: T, tenant: string, requestId: string): Promise<T> => {
     const scope = scopeOf(tenant, requestId);
     const items: MaskItem[] = [
-      { text: said.text, scope },
-      { text: said.passthrough ?? "", scope, form: "json" },
-      { text: said.error?.message ?? "", scope },
+      { text: reported.text, scope },
+      { text: reported.passthrough ?? "", scope, form: "json" },
+      { text: reported.error?.message ?? "", scope },
     ];
     const [answer = "", passthrough = "", message = ""] = await text.mask(items, options);
     return {
-      ...said,
+      ...reported,
       text: answer,
-      passthrough: said.passthrough === null ? null : passthrough,
-      error: said.error === null ? null : { ...said.error, message },
+      passthrough: reported.passthrough === null ? null : passthrough,
+      error: reported.error === null ? null : { ...reported.error, message },
     };
   };
 }
 
 /** For arms that are called. */
 export function redactsResponses(session: TextSession, log: Logger): CallDependencies["redact"] {
-  const redact = redactsSaid(session);
+  const redact = redactsClientText(session);
   if (redact === undefined) return undefined;
   return async (response) => {
     try {
@@ -56,7 +56,7 @@ export function redactsResponses(session: TextSession, log: Logger): CallDepende
 
 /** For repeats: what was answered before may have gone out in clear. May reject with TextError. */
 export function redactsFirst(session: TextSession, first: FirstResponses): FirstResponses {
-  const redact = redactsSaid(session);
+  const redact = redactsClientText(session);
   if (redact === undefined) return first;
   return {
     async find(tenant, requestId, now) {

@@ -4,7 +4,7 @@
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /**
- * Different from before when rows have come. Of a table whose rows take each other's place it is
+ * Different from before when rows have come. Of a table whose rows replace each other it is
  * the newest version, since merging takes away as many as came. Of the others, which get every row
  * once, the count: it may be the same by chance, where rows have just become too old; so whoever
  * skips a look for them looks now and then anyway (lookAnywayMs).
@@ -13,7 +13,7 @@ export type RowCounts<Table extends string> = () => Promise<Readonly<Record<Tabl
 
 export const lookAnywayMs = 30_000;
 
-/** versions: the column of the version, of tables whose rows take each other's place. */
+/** versions: the column of the version, of tables whose rows replace each other. */
 export function createRowCounts<Table extends string>(
   clickhouse: Pick<ClickHouse, "query">,
   tables: readonly Table[],

@@ -14,7 +14,7 @@ import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { SessionOf } from "../state/session.ts";
 import type { Session } from "./session.ts";
-import { createShare, type Share } from "../state/examples/sharing.ts";
+import { createPartitionAssignment, type PartitionAssignment } from "../state/examples/partition-assignment.ts";
 
 /**
  * Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for
@@ -22,7 +22,7 @@ import { createShare, type Share } from "../state/examples/sharing.ts";
  */
 const maxAgeMs = 0.9 * 86_400_000;
 
-export interface HeldExamples extends Omit<Share, "start" | "stop"> {
+export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"> {
   embedder: Embedder;
   pool: ExamplePool;
   stop(): Promise<void>;
@@ -76,22 +76,22 @@ export async function holdExamples(
       await pool.release(partition);
     },
   });
-  const share = createShare({
+  const assignment = createPartitionAssignment({
     follower,
     pool,
     spans: () => kafka.spans(topic),
     graceMs: config.selection.graceMs,
     log,
   });
-  await share.start(mode);
+  await assignment.start(mode);
   const observing = observePool({ registry: session.metrics, stage, pool, embedder });
   return {
-    ...share,
+    ...assignment,
     embedder,
     pool,
     async stop() {
       observing.stop();
-      share.stop();
+      assignment.stop();
       await follower.stop();
       await pool.close();
       await embedder.close();

@@ -53,7 +53,7 @@ export async function openSession(
     clientId,
     config: { ...config.kafka, ...connections.kafka },
     holders: { mine: holderOf(), isDead },
-    answersMs: longestTtlMs(config.cache),
+    cacheTtlMs: longestTtlMs(config.cache),
     log: log.child({ client: "kafka" }),
   });
   const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });

@@ -5,7 +5,7 @@ import type { Kafka, RawRecord, TopicPartition } from "../connections/kafka/port
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
 import { createStageMetrics } from "../runtime/metrics/stage.ts";
-import type { PlaceLimits } from "../runtime/places.ts";
+import type { SlotLimits } from "../runtime/slots.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
 import { isTenantTopic, ownersOf, type TopicName } from "../schemas/records.ts";
 import type { SessionOf } from "../state/session.ts";
@@ -16,10 +16,10 @@ export interface StageAssembly<N extends TopicName> {
   pipeline: BoundPipeline<N>;
   /** Stable id of this process. */
   instance: string;
-  /** Of generate: the arm whose work it does. */
+  /** With stage generate: the arm whose work it does. */
   arm?: string;
   /** In place of the configured ones. */
-  limits?: Partial<PlaceLimits>;
+  limits?: Partial<SlotLimits>;
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped?: (partition: TopicPartition) => void;
 }

@@ -9,45 +9,45 @@ const of = (...names: string[]): ConfiguredTenants =>
   Object.fromEntries(names.map((name) => [name, { deltas: false }]));
 
 async function setUp(initial: ConfiguredTenants, refused: readonly string[] = []) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const tenants = createTenants(initial);
   const stage = (name: string, readsTopics: boolean): TenantStage => ({
     readsTopics,
     open() {
       const names = tenants.names().join();
       if (tenants.names().some((one) => refused.includes(one))) return Promise.reject(new Error(`no ${names}`));
-      told.push(readsTopics ? `start ${name} of ${names}` : `start ${name}`);
+      reported.push(readsTopics ? `start ${name} of ${names}` : `start ${name}`);
       return Promise.resolve({
         name,
-        stop: () => Promise.resolve(void told.push(`stop ${name}`)),
+        stop: () => Promise.resolve(void reported.push(`stop ${name}`)),
       } as unknown as RunningStage);
     },
   });
   const session = {
     ...{ tenants, log: pino({ level: "silent" }) },
     prepareTenants(next: ConfiguredTenants) {
-      told.push(`prepare ${Object.keys(next).join()}`);
+      reported.push(`prepare ${Object.keys(next).join()}`);
       return Object.keys(next).includes("unmade") ? Promise.reject(new Error("no topics")) : Promise.resolve();
     },
   };
   const stages = await startTenantStages(session, [stage("in", true), stage("out", false)]);
   onTestFinished(() => stages.stop());
   const running = (): string[] => stages.stages().map(({ name }) => name);
-  return { stages, tenants, told, running };
+  return { stages, tenants, reported, running };
 }
 
 it("makes topics first, and begins anew only what reads them", async () => {
-  const { stages, told } = await setUp(of("a"));
+  const { stages, reported } = await setUp(of("a"));
   await stages.replace(of("a", "b"));
-  expect(told).toEqual(["start in of a", "start out", "prepare a,b", "stop in", "start in of a,b"]);
+  expect(reported).toEqual(["start in of a", "start out", "prepare a,b", "stop in", "start in of a,b"]);
 });
 
 it("begins nothing anew where the tenants are the same, however they are written", async () => {
-  const { stages, told, tenants } = await setUp(of("a", "b"));
+  const { stages, reported, tenants } = await setUp(of("a", "b"));
   await stages.replace(of("b", "a"));
-  expect(told).toEqual(["start in of a,b", "start out"]);
+  expect(reported).toEqual(["start in of a,b", "start out"]);
   await stages.replace({ ...of("a"), b: { deltas: true } });
-  expect(told.slice(2)).toEqual(["prepare a,b"]);
+  expect(reported.slice(2)).toEqual(["prepare a,b"]);
   expect(tenants.isStreaming("b")).toBe(true);
 });
 
@@ -61,20 +61,24 @@ it("runs none without tenants, and all with the first", async () => {
 });
 
 it("changes nothing where topics can't be made, and goes back where stages can't", async () => {
-  const { stages, tenants, told, running } = await setUp(of("a"), ["bad"]);
+  const { stages, tenants, reported, running } = await setUp(of("a"), ["bad"]);
   await expect(stages.replace(of("a", "unmade"))).rejects.toThrow("no topics");
   expect([tenants.names(), running()]).toEqual([["a"], ["in", "out"]]);
   await expect(stages.replace(of("a", "bad"))).rejects.toThrow("no a,bad");
   expect([tenants.names(), running().sort()]).toEqual([["a"], ["in", "out"]]);
-  expect(told.slice(-2)).toEqual(["stop in", "start in of a"]);
+  expect(reported.slice(-2)).toEqual(["stop in", "start in of a"]);
   await stages.replace(of("c"));
   expect(tenants.names()).toEqual(["c"]);
 });
 
 it("makes one change after the other, and none once it is stopped", async () => {
-  const { stages, tenants, told } = await setUp(of("a"));
+  const { stages, tenants, reported } = await setUp(of("a"));
   await Promise.all([stages.replace(of("b")), stages.replace(of("c"))]);
-  expect(told.filter((one) => one.startsWith("start in"))).toEqual(["start in of a", "start in of b", "start in of c"]);
+  expect(reported.filter((one) => one.startsWith("start in"))).toEqual([
+    "start in of a",
+    "start in of b",
+    "start in of c",
+  ]);
   await stages.stop();
   await stages.replace(of("d"));
   expect(tenants.names()).toEqual(["c"]);

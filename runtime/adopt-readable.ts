@@ -5,14 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { CommittedOffset, GroupConsumer, TopicPartition } from "../connections/kafka/port.ts";
-import type { Doubts } from "./doubts.ts";
+import type { TruncationCheck } from "./confirm-truncation.ts";
 import { partitionKey } from "./partition.ts";
 import { rarely } from "./rarely.ts";
 import { startOf } from "./starting-position.ts";
 
 export interface AdoptReadableOptions {
   consumer: Pick<GroupConsumer, "committedNow">;
-  doubts: Doubts;
+  truncation: TruncationCheck;
   /** Before records of them are taken; rejects to be tried again. */
   onAdopt: (partitions: readonly TopicPartition[]) => Promise<void>;
   take: (positions: readonly CommittedOffset[]) => void;
@@ -27,12 +27,12 @@ const warnMs = { first: 1_000, limit: 30_000 };
 /** Resolves to those that it has not adopted when it was overtaken. */
 export async function adoptReadable(
   wanted: readonly TopicPartition[],
-  { consumer, doubts, onAdopt, take, isOvertaken, log }: AdoptReadableOptions,
+  { consumer, truncation, onAdopt, take, isOvertaken, log }: AdoptReadableOptions,
 ): Promise<readonly TopicPartition[]> {
-  const isDoubtful = (position: CommittedOffset): boolean => {
+  const isUnconfirmed = (position: CommittedOffset): boolean => {
     const key = partitionKey(position);
-    if (startOf(position).surprise === "truncated") return !doubts.isSettled(key);
-    doubts.clear(key);
+    if (startOf(position).surprise === "truncated") return !truncation.isConfirmed(key);
+    truncation.clear(key);
     return false;
   };
 
@@ -45,7 +45,7 @@ export async function adoptReadable(
     try {
       const found = await consumer.committedNow(remaining);
       if (isOvertaken()) break;
-      const doubtful = new Set(found.known.filter(isDoubtful));
+      const doubtful = new Set(found.known.filter(isUnconfirmed));
       const sure = found.known.filter((position) => !doubtful.has(position));
       const waiting = [
         ...found.waiting,

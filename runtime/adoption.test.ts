@@ -61,7 +61,7 @@ describe("adoption", () => {
 
   test("a position beyond the end is looked at again before it is given up for the end that there is", async () => {
     const onReset = vi.fn();
-    const { consumer, adoption, onReady } = setUp({ onReset, doubtMs: 100 });
+    const { consumer, adoption, onReady } = setUp({ onReset, confirmTruncationMs: 100 });
     consumer.positions.set("in/0", { offset: 60, end: 50 });
     adoption.join(memberOf(1), [at(0)]);
     await settled();

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/identity/origin.ts";
 import { adoptReadable } from "./adopt-readable.ts";
-import { createDoubts } from "./doubts.ts";
+import { confirmTruncation } from "./confirm-truncation.ts";
 import { createKnownPositions } from "./known-positions.ts";
 import { drop, partitionKey, type PartitionState } from "./partition.ts";
 import { reconcile, type Attempt } from "./reconcile.ts";
@@ -19,13 +19,13 @@ export interface AdoptionOptions {
   /** Called before records of newly adopted partitions are taken; rejects to be tried again. */
   onAdopt: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped: (state: PartitionState) => void;
-  /** What onAdopt was told of, and another join took away before a record of it was taken. */
+  /** What onAdopt was called with, and another join took away before a record of it was taken. */
   onAbandoned?: (partition: TopicPartition) => void;
   onReady: (states: readonly PartitionState[]) => void;
   /** A partition goes on somewhere else than where it was. */
   onReset?: (partition: TopicPartition, surprise: Surprise | "forgotten") => void;
   /** How long a log must seem to have lost its end, milliseconds. */
-  doubtMs?: number;
+  confirmTruncationMs?: number;
   /**
    * Results that could not be committed outlive a lost membership (results.ts); not for work that
    * depends on what onAdopt restores.
@@ -48,7 +48,7 @@ export interface Adoption {
   compareOrigins(): Promise<void>;
   /**
    * Finds out what became of a transaction, once the producer is initialised: the attempts that
-   * were committed. A partition whose position was moved by somebody else is forgotten and read
+   * were committed. A partition whose position was moved by another process is forgotten and read
    * again. Waits for the broker as long as one of the partitions is held.
    */
   reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
@@ -64,7 +64,7 @@ export interface Adoption {
 
 export function createAdoption(options: AdoptionOptions): Adoption {
   const { consumer, onAdopt, onDropped, onAbandoned, onReady, onReset, log } = options;
-  const doubts = createDoubts(Date.now, options.doubtMs);
+  const truncation = confirmTruncation(Date.now, options.confirmTruncationMs);
   const results = createResults();
   const held = new Map<string, PartitionState>();
   let assigned: readonly TopicPartition[] = [];
@@ -89,7 +89,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     const { state, surprise } = beginPartition(committed, { known, onReset, log });
     const key = partitionKey(state);
     if (surprise === undefined) results.restore(state);
-    else doubts.clear(key);
+    else truncation.clear(key);
     held.set(key, state);
     consumer.seek(state, state.window.next());
     return state;
@@ -97,7 +97,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
 
   const adopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
     const isOvertaken = (): boolean => join !== joins;
-    const left = await adoptReadable(wanted, { consumer, doubts, onAdopt, take, isOvertaken, log });
+    const left = await adoptReadable(wanted, { consumer, truncation, onAdopt, take, isOvertaken, log });
     const now = new Set(assigned.map(partitionKey));
     for (const partition of left) if (!now.has(partitionKey(partition))) onAbandoned?.(partition);
   };
@@ -136,9 +136,9 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     },
     join(next, partitions) {
       if (stopped) return;
-      // The same generation once more, or the next: nobody else had the partitions in between, and
-      // what this member is about to commit may still go through. Read again, its position could be
-      // the one from before that commit, and the records of it would be done twice.
+      // The same generation once more, or the next: no other process had the partitions in between,
+      // and what this member is about to commit may still go through. Read again, its position
+      // could be the one from before that commit, and the records of it would be done twice.
       const consecutive =
         member?.id === next.id && [member.generation, member.generation + 1].includes(next.generation);
       member = next;

@@ -3,7 +3,7 @@
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
 /** What of a partition goes into a transaction. */
-export interface Share {
+export interface PartitionEntries {
   state: PartitionState;
   entries: TaskEntry[];
 }
@@ -25,8 +25,8 @@ export interface Batching {
 }
 
 /** Done entries. settling: positions that have moved without work go, too. */
-export function collect({ partitions, suspects }: Batching, settling: boolean): Share[] {
-  const shares: Share[] = [];
+export function collect({ partitions, suspects }: Batching, settling: boolean): PartitionEntries[] {
+  const collected: PartitionEntries[] = [];
   let bytes = 0;
   for (const [entry, state] of suspects) if (state.dropped || entry.state === "committed") suspects.delete(entry);
   const isolate = suspects.size > 0;
@@ -40,7 +40,7 @@ export function collect({ partitions, suspects }: Batching, settling: boolean): 
       bytes += size;
     }
     const moved = settling && state.window.position().offset > state.committed;
-    if (entries.length > 0 || moved) shares.push({ state, entries });
+    if (entries.length > 0 || moved) collected.push({ state, entries });
   }
-  return shares;
+  return collected;
 }

@@ -1,5 +1,5 @@
 // Where a newly adopted partition begins, as an empty window: at the position committed, or, where
-// that can't be, somewhere else, which is told.
+// that can't be, somewhere else, which is logged.
 import type { Logger } from "pino";
 import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.ts";
 import type { KnownPositions } from "./known-positions.ts";

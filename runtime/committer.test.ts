@@ -195,7 +195,7 @@ describe("committer", () => {
     expect(valuesOf(producer.committed)).toEqual([]);
   });
 
-  test("a dead letter that can't be made holds nobody up", async () => {
+  test("a dead letter that can't be made delays no other task", async () => {
     const { producer, committer, rejected } = setUp([partitionWith(0, [0], [0])]);
     rejected.mockRejectedValue(new Error("a bug"));
     producer.outcomes = [tooLarge];

@@ -8,7 +8,7 @@ import { withOrigin } from "../algorithms/identity/origin.ts";
 import { NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, TransactionalProducer } from "../connections/kafka/port.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
-import { collect, type Share } from "./batch.ts";
+import { collect, type PartitionEntries } from "./batch.ts";
 import type { Attempt } from "./reconcile.ts";
 import { isRefusedForGood, redirect, replaceOutputs, type Rejected } from "./refused-outputs.ts";
 
@@ -48,7 +48,7 @@ export interface Committer {
 
 const backoffMs = { first: 20, limit: 2_000 };
 
-type AttemptedShare = Share & Attempt;
+type AttemptedEntries = PartitionEntries & Attempt;
 
 export function createCommitter(options: CommitterOptions): Committer {
   const { producer, group, partitions, member, onCommitted, onFenced, onUnknown, rejected, log } = options;
@@ -64,20 +64,20 @@ export function createCommitter(options: CommitterOptions): Committer {
   /** Whether the next transaction is for positions alone. */
   let settling = false;
 
-  const takeAll = (): Share[] => {
+  const takeAll = (): PartitionEntries[] => {
     const moved = settling;
     settling = false;
     return collect({ partitions, suspects }, moved);
   };
 
-  const attempt = ({ state, entries }: Share): AttemptedShare => ({
+  const attempt = ({ state, entries }: PartitionEntries): AttemptedEntries => ({
     ...{ state, entries },
     position: state.window.position(new Set(entries)),
   });
 
-  const commitOnce = async (as: GroupMember, shares: AttemptedShare[]): Promise<void> => {
+  const commitOnce = async (as: GroupMember, collected: AttemptedEntries[]): Promise<void> => {
     const topics = new Map<string, { partition: number; offset: string; metadata: string | null }[]>();
-    for (const { state, position } of shares) {
+    for (const { state, position } of collected) {
       const { offset, metadata } = position;
       const list = topics.get(state.topic) ?? [];
       topics.set(state.topic, list);
@@ -87,22 +87,22 @@ export function createCommitter(options: CommitterOptions): Committer {
       group,
       member: as,
       offsets: [...topics].map(([topic, list]) => ({ topic, partitions: list })),
-      messages: shares.flatMap(({ entries }) => entries.flatMap((entry) => entry.item.messages)),
+      messages: collected.flatMap(({ entries }) => entries.flatMap((entry) => entry.item.messages)),
     });
   };
 
-  const conclude = ({ state, entries, position }: AttemptedShare): void => {
+  const conclude = ({ state, entries, position }: AttemptedEntries): void => {
     state.committed = position.offset;
     state.stored = position;
     state.window.commit(entries);
     onCommitted(state, entries);
   };
 
-  const handle = async (error: unknown, as: GroupMember, shares: AttemptedShare[]): Promise<void> => {
+  const handle = async (error: unknown, as: GroupMember, collected: AttemptedEntries[]): Promise<void> => {
     if (!(error instanceof TransactionAborted)) {
       log.warn({ err: error }, "outcome of a transaction unknown: the committed offsets will tell");
-      const committed = await onUnknown(shares, error);
-      for (const share of shares) if (committed.has(share) && !share.state.dropped) conclude(share);
+      const committed = await onUnknown(collected, error);
+      for (const share of collected) if (committed.has(share) && !share.state.dropped) conclude(share);
       return;
     }
     if (error.fenced) {
@@ -111,9 +111,9 @@ export function createCommitter(options: CommitterOptions): Committer {
       return;
     }
     failures++;
-    if (error.cause instanceof NoSuchPartition && redirect(error.cause, shares, log)) return;
+    if (error.cause instanceof NoSuchPartition && redirect(error.cause, collected, log)) return;
     if (isRefusedForGood(error.cause)) {
-      const all = shares.flatMap(({ state, entries }) => entries.map((entry) => ({ state, entry })));
+      const all = collected.flatMap(({ state, entries }) => entries.map((entry) => ({ state, entry })));
       const [only] = all;
       if (all.length === 1 && only !== undefined) {
         suspects.delete(only.entry);
@@ -129,14 +129,14 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (;;) {
       const as = member();
       if (stopped || as === undefined) return;
-      const shares = takeAll().map(attempt);
-      if (shares.length === 0) return;
+      const collected = takeAll().map(attempt);
+      if (collected.length === 0) return;
       try {
-        await commitOnce(as, shares);
+        await commitOnce(as, collected);
         failures = 0;
-        shares.forEach(conclude);
+        collected.forEach(conclude);
       } catch (error) {
-        await handle(error, as, shares);
+        await handle(error, as, collected);
       }
     }
   };

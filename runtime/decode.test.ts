@@ -16,10 +16,10 @@ function codecFailing(...errors: Error[]): Pick<Codec, "decode"> {
 }
 
 it("tries again until the registry is there, and tells every failed attempt", async () => {
-  const told: Error[] = [];
-  const patience = { firstMs: 1, onWaiting: (cause: Error) => void told.push(cause) };
-  expect(await decodeWithRetries(codecFailing(away, away), "requests", Buffer.of(), patience)).toEqual(unreadable);
-  expect(told).toEqual([away, away]);
+  const reported: Error[] = [];
+  const options = { firstMs: 1, onWaiting: (cause: Error) => void reported.push(cause) };
+  expect(await decodeWithRetries(codecFailing(away, away), "requests", Buffer.of(), options)).toEqual(unreadable);
+  expect(reported).toEqual([away, away]);
 });
 
 it("is ended by its signal while it waits", async () => {

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Backoff } from "../algorithms/queueing/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
-import { signalOf, type Ends } from "./lazy-abort.ts";
+import { signalOf, type Cancellation } from "./lazy-abort.ts";
 
-export interface Patience {
+export interface DecodeRetryOptions {
   /** Ends a wait. Without one it lasts as long as it takes. */
-  signal?: Ends | undefined;
-  /** Told once a failed attempt. */
+  signal?: Cancellation | undefined;
+  /** Called after each failed attempt. */
   onWaiting?: ((cause: Error) => void) | undefined;
   /** Milliseconds before the first repeat; doubled to at most 5 s. */
   firstMs?: number;
@@ -18,14 +18,14 @@ export interface Patience {
 const longestMs = 5_000;
 
 /**
- * Rejects only when the signal aborts a wait, and for bugs. What no one can decode is told as a
+ * Rejects only when the signal aborts a wait, and for bugs. Undecodable bytes are returned as a
  * value.
  */
 export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,
   bytes: Buffer,
-  { signal, onWaiting, firstMs = 100 }: Patience = {},
+  { signal, onWaiting, firstMs = 100 }: DecodeRetryOptions = {},
 ): Promise<Decoded<RecordOf[N]>> {
   let waits: Backoff | undefined;
   for (;;) {

@@ -8,7 +8,7 @@ import { backoff } from "../algorithms/queueing/backoff.ts";
 import { sameOrigin } from "../algorithms/identity/origin.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";
-import { createDoubts } from "./doubts.ts";
+import { confirmTruncation } from "./confirm-truncation.ts";
 import type { PartitionState } from "./partition.ts";
 
 export interface GapOptions {
@@ -32,7 +32,7 @@ const retryMs = { first: 50, limit: 1_000 };
 export function createGapCloser({ consumer, readAgain, stopped, onLost, onClosed, log }: GapOptions): CloseGap {
   return async function closeGap(state, from) {
     const at = { topic: state.topic, partition: state.partition };
-    const doubts = createDoubts(Date.now);
+    const truncation = confirmTruncation(Date.now);
     consumer.pause([state]);
     const waits = backoff(retryMs);
     while (!state.dropped && !stopped()) {
@@ -43,7 +43,7 @@ export function createGapCloser({ consumer, readAgain, stopped, onLost, onClosed
         const next = state.window.next();
         if (!sameOrigin(state.origin, current)) return readAgain([state], "the topic was made anew");
         if (end < next) {
-          if (doubts.isSettled("end")) return readAgain([state], "the log has lost its end");
+          if (truncation.isConfirmed("end")) return readAgain([state], "the log has lost its end");
           await sleep(waits.next());
           continue;
         }

@@ -1,6 +1,6 @@
 // Looks now and then whether a transaction hangs in the group's offsets or in a topic of the stage:
 // positions stay unstable and read-committed readers stop there, for ever. One that is still there
-// at the next look is ended as its coordinator recorded it; one that can't be is told, once, with
+// at the next look is ended as its coordinator recorded it; one that can't be is logged, once, with
 // what to do about it, and makes the stage unhealthy.
 import type { Logger } from "pino";
 import type { HangingSearch, HangingTransaction, Kafka } from "../connections/kafka/port.ts";

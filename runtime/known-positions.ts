@@ -6,7 +6,7 @@ import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.
 import { partitionKey, type StoredPosition } from "./partition.ts";
 
 export interface KnownPositions {
-  /** Of a partition that is about to be let go. */
+  /** Notes the position of a partition that is about to be let go. */
   note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void;
   /**
    * The later of what the broker says and what this process has committed of the same topic, as

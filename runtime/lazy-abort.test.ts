@@ -17,20 +17,20 @@ test("its signal says what it says, whether it is made before the end or after",
 
 test("it ends once, and tells who listens still, once", () => {
   const ends = new LazyAbort();
-  const told: string[] = [];
-  const left = (): void => void told.push("left");
-  ends.addEventListener("abort", () => told.push(`one, ${String(ends.aborted)}`));
+  const reported: string[] = [];
+  const left = (): void => void reported.push("left");
+  ends.addEventListener("abort", () => reported.push(`one, ${String(ends.aborted)}`));
   ends.addEventListener("abort", left);
-  ends.addEventListener("abort", () => told.push("two"));
+  ends.addEventListener("abort", () => reported.push("two"));
   ends.removeEventListener("abort", left);
   ends.removeEventListener("abort", left);
   ends.abort("first");
   ends.abort("second");
-  expect([told, ends.reason]).toEqual([["one, true", "two"], "first"]);
+  expect([reported, ends.reason]).toEqual([["one, true", "two"], "first"]);
   // As with a signal: who comes late asks.
   ends.addEventListener("abort", left);
   ends.abort("third");
-  expect(told).toHaveLength(2);
+  expect(reported).toHaveLength(2);
 });
 
 test("a signal may stand for it", () => {

@@ -3,7 +3,7 @@
 // most records end before anybody needs one.
 
 /** What says that something ends before its time, as an AbortSignal does. */
-export interface Ends {
+export interface Cancellation {
   readonly aborted: boolean;
   readonly reason: unknown;
   addEventListener(type: "abort", listener: () => void, options?: { once: true }): void;
@@ -11,7 +11,7 @@ export interface Ends {
 }
 
 /** Its signal is made when it is first asked for. */
-export class LazyAbort implements Ends {
+export class LazyAbort implements Cancellation {
   aborted = false;
   reason: unknown = undefined;
   private listeners: (() => void)[] = [];
@@ -47,4 +47,5 @@ export class LazyAbort implements Ends {
 }
 
 /** For who takes nothing else. */
-export const signalOf = (ends: Ends): AbortSignal => (ends instanceof LazyAbort ? ends.signal : (ends as AbortSignal));
+export const signalOf = (ends: Cancellation): AbortSignal =>
+  ends instanceof LazyAbort ? ends.signal : (ends as AbortSignal);

@@ -23,7 +23,7 @@ describe("lines", () => {
       fc.property(fc.array(text, { maxLength: 12 }), fc.nat(12), fc.nat(12), (texts, one, other) => {
         const lines = createLines();
         texts.forEach((each, index) => lines.add(row(each), source(index)));
-        const [from, to] = [one, other].map((place) => Math.min(place, texts.length)).sort((a, b) => a - b);
+        const [from, to] = [one, other].map((index) => Math.min(index, texts.length)).sort((a, b) => a - b);
         const some = Buffer.concat(lines.bytesOf(from!, to!)).toString();
         expect(some).toBe(
           texts

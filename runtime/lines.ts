@@ -5,7 +5,7 @@ import { createChunks, type Chunks } from "./chunks.ts";
 import type { Lines, Row, Source } from "./rows.ts";
 
 export interface LinesBuilder extends Lines {
-  /** Of the text so far. */
+  /** Bytes of the text so far. */
   bytes(): number;
   add(row: Row, source: Source): void;
 }

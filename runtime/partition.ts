@@ -14,14 +14,14 @@ export interface Task {
   controller: LazyAbort;
   /** Outputs, once done. */
   messages: OutgoingMessage[];
-  /** Whose it is, for the share of places. */
+  /** Whose it is, for the share of slots. */
   flow: string;
-  /** Whether it counts against the in-flight limits, or waits outside of them (places.ts). */
-  place: "none" | "taken" | "parked";
-  /** Of a parked one: in which pool, and with how many bytes. */
+  /** Whether it counts against the in-flight limits, or waits outside of them (slots.ts). */
+  slot: "none" | "taken" | "parked";
+  /** Pool of a parked one: in which pool, and with how many bytes. */
   parkedIn?: { pool: string; bytes: number } | undefined;
-  /** A parked one that waits to have a place again: told when it has. */
-  onPlace?: (() => void) | undefined;
+  /** A parked one that waits to have a slot again: told when it has. */
+  onSlot?: (() => void) | undefined;
   /** How often the broker has refused its outputs for good. */
   refusals: number;
 }
@@ -84,7 +84,7 @@ export function createPartition(
 
 /**
  * Takes up delivered records; what was delivered before is ignored. Returns how many were new;
- * onNew is told of each, in their order.
+ * onNew is called for each, in their order.
  */
 export function deliver(
   state: PartitionState,
@@ -96,7 +96,7 @@ export function deliver(
   for (const record of records) {
     const bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
     const controller = new LazyAbort();
-    const task: Task = { record, bytes, controller, messages: [], flow: "", place: "none", refusals: 0 };
+    const task: Task = { record, bytes, controller, messages: [], flow: "", slot: "none", refusals: 0 };
     const entry = state.window.add(record.offset, task);
     if (entry === undefined) {
       forget(task);
@@ -117,7 +117,7 @@ export function forget(task: Task): void {
   task.messages = [];
 }
 
-/** Ends the calls under way; the results are nobody's any more. */
+/** Ends the calls under way; the results are discarded. */
 export function drop(state: PartitionState, reason: Error): void {
   state.dropped = true;
   state.waiting = 0;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { watchPasses } from "./pass-health.ts";
 
-test("a pass that fails for too long is told with its error, until one passes or the task is over", () => {
+test("a pass that fails for too long is reported with its error, until one passes or the task is over", () => {
   let time = 0;
   const passes = watchPasses({ stalledAfterMs: 10_000, now: () => time });
   const [router, threshold] = [passes.of("router"), passes.of("threshold")];

@@ -8,7 +8,7 @@ interface Dependencies {
   greeting: string;
 }
 type In = Received<Document>;
-interface Said {
+interface Reported {
   emits: Emit<"documents">[];
 }
 const record: Document = { tenant: "t", id: "r1", text: "you", title: null, createdAt: 1 };
@@ -41,9 +41,9 @@ const greet = pipeline()
   // Nothing but what is emitted, so that the tests show it whole.
   .step(
     "say",
-    (): Step<{ text: string }, Said> =>
+    (): Step<{ text: string }, Reported> =>
       <T extends { text: string }>({ text }: T) =>
-        ok({ emits: [emit(text)] } as T & Said),
+        ok({ emits: [emit(text)] } as T & Reported),
   )
   .end();
 

@@ -17,9 +17,9 @@ export interface SourceContract<N extends TopicName, O extends TopicName = Topic
    * client.
    */
   toleranceMs?: number;
-  /** Milliseconds since the epoch after which nobody needs the result. */
+  /** Milliseconds since the epoch after which the result is no longer needed. */
   deadline(received: Received<RecordOf[N]>): number;
-  /** Whose a dead letter is, where the record's place says it; absent: nobody's. */
+  /** Whose a dead letter is, where the record's position says it; absent: no account. */
   tenantOf?(position: Position): string | undefined;
   /** Identity for logs. */
   id(received: Received<RecordOf[N]>): string;

@@ -1,4 +1,4 @@
-// What waits outside of a stage's places (places.ts), for one and the same reason: bounded in
+// What waits outside of a stage's slots (slots.ts), for one and the same reason: bounded in
 // records and bytes, and a flow has at most as much as it leaves free, so that there is always room
 // for the next one. Pure bookkeeping: no clock, no I/O.
 import { leavesRoom } from "../algorithms/queueing/fair-queue.ts";

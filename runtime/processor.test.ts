@@ -23,7 +23,7 @@ import type { RecordTrace, StageTracing } from "./tracing/port.ts";
 import { rawRecord, silent } from "./doubles.testing.ts";
 
 type In = Received<Document>;
-type Said = In & Emitting<"documents">;
+type Reported = In & Emitting<"documents">;
 const position = { topic: "in", partition: 3, offset: 7 };
 const document = (text: string): Document => ({ tenant: "t", id: "r1", text, title: null, createdAt: 1 });
 const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: document(text) });
@@ -43,7 +43,7 @@ const plainCodec = (): Codec => ({
 });
 
 interface SetUp {
-  step: Step<In, Said, "documents">;
+  step: Step<In, Reported, "documents">;
   codec?: Codec;
   deadlineMs?: number;
   contract?: Partial<SourceContract<"documents", "documents">>;
@@ -75,7 +75,8 @@ async function outputs(its: SetUp, value = JSON.stringify(document("question")),
     return `${topic} ${record.text ?? record.code ?? ""}`;
   });
 }
-const echo: Step<In, Said, "documents"> = (received) => ok({ ...received, emits: [emit(`${received.record.text}!`)] });
+const echo: Step<In, Reported, "documents"> = (received) =>
+  ok({ ...received, emits: [emit(`${received.record.text}!`)] });
 
 describe("processor", () => {
   test("ends in what the operators emit", async () => {
@@ -116,7 +117,7 @@ describe("processor", () => {
     expect(tombstone.map(({ topic }) => topic)).toEqual(["dead-letters"]);
   });
 
-  test.each<[string, Step<In, Said, "documents">]>([
+  test.each<[string, Step<In, Reported, "documents">]>([
     [
       "throws",
       () => {
@@ -130,29 +131,29 @@ describe("processor", () => {
 
   test("a failing dependency is asked again until it works", async () => {
     let calls = 0;
-    const step: Step<In, Said, "documents"> = (received, context) =>
+    const step: Step<In, Reported, "documents"> = (received, context) =>
       ++calls < 3 ? retryLater(new Error("away")) : echo(received, context);
     expect(await outputs({ step })).toEqual(["documents question!"]);
     expect(calls).toBe(3);
   });
 
-  test("a record that waits for another one gives its place back, and takes it again only to go on", async () => {
-    const told: string[] = [];
-    const place = {
-      leave: () => (told.push("leave"), true),
-      take: () => (told.push("take"), Promise.resolve()),
+  test("a record that waits for another one gives its slot back, and takes it again only to go on", async () => {
+    const reported: string[] = [];
+    const slot = {
+      leave: () => (reported.push("leave"), true),
+      take: () => (reported.push("take"), Promise.resolve()),
     };
     let calls = 0;
     const wait = retryLater(new Error("not answered yet"), refuse("too_many_repeats", "wait"));
     const after =
-      (last: Outcome<Said, "documents">): Step<In, Said, "documents"> =>
+      (last: Outcome<Reported, "documents">): Step<In, Reported, "documents"> =>
       <T extends In>() =>
-        ++calls < 3 ? wait : (last as Outcome<T & Said, "documents">);
-    const end = async (last: Outcome<Said, "documents">): Promise<string[]> => {
-      calls = told.length = 0;
+        ++calls < 3 ? wait : (last as Outcome<T & Reported, "documents">);
+    const end = async (last: Outcome<Reported, "documents">): Promise<string[]> => {
+      calls = reported.length = 0;
       const bytes = JSON.stringify(document("q"));
-      const outputs = await setUp({ step: after(last) }).process(rawRecord(7, bytes), position, never(), place);
-      return [...told, ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
+      const outputs = await setUp({ step: after(last) }).process(rawRecord(7, bytes), position, never(), slot);
+      return [...reported, ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
     };
     expect(await end(finish(emit("copy")))).toEqual(["leave", "copy"]);
     const going = { record: document("q"), position, timestamp: 1, receivedAt: 1, emits: [emit("new")] };
@@ -160,7 +161,7 @@ describe("processor", () => {
   });
 
   test("where no more may wait so, it is refused, as the step says", async () => {
-    const waits: Step<In, Said, "documents"> = () =>
+    const waits: Step<In, Reported, "documents"> = () =>
       retryLater(new Error("not yet"), refuse("too_many_repeats", "wait"));
     const full = { leave: () => false, take: () => Promise.resolve() };
     const [answer] = await setUp({ step: waits }).process(
@@ -172,30 +173,30 @@ describe("processor", () => {
     expect(String(answer?.value)).toContain("refused: too_many_repeats");
   });
 
-  test("what is done elsewhere begins when the place is left, is begun again when it was cut off, and has another end where no more may wait", async () => {
-    const told: string[] = [];
+  test("what is done elsewhere begins when the slot is left, is begun again when it was cut off, and has another end where no more may wait", async () => {
+    const reported: string[] = [];
     let calls = 0;
     const step: Step<In, unknown, "documents"> = () => {
-      told.push("step");
+      reported.push("step");
       return elsewhere({
         ...{ pool: "slow", bytes: 5 },
         go: () => {
-          told.push("go");
+          reported.push("go");
           return Promise.resolve(++calls < 2 ? retryLater(new Error("cut off")) : finish(emit("answer")));
         },
         full: () => finish(emit("too many")),
       });
     };
     const end = async (room: boolean): Promise<string[]> => {
-      const place = {
-        leave: (waiting?: object) => (told.push(`leave ${JSON.stringify(waiting)}`), room),
-        take: () => (told.push("take"), Promise.resolve()),
+      const slot = {
+        leave: (waiting?: object) => (reported.push(`leave ${JSON.stringify(waiting)}`), room),
+        take: () => (reported.push("take"), Promise.resolve()),
       };
-      const last: Step<In, Said, "documents"> = (received, context) =>
+      const last: Step<In, Reported, "documents"> = (received, context) =>
         step(received, context) as ReturnType<typeof last<typeof received>>;
       const bytes = JSON.stringify(document("q"));
-      const outputs = await setUp({ step: last }).process(rawRecord(7, bytes), position, never(), place);
-      return [...told.splice(0), ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
+      const outputs = await setUp({ step: last }).process(rawRecord(7, bytes), position, never(), slot);
+      return [...reported.splice(0), ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
     };
     const left = 'leave {"pool":"slow","bytes":5}';
     expect(await end(true)).toEqual(["step", left, "go", "step", "go", "answer"]);
@@ -215,15 +216,15 @@ describe("processor", () => {
             }),
           ),
       });
-    const last: Step<In, Said, "documents"> = (received, context) =>
+    const last: Step<In, Reported, "documents"> = (received, context) =>
       step(received, context) as ReturnType<typeof last<typeof received>>;
     const end = async (rooms: string[]): Promise<string[]> => {
-      const place = {
+      const slot = {
         leave: (waiting?: { pool: string }) => (pools.push(waiting?.pool ?? ""), rooms.includes(waiting?.pool ?? "")),
         take: () => Promise.resolve(),
       };
       const bytes = JSON.stringify(document("q"));
-      const outputs = await setUp({ step: last }).process(rawRecord(7, bytes), position, never(), place);
+      const outputs = await setUp({ step: last }).process(rawRecord(7, bytes), position, never(), slot);
       return [...pools.splice(0), ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
     };
     expect(await end(["slow", "other"])).toEqual(["slow", "other", "answer of the other"]);
@@ -231,12 +232,12 @@ describe("processor", () => {
   });
 
   test("when it fails until the deadline the request is refused", async () => {
-    const step: Step<In, Said, "documents"> = () => retryLater(new Error("ClickHouse is away"));
+    const step: Step<In, Reported, "documents"> = () => retryLater(new Error("ClickHouse is away"));
     expect(await outputs({ step, deadlineMs: 120 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("an operator that heeds its signal by throwing is late, not broken", async () => {
-    const step: Step<In, Said, "documents"> = async (received, { signal }) => {
+    const step: Step<In, Reported, "documents"> = async (received, { signal }) => {
       await sleep(60_000, undefined, { signal });
       return ok({ ...received, emits: [] });
     };
@@ -244,13 +245,13 @@ describe("processor", () => {
   });
 
   test("an operator that ignores its signal is left behind after the deadline", async () => {
-    const step: Step<In, Said, "documents"> = () => new Promise(() => undefined);
+    const step: Step<In, Reported, "documents"> = () => new Promise(() => undefined);
     expect(await outputs({ step, deadlineMs: 10 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("when the partition is lost nothing comes of it, whatever the operator says", async () => {
     const controller = new AbortController();
-    const step: Step<In, Said, "documents"> = (received, context) => {
+    const step: Step<In, Reported, "documents"> = (received, context) => {
       controller.abort();
       return echo(received, context);
     };
@@ -323,37 +324,39 @@ describe("processor", () => {
 
 describe("a record that is traced", () => {
   function traced() {
-    const told: string[] = [];
+    const reported: string[] = [];
     const trace: RecordTrace = {
       headers: { traceparent: "of the record" },
       during(work) {
-        told.push("during");
+        reported.push("during");
         return work();
       },
       worked: (emits, timings) =>
-        void told.push(`worked ${emits.map(({ output }) => output).join()} ${timings.map((t) => t.operator).join()}`),
-      deadLettered: (code) => void told.push(`dead letter ${code}`),
-      abandoned: () => void told.push("abandoned"),
+        void reported.push(
+          `worked ${emits.map(({ output }) => output).join()} ${timings.map((t) => t.operator).join()}`,
+        ),
+      deadLettered: (code) => void reported.push(`dead letter ${code}`),
+      abandoned: () => void reported.push("abandoned"),
     };
-    return { told, tracing: { begin: () => trace } };
+    return { reported, tracing: { begin: () => trace } };
   }
   const run = (its: SetUp, value = JSON.stringify(document("question")), signal = never()) =>
     setUp(its).process(rawRecord(7, value), position, signal);
 
   test("hands its headers on with its outputs, and says what it ended in; an untraced one has none", async () => {
-    const { told, tracing } = traced();
+    const { reported, tracing } = traced();
     const [message] = await run({ step: echo, tracing });
     expect(message?.headers).toEqual({ traceparent: "of the record" });
-    expect(told).toEqual(["during", "worked documents only"]);
+    expect(reported).toEqual(["during", "worked documents only"]);
     const [plain] = await run({ step: echo });
     expect(plain).not.toHaveProperty("headers");
   });
 
   test("says that it was undecodable, refused, broken or lost, once each", async () => {
     const of = async (its: SetUp, value?: string, signal?: AbortSignal): Promise<string[]> => {
-      const { told, tracing } = traced();
+      const { reported, tracing } = traced();
       await run({ ...its, tracing }, value, signal).catch(() => undefined);
-      return told.slice(1);
+      return reported.slice(1);
     };
     expect(await of({ step: echo }, "broken")).toEqual(["dead letter undecodable"]);
     expect(await of({ step: () => refuse("no", "no") })).toEqual(["worked documents only"]);

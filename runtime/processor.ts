@@ -10,7 +10,7 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { whole } from "./metrics/port.ts";
 import { decodeWithRetries } from "./decode.ts";
 import type { Process } from "./stage-options.ts";
-import { LazyAbort, type Ends } from "./lazy-abort.ts";
+import { LazyAbort, type Cancellation } from "./lazy-abort.ts";
 import { RecordContext } from "./record-context.ts";
 import { limitOf } from "./record-limit.ts";
 import { Abandoned, deadlineExceeded, retryMs, retrying } from "./retrying.ts";
@@ -21,7 +21,7 @@ import type { RecordTrace } from "./tracing/port.ts";
 export interface Processor {
   process: Process;
   /**
-   * Outputs in place of those that the broker refuses for good; again: those that stood in for them
+   * Outputs instead of those that the broker refuses for good; again: those that stood in for them
    * were refused, too.
    */
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
@@ -30,8 +30,8 @@ export interface Processor {
 interface UnderWay {
   record: RawRecord;
   position: Position;
-  lost: Ends;
-  place: Parameters<Process>[3];
+  lost: Cancellation;
+  slot: Parameters<Process>[3];
   /** performance.now() before it was decoded. */
   began: number;
   trace: RecordTrace | undefined;
@@ -43,7 +43,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   const { deadLetter, answer, conclude, encode } = createOutputs(options);
 
   const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
-  const decode = ({ value }: RawRecord, lost: Ends): Decoded<RecordOf[N]> | Promise<Decoded<RecordOf[N]>> =>
+  const decode = ({ value }: RawRecord, lost: Cancellation): Decoded<RecordOf[N]> | Promise<Decoded<RecordOf[N]>> =>
     value === null
       ? { ok: false, code: "undecodable", reason: "the record has no value" }
       : decodeWithRetries(codec, description.sources[0], value, { signal: lost, onWaiting, firstMs: retryMs.first });
@@ -64,11 +64,11 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     return messages;
   };
 
-  const process: Process = async (record, position, lost, place) => {
+  const process: Process = async (record, position, lost, slot) => {
     const trace = tracing?.begin(record, position);
     try {
-      if (trace === undefined) return await answerTo(record, position, lost, place);
-      return await trace.during(() => answerTo(record, position, lost, place, trace));
+      if (trace === undefined) return await answerTo(record, position, lost, slot);
+      return await trace.during(() => answerTo(record, position, lost, slot, trace));
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) {
         trace?.abandoned();
@@ -84,8 +84,8 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   const answerTo = async (
     record: RawRecord,
     position: Position,
-    lost: Ends,
-    place: UnderWay["place"],
+    lost: Cancellation,
+    slot: UnderWay["slot"],
     trace?: RecordTrace,
   ): Promise<OutgoingMessage[]> => {
     const began = performance.now();
@@ -97,22 +97,22 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     }
     const { value } = decoded;
     const work = (at: number): Promise<OutgoingMessage[]> =>
-      answerWithin(receive(value, record, position, at), at, { record, position, lost, place, began, trace });
+      answerWithin(receive(value, record, position, at), at, { record, position, lost, slot, began, trace });
     return await (inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now())));
   };
 
   const answerWithin = async (
     received: Received<RecordOf[N]>,
     receivedAt: number,
-    { record, position, lost, place, began, trace }: UnderWay,
+    { record, position, lost, slot, began, trace }: UnderWay,
   ): Promise<OutgoingMessage[]> => {
     const deadline = contract.deadline(received);
     const limit = limitOf(lost, deadline - receivedAt);
-    const { ends } = limit;
-    const context = new RecordContext(ends, deadline, () => log.child({ requestId: contract.id(received) }));
+    const { cancellation } = limit;
+    const context = new RecordContext(cancellation, deadline, () => log.child({ requestId: contract.id(received) }));
     try {
       const outcome = await limit.outcome(() =>
-        pipeline.run(received, context, retrying(ends, lost, place), metrics.observe),
+        pipeline.run(received, context, retrying(cancellation, lost, slot), metrics.observe),
       );
       if (lost.aborted) throw new Abandoned("the partition was lost");
       if (outcome.kind === "deadLetter") {
@@ -124,7 +124,10 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
       // A driver that heeds the signal throws its reason, or an error of its own that is named for
       // it.
-      if (ends.aborted && (error === ends.reason || (error instanceof Error && error.name === "AbortError")))
+      if (
+        cancellation.aborted &&
+        (error === cancellation.reason || (error instanceof Error && error.name === "AbortError"))
+      )
         return ended(conclude(deadlineExceeded(), received), context, trace);
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
       return [

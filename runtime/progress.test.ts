@@ -71,7 +71,7 @@ test("one that goes on committing has no stall", async () => {
   expect(await after(60)).toEqual([]);
 });
 
-test("waiting for an answer is legal as long as a request may take, and what waits for a place meanwhile, too", async () => {
+test("waiting for an answer is legal as long as a request may take, and what waits for a slot meanwhile, too", async () => {
   const state = partitionWith(0, [0], []);
   begin(state);
   const { after, progress } = setUp([state, partitionWith(1, [0, 1], [])]);
@@ -113,7 +113,7 @@ test("a transaction of a moment, at every question another, is none", async () =
   }
 });
 
-test("a broker that does not answer is, and is well when it answers again", async () => {
+test("a broker that does not answer is, and is healthy when it answers again", async () => {
   const { after, broker } = setUp([partitionWith(0, [], [])]);
   await after(3);
   broker.ends = new Error("refused");

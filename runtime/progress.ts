@@ -188,7 +188,7 @@ export function describeStall(where: readonly string[], since: number, time: num
   return `${listed === "" ? "" : `${listed}: `}no progress ${began}: ${what}`;
 }
 
-/** Of a partition with a window of records that finish in any order. */
+/** Progress of a partition with a window of records that finish in any order. */
 export function progressOf(held: { window: Window<unknown>; committed: number }): PartitionProgress {
   const counts = { finished: 0, uncommitted: 0, running: 0, unstarted: 0 };
   for (const { state } of held.window.entries()) {

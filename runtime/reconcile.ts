@@ -1,4 +1,4 @@
-// What became of a transaction whose outcome nobody told: the committed position says it, partition
+// What became of a transaction whose outcome is unknown: the committed position says it, partition
 // by partition. What was finished or is under way is kept, so that a slow broker costs no second
 // model call.
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ export interface Attempt {
 
 /**
  * committed: the transaction went through; undone: nothing of it did, the same may be sent again;
- * unknown: somebody else has moved the position, what is held of the partition means nothing.
+ * unknown: another process has moved the position, what is held of the partition means nothing.
  */
 export type Outcome = "committed" | "undone" | "unknown";
 
@@ -54,15 +54,15 @@ export async function reconcile<A extends Attempt>(
       if (asked.length === 0) return new Set();
       const found = await consumer.committed(asked.map(({ state: { topic, partition } }) => ({ topic, partition })));
       const outcomes = new Map(found.map((position) => [partitionKey(position), position] as const));
-      const told = asked
+      const reported = asked
         .filter(({ state }) => !state.dropped)
         .map((attempt) => {
           const { offset, metadata = "" } = outcomes.get(partitionKey(attempt.state)) ?? { offset: undefined };
           return { attempt, outcome: outcomeOf(attempt.position, attempt.state.stored, { offset, metadata }) };
         });
-      const moved = told.filter(({ outcome }) => outcome === "unknown").map(({ attempt }) => attempt.state);
-      if (moved.length > 0) readAgain(moved, "somebody else has moved the partition's position");
-      return new Set(told.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
+      const moved = reported.filter(({ outcome }) => outcome === "unknown").map(({ attempt }) => attempt.state);
+      if (moved.length > 0) readAgain(moved, "another process has moved the partition's position");
+      return new Set(reported.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
     } catch (error) {
       const wait = waits.next();
       log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "a transaction's outcome is not to be had yet");

@@ -10,13 +10,13 @@ export class RecordContext implements StepContext {
   private named: Logger | undefined = undefined;
 
   constructor(
-    readonly ends: LazyAbort,
+    readonly cancellation: LazyAbort,
     readonly deadline: number,
     private readonly name: () => Logger,
   ) {}
 
   get signal(): AbortSignal {
-    return this.ends.signal;
+    return this.cancellation.signal;
   }
 
   /** Few records have anything to say, and a logger of its own is expensive. */

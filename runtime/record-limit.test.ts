@@ -11,7 +11,7 @@ test("ends as the work does", async () => {
   const limit = limitOf(new LazyAbort(), 60_000);
   expect(await limit.outcome(() => Promise.resolve(ok("done")))).toEqual(ok("done"));
   limit.end();
-  expect(limit.ends.aborted).toBe(false);
+  expect(limit.cancellation.aborted).toBe(false);
   await expect(limitOf(new LazyAbort(), 1).outcome(() => Promise.reject(new Error("a bug")))).rejects.toThrow("a bug");
 });
 
@@ -21,12 +21,12 @@ test("work that was lost before it began is told at once, and abandoned", async 
   const limit = limitOf(lost, 60_000);
   let seen = false;
   const outcome = limit.outcome(() => {
-    seen = limit.ends.aborted;
+    seen = limit.cancellation.aborted;
     return never();
   });
   await expect(outcome).rejects.toBeInstanceOf(Abandoned);
   limit.end();
-  expect([seen, limit.ends.reason]).toEqual([true, lost.reason]);
+  expect([seen, limit.cancellation.reason]).toEqual([true, lost.reason]);
 });
 
 test("after its end nothing is told any more", async () => {
@@ -36,5 +36,5 @@ test("after its end nothing is told any more", async () => {
   limit.end();
   lost.abort(new Error("lost"));
   await sleep(10);
-  expect(limit.ends.aborted).toBe(false);
+  expect(limit.cancellation.aborted).toBe(false);
 });

@@ -1,6 +1,6 @@
 // What ends the work on one record before its time: the deadline, or the loss of its partition.
 import type { TopicName } from "../schemas/records.ts";
-import { LazyAbort, type Ends } from "./lazy-abort.ts";
+import { LazyAbort, type Cancellation } from "./lazy-abort.ts";
 import { Abandoned, deadlineExceeded } from "./retrying.ts";
 import type { Ending } from "./step.ts";
 
@@ -9,7 +9,7 @@ const graceMs = 1_000;
 
 export interface Limit {
   /** Aborted by the deadline, or with the partition. */
-  ends: LazyAbort;
+  cancellation: LazyAbort;
   /**
    * What the work ends in. An operator that doesn't heed the end is left behind: at once when the
    * partition is lost, a grace after the deadline.
@@ -19,20 +19,20 @@ export interface Limit {
   end(): void;
 }
 
-export function limitOf(lost: Ends, withinMs: number): Limit {
-  const ends = new LazyAbort();
+export function limitOf(lost: Cancellation, withinMs: number): Limit {
+  const cancellation = new LazyAbort();
   let timer: NodeJS.Timeout | undefined;
   let abandon = (): void => undefined;
   return {
-    ends,
+    cancellation,
     outcome: (work) =>
       new Promise((resolve, reject) => {
         abandon = () => {
-          ends.abort(lost.reason);
+          cancellation.abort(lost.reason);
           reject(new Abandoned("the partition was lost"));
         };
         timer = setTimeout(() => {
-          ends.abort(new Error("the deadline passed"));
+          cancellation.abort(new Error("the deadline passed"));
           timer = setTimeout(() => resolve(deadlineExceeded()), graceMs).unref();
         }, clampTimeout(withinMs));
         lost.addEventListener("abort", abandon, { once: true });

@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import { kafkaErrorType, type NoSuchPartition } from "../connections/kafka/errors.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
-import type { Share } from "./batch.ts";
+import type { PartitionEntries } from "./batch.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
 /**
@@ -21,7 +21,7 @@ export type Rejected = (
 const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
 export const isRefusedForGood = (error: unknown): boolean => refusedForGood.has(kafkaErrorType(error) ?? "");
 
-/** Puts stand-ins in the place of an entry's outputs; none when there have been too many. */
+/** Replaces an entry's outputs by stand-ins; none when there have been too many. */
 export async function replaceOutputs(
   { entry, state, cause }: { entry: TaskEntry; state: PartitionState; cause: unknown },
   rejected: Rejected,
@@ -43,11 +43,11 @@ export async function replaceOutputs(
  * Outputs that name a partition which their topic does not have go where their key puts them: they
  * are wanted, and once.
  */
-export function redirect({ missing }: NoSuchPartition, shares: readonly Share[], log: Logger): boolean {
+export function redirect({ missing }: NoSuchPartition, collected: readonly PartitionEntries[], log: Logger): boolean {
   const isMissing = (message: OutgoingMessage): boolean =>
     missing.some(({ topic, partition }) => topic === message.topic && partition === message.partition);
   let redirected = false;
-  for (const { entries } of shares)
+  for (const { entries } of collected)
     for (const { item } of entries) {
       if (!item.messages.some(isMissing)) continue;
       item.messages = item.messages.map((message) => {

@@ -1,16 +1,16 @@
 // Results that were ready and not committed when their partition was lost. A broker that is slow or
 // away for long costs a stage its membership, and often it gets the same partitions back: where the
-// committed position is still the one that the results were made on, nobody else has done the work
-// meanwhile, and the results are good. Elsewhere they are thrown away. Kept until the next join at
-// most.
+// committed position is still the one that the results were made on, no other process has done the
+// work meanwhile, and the results are good. Elsewhere they are thrown away. Kept until the next
+// join at most.
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 import { same } from "./reconcile.ts";
 
 export interface Results {
   /**
-   * Of partitions that are about to be let go; what was kept before and was not restored is
-   * forgotten.
+   * Stores the results of partitions that are about to be let go; what was kept before and was not
+   * restored is forgotten.
    */
   keep(states: readonly PartitionState[]): void;
   /** Gives a newly adopted partition the results that still hold. */

@@ -1,22 +1,22 @@
 // Repeats a step while its dependency fails, until the deadline; then the request is refused. A
-// record that waits for another one's outcome, or for what is done elsewhere, gives its place back
-// meanwhile (places.ts).
+// record that waits for another one's outcome, or for what is done elsewhere, gives its slot back
+// meanwhile (slots.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Backoff } from "../algorithms/queueing/backoff.ts";
 import type { TopicName } from "../schemas/records.ts";
-import { signalOf, type Ends } from "./lazy-abort.ts";
+import { signalOf, type Cancellation } from "./lazy-abort.ts";
 import type { Retry } from "./pipeline.ts";
-import { refuse, type Ending, type Outcome, type Place, type Refuse } from "./step.ts";
+import { refuse, type Ending, type Outcome, type Slot, type Refuse } from "./step.ts";
 
-/** The partition is somebody else's: nobody wants the outputs. */
+/** The partition belongs to another process: its outputs are discarded. */
 export class Abandoned extends Error {
   override name = "Abandoned";
 }
 
 export const retryMs = { first: 50, limit: 5_000 };
 
-export function retrying(ends: Ends, lost: Ends, place?: Place): Retry {
-  const insist = async <T, O extends TopicName>(
+export function retrying(cancellation: Cancellation, lost: Cancellation, slot?: Slot): Retry {
+  const retryUntilDone = async <T, O extends TopicName>(
     first: Outcome<T, O> | Promise<Outcome<T, O>>,
     attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
   ): Promise<Ending<T, O>> => {
@@ -27,7 +27,7 @@ export function retrying(ends: Ends, lost: Ends, place?: Place): Retry {
       let outcome = await next;
       while (outcome.kind === "elsewhere") {
         const { pool, bytes } = outcome;
-        const enters = waitsIn === pool || place === undefined || place.leave({ pool, bytes });
+        const enters = waitsIn === pool || slot === undefined || slot.leave({ pool, bytes });
         if (enters) waitsIn = pool;
         left ||= enters;
         outcome = enters ? await outcome.go() : outcome.full();
@@ -35,23 +35,23 @@ export function retrying(ends: Ends, lost: Ends, place?: Place): Retry {
       if (lost.aborted) throw new Abandoned("the partition was lost");
       if (outcome.kind !== "retryLater") {
         // What ends here needs none; what goes on does.
-        if (left && outcome.kind === "ok") await place?.take();
+        if (left && outcome.kind === "ok") await slot?.take();
         return outcome;
       }
       const { cause, elseRefuse } = outcome;
-      if (ends.aborted) return deadlineExceeded(cause, elseRefuse);
-      if (elseRefuse !== undefined && !left && place !== undefined) {
-        left = place.leave();
+      if (cancellation.aborted) return deadlineExceeded(cause, elseRefuse);
+      if (elseRefuse !== undefined && !left && slot !== undefined) {
+        left = slot.leave();
         if (!left) return elseRefuse;
       }
       waits ??= backoff(retryMs);
-      await sleep(waits.next(), undefined, { signal: signalOf(ends) }).catch(() => undefined);
+      await sleep(waits.next(), undefined, { signal: signalOf(cancellation) }).catch(() => undefined);
     }
   };
   return (attempt) => {
     const first = attempt();
     if (first instanceof Promise || first.kind === "elsewhere" || first.kind === "retryLater" || lost.aborted)
-      return insist(first, attempt);
+      return retryUntilDone(first, attempt);
     return first;
   };
 }

@@ -37,7 +37,7 @@ test("a broker that is away, or a group that is being reassigned, is asked again
   expect(rivals).toHaveBeenCalledTimes(3);
 });
 
-test("a group that says nothing for long holds nobody up", async () => {
+test("a group that says nothing for long delays no other task", async () => {
   const { options } = setUp(undefined);
   expect(await visibleRivals(options)).toEqual([]);
 });

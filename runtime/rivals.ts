@@ -27,7 +27,7 @@ const silentMs = 3_000;
 const lookMs = { first: 100, limit: 1_000 };
 
 /**
- * Waits until nobody else is a member under this id: who was killed leaves the group after its
+ * Waits until no other process is a member under this id: who was killed leaves the group after its
  * session timeout at the latest, so `withinMs` is longer than that. Rejects with InstanceTaken;
  * waits for the broker as long as it takes.
  */

@@ -1,4 +1,4 @@
-// Which of the delivered records are under way: starts what waits in fair turns (places.ts), within
+// Which of the delivered records are under way: starts what waits in fair turns (slots.ts), within
 // the limits, and keeps each partition's queue short by pausing it. What a record's work ends in is
 // the committer's.
 import type { Logger } from "pino";
@@ -6,11 +6,11 @@ import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";
 import type { StageMetrics } from "./metrics/port.ts";
 import { deliver, type PartitionState, type TaskEntry } from "./partition.ts";
-import { createPlaces, type PlacesOptions, type Turn } from "./places.ts";
+import { createSlots, type SlotsOptions, type Turn } from "./slots.ts";
 import type { Process } from "./stage-options.ts";
-import type { Place, Position } from "./step.ts";
+import type { Slot, Position } from "./step.ts";
 
-export interface ScheduleOptions extends PlacesOptions {
+export interface ScheduleOptions extends SlotsOptions {
   consumer: Pick<GroupConsumer, "pause" | "resume">;
   process: Process;
   states: () => Iterable<PartitionState>;
@@ -26,11 +26,11 @@ export interface Schedule {
   deliver(state: PartitionState, records: readonly RawRecord[], next: number): void;
   /** Starts what may start. */
   run(): void;
-  /** Its outputs are committed, or nobody wants them any more. */
+  /** Its outputs are committed, or are no longer wanted. */
   release(entry: TaskEntry): void;
-  /** The partition is somebody else's. */
+  /** The partition belongs to another process. */
   drop(state: PartitionState): void;
-  /** With a place, or at work elsewhere. */
+  /** With a slot, or at work elsewhere. */
   inFlight(): number;
 }
 
@@ -49,12 +49,12 @@ export const positionOf = (state: PartitionState, entry: TaskEntry): Position =>
 
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { consumer, process, states, stopped, onDone, metrics, log } = options;
-  const places = createPlaces(options);
-  const underWay = (): number => places.inFlight() + places.elsewhere();
+  const slots = createSlots(options);
+  const underWay = (): number => slots.inFlight() + slots.elsewhere();
   const waitingRecords = options.flowOf === undefined ? waitingLimit.records : waitingLimit.recordsOfFlows;
 
   const run = (): void => {
-    for (let turn: Turn | undefined; !stopped() && (turn = places.next()) !== undefined;) begin(turn);
+    for (let turn: Turn | undefined; !stopped() && (turn = slots.next()) !== undefined;) begin(turn);
     for (const state of states()) regulate(state);
   };
 
@@ -79,7 +79,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     const task = entry.item;
     metrics.inFlight(underWay());
     if (entry.state === "running") {
-      task.onPlace?.();
+      task.onSlot?.();
       return;
     }
     entry.state = "running";
@@ -89,7 +89,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     state.results.delete(entry.offset);
     const work =
       ready === undefined
-        ? process(task.record, positionOf(state, entry), task.controller, placeOf(state, entry))
+        ? process(task.record, positionOf(state, entry), task.controller, slotOf(state, entry))
         : Promise.resolve(ready);
     work.then(
       (messages) => {
@@ -104,38 +104,38 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     );
   }
 
-  const placeOf = (state: PartitionState, entry: TaskEntry): Place => ({
+  const slotOf = (state: PartitionState, entry: TaskEntry): Slot => ({
     leave(waiting) {
-      const left = places.park(entry.item, waiting);
+      const left = slots.park(entry.item, waiting);
       if (left) setImmediate(run);
       return left;
     },
     take: () =>
       new Promise((resolve) => {
-        if (entry.item.place !== "parked") {
+        if (entry.item.slot !== "parked") {
           resolve();
           return;
         }
-        entry.item.onPlace = resolve;
-        places.wait({ state, entry });
+        entry.item.onSlot = resolve;
+        slots.wait({ state, entry });
         run();
       }),
   });
 
   const release = (entry: TaskEntry): void => {
-    places.release(entry.item);
+    slots.release(entry.item);
     metrics.inFlight(underWay());
   };
 
   return {
     deliver(state, records, next) {
-      metrics.received(deliver(state, records, next, (entry) => places.wait({ state, entry })));
+      metrics.received(deliver(state, records, next, (entry) => slots.wait({ state, entry })));
       run();
     },
     run,
     release,
     drop(state) {
-      places.drop(state);
+      slots.drop(state);
       for (const entry of state.window.entries()) release(entry);
     },
     inFlight: underWay,

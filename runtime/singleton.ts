@@ -41,7 +41,8 @@ export interface FencedProducer<T extends string = string> {
   initialise(): Promise<void>;
   /**
    * All messages or none, and with them how far the task has read other topics: positions of its
-   * group, which nobody else moves. Rejects with TransactionAborted or TransactionOutcomeUnknown.
+   * group, which no other process moves. Rejects with TransactionAborted or
+   * TransactionOutcomeUnknown.
    */
   publish: (messages: readonly OutgoingMessage<T>[], read?: readonly ReadPosition[]) => Promise<void>;
 }
@@ -175,7 +176,7 @@ export function createSingleton<L extends string, T extends string>({
     },
     async stop() {
       end("stopping");
-      // A task that hangs on a dependency holds nobody up: its signal is aborted, and it can
+      // A task that hangs on a dependency delays no other task: its signal is aborted, and it can
       // publish nothing more.
       await Promise.race([former, sleep(drainMs, undefined, { ref: false })]);
       await consumer.stop();

@@ -14,7 +14,7 @@ export interface Sink {
   run(): Promise<void>;
   /**
    * Leaves the group, then stores what was gathered if it can be done in time; the rest is read
-   * again by whoever comes.
+   * again by the next owner.
    */
   stop(): Promise<void>;
   /** Why it stores nothing any more, and what to do; undefined while it works. */
@@ -59,8 +59,8 @@ export function createSink(dependencies: SinkDependencies): Sink {
     run: () =>
       source.run({
         async onAssigned(partitions) {
-          // What is gathered goes first, or it would be read again; whoever had a lost partition
-          // sees our rows, not a gap.
+          // What is gathered goes first, or it would be read again; the new owner of a lost
+          // partition sees our rows, not a gap.
           await flusher.drain();
           const stored = await dependencies.storedOffsets(partitions);
           return stored.map(({ offset, ...rest }) => ({

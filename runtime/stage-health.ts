@@ -36,7 +36,7 @@ export interface StageWatchOptions {
   committer: Committer;
   /** Where transactions that hang are looked for. */
   search: () => HangingSearch;
-  /** Absent: nobody watches whether it gets on. */
+  /** Absent: its progress is not watched. */
   limits: ProgressLimits | undefined;
   log: Logger;
 }

@@ -3,17 +3,22 @@
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics/port.ts";
-import type { Ends } from "./lazy-abort.ts";
-import type { PlaceLimits } from "./places.ts";
+import type { Cancellation } from "./lazy-abort.ts";
+import type { SlotLimits } from "./slots.ts";
 import type { ProgressLimits } from "./progress.ts";
-import type { Place, Position } from "./step.ts";
+import type { Slot, Position } from "./step.ts";
 import type { StageTracing } from "./tracing/port.ts";
 
 /**
  * The work on one record: its outputs. Rejects only when its partition is lost; everything else
  * ends in outputs.
  */
-export type Process = (record: RawRecord, position: Position, lost: Ends, place?: Place) => Promise<OutgoingMessage[]>;
+export type Process = (
+  record: RawRecord,
+  position: Position,
+  lost: Cancellation,
+  slot?: Slot,
+) => Promise<OutgoingMessage[]>;
 
 export interface StageOptions {
   name: string;
@@ -24,15 +29,15 @@ export interface StageOptions {
   /** Full names of the topics that it writes to, in this life or a former one. */
   outputs?: () => readonly string[];
   sessionTimeoutMs: number;
-  limits: PlaceLimits & { drainMs: number };
+  limits: SlotLimits & { drainMs: number };
   /**
-   * Whose a record is (its tenant): places are shared between flows by weight. Absent: first come,
+   * Whose a record is (its tenant): slots are shared between flows by weight. Absent: first come,
    * first served.
    */
   flowOf?: (record: RawRecord) => string;
   /** 1 by default. */
   weightOf?: (flow: string) => number;
-  /** Absent: nobody watches whether it gets on. */
+  /** Absent: its progress is not watched. */
   health?: ProgressLimits;
   kafka: Kafka;
   process: Process;

@@ -247,7 +247,7 @@ describe("stage", () => {
     expect(valuesOf(producer.committed)).toEqual(["v1", "v0"]);
   });
 
-  test("after an unknown outcome a partition whose position somebody else has moved is read again, the others go on", async () => {
+  test("after an unknown outcome a partition whose position another process has moved is read again, the others go on", async () => {
     const { consumer, producer, calls, deliver, join } = await setUp();
     await join(1, 0, 1);
     deliver([0, 1], 0);

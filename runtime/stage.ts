@@ -1,6 +1,6 @@
 // Runs one exactly-once stage: consume, work outside any transaction, commit outputs and positions
-// together. Records finish in any order; a slow one holds nobody back. Delivery guarantee: each
-// record's outputs are visible exactly once to read-committed readers, under crashes, zombies,
+// together. Records finish in any order; a slow one delays no other record. Delivery guarantee:
+// each record's outputs are visible exactly once to read-committed readers, under crashes, zombies,
 // rebalances and broker restarts (docs/design/delivery.md).
 //   adoption.ts        whose partitions are ours, and from where
 //   stage-handlers.ts  what the consumer delivers
@@ -94,7 +94,7 @@ export function createStage(options: StageOptions): Stage {
         const [rival] = await visibleRivals(rivalry);
         if (rival !== undefined) fail(rival);
       }
-      // Whoever comes next finds out; there is no time left for it.
+      // The next owner finds out; there is no time left for it.
       if (stopping) adoption.stop();
       else await initialised({ producer, stopped, log });
       return adoption.reconcile(attempts);

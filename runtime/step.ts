@@ -4,7 +4,7 @@
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";
-import type { Ends } from "./lazy-abort.ts";
+import type { Cancellation } from "./lazy-abort.ts";
 
 /** Where a record came from. */
 export interface Position {
@@ -59,8 +59,8 @@ export interface Refuse {
   code: string;
   message: string;
   /**
-   * Of a record that repeats another: the response is marked so, and never stands in for the
-   * other's.
+   * Set for the refusal of a record that repeats another: the response is marked so, and never
+   * stands in for the other's.
    */
   repeat?: boolean;
 }
@@ -69,15 +69,15 @@ export interface RetryLater {
   kind: "retryLater";
   cause: Error;
   /**
-   * What it waits for is another record's outcome: it gives its place back meanwhile. This is what
-   * it is told when no more may wait so.
+   * What it waits for is another record's outcome: it gives its slot back meanwhile. This is its
+   * outcome when no more may wait so.
    */
   elseRefuse?: Refuse;
 }
 
 /**
  * The record is not for us as it is: it goes to dead-letters whole, with a stable code, and its
- * producer is told nothing.
+ * producer gets no response.
  */
 export interface DeadLetter {
   kind: "deadLetter";
@@ -85,7 +85,7 @@ export interface DeadLetter {
   reason: string;
 }
 
-/** What a record waits for without a place: the pool that bounds such waiting, what it holds. */
+/** What a record waits for without a slot: the pool that bounds such waiting, what it holds. */
 export interface Waiting {
   /** Never empty. */
   pool: string;
@@ -94,12 +94,12 @@ export interface Waiting {
 }
 /**
  * The rest of the step is done elsewhere and may take long (a model's answer): the record gives its
- * place back meanwhile, so that others are not held up by it.
+ * slot back meanwhile, so that others are not held up by it.
  */
 export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
   kind: "elsewhere";
   /**
-   * Called once it has left its place; what it resolves to is the step's outcome, which may go on
+   * Called once it has left its slot; what it resolves to is the step's outcome, which may go on
    * elsewhere again.
    */
   go(): Promise<Outcome<T, O>>;
@@ -107,8 +107,8 @@ export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
   full(): Ending<T, O>;
 }
 
-/** A record's place among those under way (places.ts). */
-export interface Place {
+/** A record's slot among those under way (slots.ts). */
+export interface Slot {
   /**
    * Gives it back while the record only waits, for another record or, with `waiting`, for something
    * elsewhere; a record that waits in another pool moves. false: no more may wait so.
@@ -140,10 +140,10 @@ export interface StepContext {
   /** Aborted when the deadline passes, the partition is lost or the stage shuts down. */
   readonly signal: AbortSignal;
   /** The same for who only asks or listens: costs less. Absent: the signal says it. */
-  readonly ends?: Ends;
+  readonly cancellation?: Cancellation;
   /** Carries the request's id and position. */
   log: Logger;
-  /** Milliseconds since the epoch at which nobody needs the result any more. */
+  /** Milliseconds since the epoch at which the result is no longer needed. */
   deadline: number;
   /** Time of the steps that are done, in order. */
   timings: StepTiming[];

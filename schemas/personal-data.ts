@@ -7,9 +7,9 @@ import type { TopicName } from "./records.ts";
  * request: by tenant and id of the request. letter: by what its bytes hold. example: by the request
  * that its answer came from. document: by tenant. none: nothing of a request is in it; why.
  */
-export type Kept = "request" | "letter" | "example" | "answer" | "document" | { none: string };
+export type SearchKey = "request" | "letter" | "example" | "cache-entry" | "document" | { none: string };
 
-export const personalTopics: Readonly<Record<TopicName, Kept>> = {
+export const personalTopics: Readonly<Record<TopicName, SearchKey>> = {
   requests: "request",
   responses: "request",
   "alternative-answers": "request",
@@ -25,7 +25,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   work: "request",
   observations: "request",
   "prefill-samples": "request",
-  answers: "answer",
+  "response-cache": "cache-entry",
   examples: "example",
   documents: "document",
   "dead-letters": "letter",
@@ -40,16 +40,16 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
 };
 
 /** `time`: the column that separates records from before a tenant's erasure from later ones. */
-export type TableKept =
+export type TableSearch =
   | { by: "request"; request: string; time: string | null }
   | { by: "letter"; time: string }
   | { by: "example-replay" }
   | { none: string };
 
-const byRequest = (time: string | null, request = "request_id"): TableKept => ({ by: "request", request, time });
+const byRequest = (time: string | null, request = "request_id"): TableSearch => ({ by: "request", request, time });
 
 /** Tables of schemas/clickhouse. Requests come last: by them the rest is found. */
-export const personalTables: Readonly<Record<string, TableKept>> = {
+export const personalTables: Readonly<Record<string, TableSearch>> = {
   request_arrivals: byRequest("created_at"),
   decisions: byRequest("created_at"),
   responses: byRequest("created_at"),

@@ -1,7 +1,7 @@
 // Which record stands on which topic. The Avro files beside this one are the contract; types.ts
 // follows them.
 import type {
-  Answer,
+  CacheEntry,
   ApiKey,
   ArmBreaker,
   Cancel,
@@ -44,7 +44,7 @@ export interface RecordOf {
   erasures: Erasure;
   decisions: Decision;
   work: Work;
-  answers: Answer;
+  "response-cache": CacheEntry;
   examples: Example;
   policies: Policy;
   observations: Observation;
@@ -81,7 +81,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   erasures: "erasure",
   decisions: "decision",
   work: "work",
-  answers: "answer",
+  "response-cache": "cache-entry",
   examples: "example",
   policies: "policy",
   observations: "observation",

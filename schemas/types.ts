@@ -1,26 +1,5 @@
 // Made by tools/generate/types.ts from schemas/avro. Do not edit: run "npm run types".
 
-/** A cached response, for exact repeats of its request. Key: domain/hash. A tombstone withdraws it. */
-export interface Answer {
-  tenant: string;
-  /** tenant/domain. */
-  domain: string;
-  /** Hash of the canonical request (algorithms/response-cache/answer-key.ts). */
-  hash: string;
-  /** The request that was answered so. */
-  requestId: string;
-  text: string;
-  finishReason: string | null;
-  arm: string;
-  model: string;
-  /** What it cost. */
-  cost: number;
-  /** Bytes of request and response. */
-  bytes: number;
-  expiresAt: number;
-  createdAt: number;
-}
-
 /** Permissions of a gateway key, by its id. Its limits may change, and it may be revoked or expire. Never deleted, so that requests need a key from the first one on. */
 export interface ApiKey {
   /** The part of the key before its dot; no secret. */
@@ -62,6 +41,27 @@ export interface ArmBreaker {
   /** closed: it was called lately and answers. */
   state: "closed" | "open" | "half-open";
   /** When it was said. */
+  createdAt: number;
+}
+
+/** A cached response, for exact repeats of its request. Key: domain/hash. A tombstone withdraws it. */
+export interface CacheEntry {
+  tenant: string;
+  /** tenant/domain. */
+  domain: string;
+  /** Hash of the canonical request (algorithms/response-cache/answer-key.ts). */
+  hash: string;
+  /** The request that was answered so. */
+  requestId: string;
+  text: string;
+  finishReason: string | null;
+  arm: string;
+  model: string;
+  /** What it cost. */
+  cost: number;
+  /** Bytes of request and response. */
+  bytes: number;
+  expiresAt: number;
   createdAt: number;
 }
 
@@ -291,7 +291,7 @@ export interface Document {
 export interface Erasure {
   /** Id of the erasure; a large one has several records. */
   id: string;
-  /** algorithms/privacy/erasure.ts: of requests, of places of dead letters, or of a tenant. */
+  /** algorithms/privacy/erasure.ts: of requests, of positions of dead letters, or of a tenant. */
   hashes: string[];
   /** Erases a tenant's records that came before. Null: erases them whenever they come. */
   before: number | null;
@@ -303,7 +303,7 @@ export interface ExampleReplay {
   runId: string;
   tenant: string;
   exampleId: string;
-  /** The example that took its place; null: it stays. */
+  /** The example that replaced it; null: it stays. */
   newExampleId: string | null;
   attempt: number;
   oldQuality: number;

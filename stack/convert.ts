@@ -11,9 +11,14 @@ const fileHere = (path: string): string => fileURLToPath(new URL(path, import.me
 export function convertFile(format: FileFormat, from: string, to: string, signal: AbortSignal): Promise<void> {
   const scripts = ["../tools/bin/run.mjs", "./facade/convert-worker.ts"].map(fileHere);
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [...scripts, format, from, to], { signal, cwd: fileHere("..") }, (error, _out, said) => {
-      if (error === null) resolve();
-      else reject(signal.aborted ? error : new Error(`${from}: ${said.trim().split("\n")[0] ?? error.message}`));
-    });
+    execFile(
+      process.execPath,
+      [...scripts, format, from, to],
+      { signal, cwd: fileHere("..") },
+      (error, _out, reported) => {
+        if (error === null) resolve();
+        else reject(signal.aborted ? error : new Error(`${from}: ${reported.trim().split("\n")[0] ?? error.message}`));
+      },
+    );
   });
 }

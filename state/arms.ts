@@ -1,5 +1,5 @@
-// The arms in force in this process. They can change while it runs (SIGHUP): whoever needs them
-// asks each time.
+// The arms in force in this process. They can change while it runs (SIGHUP): users
+// read them each time.
 import { basename } from "node:path";
 import { REUSE_MODEL } from "../algorithms/routing/reuse-quality.ts";
 import { modelFile } from "../config/models.ts";

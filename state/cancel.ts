@@ -1,8 +1,8 @@
-// What call is told of requests that their clients have taken back (topic cancels): a call under
+// What call learns of requests that their clients have taken back (topic cancels): a call under
 // way is ended, one that has not begun is not made, and the response is failed, cancelled. Best
 // effort: a cancel that comes after the answer changes nothing.
 import type { ArmFailure } from "../arms/arm.ts";
-import type { Ends } from "../runtime/lazy-abort.ts";
+import type { Cancellation } from "../runtime/lazy-abort.ts";
 
 /** A call that a cancel may be for. */
 export interface Cancellable {
@@ -24,7 +24,7 @@ export interface CancelWatch {
 }
 
 /** `ends`: the stage gives the call up. */
-export type WatchCancels = (call: Cancellable, ends: Ends) => CancelWatch;
+export type WatchCancels = (call: Cancellable, ends: Cancellation) => CancelWatch;
 
 /** attempts: calls that were made of the model. */
 export const cancelledFailure = (attempts: number): ArmFailure => ({

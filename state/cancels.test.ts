@@ -31,7 +31,7 @@ describe("cancels", () => {
 
   it("are forgotten after a while, and the oldest where there are too many", () => {
     let now = 200;
-    const { apply, watch } = createCancels({ clock: () => now, keepMs: 50, most: 2 });
+    const { apply, watch } = createCancels({ clock: () => now, retentionMs: 50, most: 2 });
     const isKnown = (id: string): boolean => watch(call(id), never).isCancelled();
     for (const id of ["r1", "r2", "r3"]) apply({ requestId: id, tenant: "a" }, 190);
     expect(["r1", "r2", "r3"].map(isKnown)).toEqual([false, true, true]);

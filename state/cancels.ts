@@ -12,7 +12,7 @@ export interface CancelsOptions {
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Milliseconds for which a cancel is remembered. */
-  keepMs?: number;
+  retentionMs?: number;
   /** Cancels that are remembered; the oldest go first. */
   most?: number;
 }
@@ -23,18 +23,18 @@ export interface Cancels {
   watch: WatchCancels;
 }
 
-const keepFor = 10 * 60_000;
-const mostKept = 65_536;
+const defaultRetentionMs = 10 * 60_000;
+const mostHeld = 65_536;
 
 const keyOf = ({ tenant, requestId }: Pick<Cancel, "requestId" | "tenant">): string => requestKey(tenant, requestId);
 
-export function createCancels({ clock, keepMs = keepFor, most = mostKept }: CancelsOptions): Cancels {
+export function createCancels({ clock, retentionMs = defaultRetentionMs, most = mostHeld }: CancelsOptions): Cancels {
   /** When each was last taken back, the oldest first. */
   const known = new Map<string, number>();
   const open = new Map<string, Set<(at: number) => void>>();
 
   const forget = (): void => {
-    const old = clock() - keepMs;
+    const old = clock() - retentionMs;
     for (const [key, at] of known) {
       if (known.size <= most && at > old) return;
       known.delete(key);
@@ -43,7 +43,7 @@ export function createCancels({ clock, keepMs = keepFor, most = mostKept }: Canc
 
   return {
     apply(cancel, at) {
-      if (at <= clock() - keepMs) return;
+      if (at <= clock() - retentionMs) return;
       const key = keyOf(cancel);
       known.delete(key);
       known.set(key, at);
@@ -83,7 +83,7 @@ export interface SharedCancels extends Pick<Cancels, "watch"> {
   stop(): Promise<void>;
 }
 
-/** Of a stage that calls arms. */
+/** Session of a stage that calls arms. */
 export type CancelSession = Pick<SessionOf<{ tables: ["cancels"] }>, "kafka" | "codec" | "topic" | "log">;
 
 /** The cancels that this process knows of, for a stage. */

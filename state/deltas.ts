@@ -129,7 +129,7 @@ export async function publishDeltas(session: DeltasSession, log: Logger): Promis
     ofTenants.set(owner, await openLane(session, { name: "tenant-deltas", producer: copies.get, log, ...more }));
   };
   await Promise.all(session.tenants.streaming().map(openCopy));
-  /** Of a tenant that came to it since: its first pieces are lost meanwhile. */
+  /** Opens the output of a tenant that came to it since: its first pieces are lost meanwhile. */
   const openLater = (owner: string): void => {
     if (opening.has(owner)) return;
     const opened = openCopy(owner)

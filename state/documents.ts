@@ -42,7 +42,7 @@ export function holdDocuments(
     record: "documents",
     async apply(changes) {
       const split: { key: string; value: HeldDocument | null }[] = [];
-      // One after the other: the worker has no more places than it needs.
+      // One after the other: the worker has no more slots than it needs.
       for (const { key, value } of changes) split.push({ key, value: value === null ? null : await held(value) });
       await table.apply(split);
     },

@@ -23,12 +23,12 @@ export function createCallTable(clock: () => number): CallTable {
 export interface SharedCalls {
   /** Calls under way at an arm, of all plan processes. */
   of(arm: string): number;
-  /** Takes back what was said: this process calls nobody any more. */
+  /** Takes back what was said: this process calls no arm any more. */
   stop(): Promise<void>;
 }
 
 export interface SharedCallsOptions {
-  /** Of this process, by arm; an arm that is missing is not an inline one. */
+  /** Calls of this process, by arm; an arm that is missing is not an inline one. */
   own: () => ReadonlyMap<string, number>;
   instance: string;
   log: SessionOf<object>["log"];
@@ -49,7 +49,10 @@ export function shareCalls(
   return { of: (arm) => (own().get(arm) ?? 0) + sum(rows.others(arm)), stop: rows.stop };
 }
 
-/** The same for who calls nobody: it says nothing. Before it has caught up nothing is known. */
+/**
+ * The same for a process that calls no arm: it says nothing. Before it has caught up nothing is
+ * known.
+ */
 export function followCalls(
   { kafka, codec, topic }: Pick<SessionOf<{ tables: ["inline-calls"] }>, "kafka" | "codec" | "topic">,
   log: SessionOf<object>["log"],

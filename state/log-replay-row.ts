@@ -21,7 +21,7 @@ export interface LoggedAnswer {
   /** Milliseconds from the call of the arm to its first token and its end; null: not known. */
   firstTokenMs: number | null;
   serviceMs: number | null;
-  /** [0, 1]; null: nobody said anything. */
+  /** [0, 1]; null: there was no feedback. */
   reward: number | null;
   /** With which the arm was chosen, (0, 1]; null: not logged. */
   propensity: number | null;
@@ -36,11 +36,11 @@ export interface LogRow {
   saturation: Readonly<Record<string, number>>;
 }
 
-/** A row as it is stored for the log replay; place: its position in the log. */
-export function storedRow({ request, answer, load, saturation }: LogRow, place: number) {
+/** A row as it is stored for the log replay; position: its position in the log. */
+export function storedRow({ request, answer, load, saturation }: LogRow, position: number) {
   const { arm = "", ...known } = answer ?? {};
   return {
-    place,
+    position,
     at: request.createdAt,
     request_id: request.id,
     tenant: request.tenant,

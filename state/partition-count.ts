@@ -1,5 +1,5 @@
 // How many partitions a topic has by the brokers, not by the configuration: it may have been made
-// by somebody else, or got more since.
+// by another process, or got more since.
 import type { Logger } from "pino";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { untilReachable } from "../connections/kafka/retry.ts";

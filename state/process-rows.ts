@@ -50,26 +50,26 @@ export function createRowTable<R extends Row>(clock: () => number): RowTable<R> 
 
 export interface ProcessRows<R extends Row> {
   others(arm: string): R[];
-  /** Takes back what was said: this process calls nobody any more. */
+  /** Takes back what was said: this process calls no arm any more. */
   stop(): Promise<void>;
 }
 
 /** What a row says besides whose it is and when it was said. */
-export type Said<N extends RowTopic> = Omit<RecordOf[N], "arm" | "tenant" | "instance" | "createdAt">;
+export type RowValues<N extends RowTopic> = Omit<RecordOf[N], "arm" | "tenant" | "instance" | "createdAt">;
 
 export interface ProcessRowsOptions<N extends RowTopic> {
   topic: N;
-  /** Of this process, by arm; what is missing is not said, nor taken back. */
-  own: () => ReadonlyMap<string, Said<N>>;
+  /** Rows of this process, by arm; what is missing is not said, nor taken back. */
+  own: () => ReadonlyMap<string, RowValues<N>>;
   /** Says nothing that is news to the others: it is not sent at first, nor renewed. */
-  isIdle: (said: Said<N>) => boolean;
+  isIdle: (reported: RowValues<N>) => boolean;
   /** Whether there is anything to follow; asked until there is. */
   follows: () => boolean;
   instance: string;
   log: SessionOf<object>["log"];
 }
 
-/** Of a stage that declares to follow and to write the topic. */
+/** Session of a stage that declares to follow and to write the topic. */
 export type RowSession<N extends RowTopic> = Pick<
   SessionOf<{ tables: [N]; outputs: [N] }>,
   "kafka" | "codec" | "topic"
@@ -94,7 +94,7 @@ export function shareRows<N extends RowTopic>(
     });
   let reader: TopicReader | undefined;
   const stopping = new AbortController();
-  const said = new Map<string, { what: string; at: number }>();
+  const reported = new Map<string, { what: string; at: number }>();
   let producer: ReturnType<typeof kafka.plainProducer> | undefined;
   const send = async (values: readonly { arm: string; value: Buffer | null }[]): Promise<void> => {
     if (values.length === 0) return;
@@ -109,7 +109,7 @@ export function shareRows<N extends RowTopic>(
     if (follows()) reader ??= follow();
     const changed = [...own()].flatMap(([arm, row]) => {
       const what = JSON.stringify(row);
-      const last = said.get(arm);
+      const last = reported.get(arm);
       const due = last === undefined ? !isIdle(row) : what !== last.what || (!isIdle(row) && now - last.at >= renewMs);
       return due ? [{ arm, row, what }] : [];
     });
@@ -119,7 +119,7 @@ export function shareRows<N extends RowTopic>(
         return { arm, value: codec.encode(name, record) };
       }),
     );
-    for (const { arm, what } of changed) said.set(arm, { what, at: now });
+    for (const { arm, what } of changed) reported.set(arm, { what, at: now });
     return false;
   };
   const ended = repeat(pass, { everyMs, signal: stopping.signal, log });
@@ -128,7 +128,7 @@ export function shareRows<N extends RowTopic>(
     others: (arm) => table.others(arm, instance),
     async stop() {
       stopping.abort();
-      const goodbye = ended.then(() => send([...said.keys()].map((arm) => ({ arm, value: null }))));
+      const goodbye = ended.then(() => send([...reported.keys()].map((arm) => ({ arm, value: null }))));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
       await Promise.all([producer?.close(), reader?.stop()]);
     },

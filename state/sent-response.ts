@@ -2,11 +2,11 @@
 import type { Response } from "../schemas/types.ts";
 
 /** Where a response stands on its topic. */
-export interface SentPlace {
+export interface SentPosition {
   topic: string;
   partition: number;
   offset: number;
 }
 
 /** A response as it was sent; null: the topic has it no more. Rejects while brokers are away. */
-export type SentResponse = (place: SentPlace, tenant: string, requestId: string) => Promise<Response | null>;
+export type SentResponse = (position: SentPosition, tenant: string, requestId: string) => Promise<Response | null>;

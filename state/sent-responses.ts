@@ -1,6 +1,6 @@
-// Responses as they were sent, read from their place on the topic: where ClickHouse has them with
-// placeholders (privacy.redact). Repeats of such requests are few, so they are read one at a time,
-// by a follower that is opened for the first of them.
+// Responses as they were sent, read from their position on the topic: where ClickHouse has them
+// with placeholders (privacy.redact). Repeats of such requests are few, so they are read one at a
+// time, by a follower that is opened for the first of them.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { RawRecord, TopicFollower } from "../connections/kafka/port.ts";
@@ -54,18 +54,18 @@ export function createSentResponses({ kafka, codec, topic }: SentSession, log: L
   }
 
   return {
-    async find(place, tenant, requestId) {
+    async find(position, tenant, requestId) {
       // Of another cluster, or of a topic that had the name before.
-      if (place.topic !== name) return null;
+      if (position.topic !== name) return null;
       if (inTurn.pendingCount >= mostWaiting) throw new Error("too many responses are read from their topic already");
-      const record = await inTurn(() => read(place.partition, place.offset));
+      const record = await inTurn(() => read(position.partition, position.offset));
       const value = record?.value ?? null;
       if (value === null) return null;
       const decoded = await decodeWithRetries(codec, "responses", value, {
         signal: AbortSignal.timeout(readMs),
       });
       if (!decoded.ok || decoded.value.tenant !== tenant || decoded.value.requestId !== requestId) {
-        log.warn({ ...place, requestId }, "the topic has another record where a response should stand");
+        log.warn({ ...position, requestId }, "the topic has another record where a response should stand");
         return null;
       }
       return decoded.value;

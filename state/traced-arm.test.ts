@@ -18,9 +18,9 @@ const spansOf = async (tracing: TestTracing) =>
 
 test("a call is a span below what it is made for; the endpoint is told of it, and of no client's state", async () => {
   const tracing = testTracing();
-  let told: Record<string, string> = {};
+  let reported: Record<string, string> = {};
   const arm = armOf(() => {
-    told = callHeaders(tracing);
+    reported = callHeaders(tracing);
     return Promise.resolve({
       kind: "failure",
       code: "endpoint_timeout",
@@ -34,8 +34,8 @@ test("a call is a span below what it is made for; the endpoint is told of it, an
   const traced = traceArm(arm, "openai", tracing);
   await record.during(() => traced.answer(armRequest({ params: { maxTokens: 7 } }), new AbortController().signal));
   const [call] = await spansOf(tracing);
-  expect(Object.keys(told)).toEqual(["traceparent"]);
-  expect(told["traceparent"]).toContain("a".repeat(32));
+  expect(Object.keys(reported)).toEqual(["traceparent"]);
+  expect(reported["traceparent"]).toContain("a".repeat(32));
   expect(record.headers["traceparent"]).toContain(call?.parent ?? "none");
   expect(call).toMatchObject({ name: "chat m-1", isError: true });
   expect(call?.attributes).toMatchObject({

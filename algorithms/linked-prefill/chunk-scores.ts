@@ -26,8 +26,8 @@ export function prefixOverlap(old: readonly OldChunk[], now: readonly string[]):
  * two.
  */
 export function orderPenalty(old: readonly string[], now: readonly string[]): number {
-  const place = new Map(now.map((id, index) => [id, index] as const));
-  const common = [...new Set(old)].flatMap((id) => place.get(id) ?? []);
+  const position = new Map(now.map((id, index) => [id, index] as const));
+  const common = [...new Set(old)].flatMap((id) => position.get(id) ?? []);
   let discordant = 0;
   for (const [index, at] of common.entries()) for (const later of common.slice(index + 1)) if (later < at) discordant++;
   return common.length < 2 ? 0 : discordant / ((common.length * (common.length - 1)) / 2);

@@ -1,6 +1,6 @@
 // Percentile bootstrap over decisions with Poisson weights: in every draw a decision counts as
 // often as a Poisson variable of mean 1 says, which needs no sampling with replacement and can be
-// done in any order. The weight depends on the seed, the draw and the decision's place alone, so
+// done in any order. The weight depends on the seed, the draw and the decision's index alone, so
 // policies that are compared on the same decisions get the same weights.
 import type { Interval, Terms } from "./ratio.ts";
 import { quantileOf } from "../numeric/quantile.ts";
@@ -32,9 +32,9 @@ function bits(one: number, other: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** How often decision `place` counts in the draw of this key. */
-export function poissonWeight(key: number, place: number): number {
-  const draw = bits(place + 1, key);
+/** How often decision `index` counts in the draw of this key. */
+export function poissonWeight(key: number, index: number): number {
+  const draw = bits(index + 1, key);
   let count = 0;
   while (count < thresholds.length && draw >= thresholds[count]!) count++;
   return count;

@@ -22,7 +22,7 @@ const longest = 500;
 type Operator = ">" | ">=" | "<" | "<=";
 interface Token {
   text: string;
-  /** Place of its first character, from 1. */
+  /** Position of its first character, from 1. */
   at: number;
 }
 

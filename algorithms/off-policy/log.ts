@@ -5,7 +5,7 @@ import { bloomHash } from "../numeric/bloom.ts";
 
 /** Decisions in the order in which they were read; candidates are their arms, one after another. */
 export interface LoggedChoices {
-  /** Names of arms; candidates hold their places here. */
+  /** Names of arms; candidates hold their indexes here. */
   arms: readonly string[];
   /** Candidates of decision i lie at start[i] up to, not including, start[i + 1]. */
   start: Int32Array;
@@ -38,7 +38,7 @@ export const decisionsOf = (log: Pick<LoggedChoices, "chosen">): number => log.c
 export interface LoggedDecision {
   requestId: string;
   candidates: readonly { arm: string; logged: number; cost: number; x: ArrayLike<number> }[];
-  /** Place of the chosen one in `candidates`. */
+  /** Index of the chosen one in `candidates`. */
   chosen: number;
   /** null: no feedback. */
   reward: number | null;
@@ -77,7 +77,7 @@ export interface LogBuilder {
 }
 
 export function createLogBuilder(dimension: number): LogBuilder {
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   const [start, arm, chosenAt] = [0, 0, 0].map(() => growing((length) => new Int32Array(length)));
   const [logged, cost, x, rewards] = [0, 0, 0, 0].map(() => growing((length) => new Float64Array(length)));
   const fold = growing((length) => new Uint8Array(length));
@@ -97,8 +97,8 @@ export function createLogBuilder(dimension: number): LogBuilder {
       rewards!.push(reward ?? Number.NaN);
       fold.push(foldOf(requestId));
       for (const candidate of candidates) {
-        if (!places.has(candidate.arm)) places.set(candidate.arm, places.size);
-        arm!.push(places.get(candidate.arm)!);
+        if (!indexes.has(candidate.arm)) indexes.set(candidate.arm, indexes.size);
+        arm!.push(indexes.get(candidate.arm)!);
         logged!.push(candidate.logged);
         cost!.push(candidate.cost);
         for (let j = 0; j < dimension; j++) x!.push(candidate.x[j]!);
@@ -108,7 +108,7 @@ export function createLogBuilder(dimension: number): LogBuilder {
     done() {
       start!.push(at);
       return {
-        ...{ arms: [...places.keys()], dimension, start: start!.done(), arm: arm!.done() },
+        ...{ arms: [...indexes.keys()], dimension, start: start!.done(), arm: arm!.done() },
         ...{ logged: logged!.done(), cost: cost!.done(), x: x!.done() },
         ...{ chosen: chosenAt!.done(), reward: rewards!.done(), fold: fold.done() },
       };

@@ -7,7 +7,7 @@ const word = "\\p{Lu}[\\p{L}'’-]{0,30}\\p{L}";
 const street =
   "(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Square|Sq|Place|Pl|Terrace|Way|Close|Crescent|Parkway|Pkwy|Highway|Hwy)";
 const postcode = "(?:[A-Z]{1,2}\\d[A-Z\\d]?[ ]\\d[A-Z]{2}|[A-Z]{2}(?:[ \\t]+\\d{5}(?:-\\d{4})?)?)";
-const place = `(?:,[ \\t]*${word}(?:[ \\t]${word}(?!\\d))?(?:,?[ \\t]+${postcode})?)?`;
+const locality = `(?:,[ \\t]*${word}(?:[ \\t]${word}(?!\\d))?(?:,?[ \\t]+${postcode})?)?`;
 /** ", 75002 Paris" */
 const town = `(?:,?[ \\t]+\\d{4,5}(?:[ ][A-Z]{2})?[ \\t]+${word})?`;
 /** "de la Paix", "Giuseppe Verdi" */
@@ -81,7 +81,7 @@ export const addressRules: readonly Rule[] = [
     "ADDRESS",
     { needs: digit | capital, least: 8 },
     new RegExp(
-      `(?<![\\w-])\\d{1,5}[a-z]?[ \\t]+(?:(?:${word}|[NSEW]\\.?|\\d{1,3}(?:st|nd|rd|th))[ \\t]+){1,4}${street}\\b\\.?(?:,?[ \\t]*(?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]loor|#)\\.?[ \\t]*\\w{1,6})?${place}`,
+      `(?<![\\w-])\\d{1,5}[a-z]?[ \\t]+(?:(?:${word}|[NSEW]\\.?|\\d{1,3}(?:st|nd|rd|th))[ \\t]+){1,4}${street}\\b\\.?(?:,?[ \\t]*(?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]loor|#)\\.?[ \\t]*\\w{1,6})?${locality}`,
       "gu",
     ),
   ),

@@ -46,12 +46,12 @@ for (const entry of (
   "GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 " +
   "NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20"
 ).split(" "))
-  ibanLengths[placeOf(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
+  ibanLengths[indexOf(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
 
 /** IBAN length of the country that these two capital letters name. */
-const ibanLength = (first: number, second: number): number => ibanLengths[placeOf(first, second)]!;
+const ibanLength = (first: number, second: number): number => ibanLengths[indexOf(first, second)]!;
 
-function placeOf(first: number, second: number): number {
+function indexOf(first: number, second: number): number {
   return letters * (first - capitalA) + second - capitalA;
 }
 

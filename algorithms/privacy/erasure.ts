@@ -12,13 +12,13 @@ export const erasedRequest = (tenant: string, requestId: string): string =>
 /** Hash for all records of a tenant. */
 export const erasedTenant = (tenant: string): string => hashOf(`tenant ${tenant}`);
 /** Where the record of a dead letter stood. */
-export interface LetterPlace {
+export interface LetterPosition {
   topic: string;
   partition: number;
   offset: number;
 }
 /** Hash for a dead letter, by the position of its record: its tenant may be unreadable. */
-export const erasedLetter = ({ topic, partition, offset }: LetterPlace): string =>
+export const erasedLetter = ({ topic, partition, offset }: LetterPosition): string =>
   hashOf(`letter ${counted(topic)}${partition} ${offset}`);
 
 /** erasedRequest of two columns or expressions. */

@@ -27,12 +27,12 @@ export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Floa
 const threshold = 2;
 
 /**
- * `count` places for candidates, in proportion to what their votes, with noise of this deviation on
+ * `count` seats for candidates, in proportion to what their votes, with noise of this deviation on
  * every count, are above the threshold; the best first, one with many votes several times. Where
  * none is above it, those with the most. `normal` draws from the standard normal distribution: by a
  * secure source, or the noise hides nothing.
  */
-export function placesByVotes(
+export function seatsByVotes(
   votes: Float64Array,
   { count, deviation, normal }: { count: number; deviation: number; normal: () => number },
 ): number[] {
@@ -42,11 +42,11 @@ export function placesByVotes(
   const sum = weights.reduce((all, weight) => all + weight, 0);
   if (sum === 0) return ranked.slice(0, count);
   // Systematic sampling: each candidate's count differs from its share by less than one.
-  const places: number[] = [];
+  const seats: number[] = [];
   let passed = 0;
   ranked.forEach((candidate, rank) => {
     passed += weights[rank]!;
-    while (places.length < count && places.length + 0.5 <= (count * passed) / sum) places.push(candidate);
+    while (seats.length < count && seats.length + 0.5 <= (count * passed) / sum) seats.push(candidate);
   });
-  return places;
+  return seats;
 }

@@ -13,25 +13,25 @@ const call = (breaker: Breaker, verdict: Verdict, now: number, flow = "a", rando
 /** Opened at `now`. */
 function opened(now = 0): Breaker {
   const breaker = createBreaker(settings);
-  for (let i = 0; i < settings.minimum; i++) call(breaker, "ill", now);
+  for (let i = 0; i < settings.minimum; i++) call(breaker, "failure", now);
   return breaker;
 }
 
 describe("a breaker", () => {
   it("opens at its share of failures, not before the minimum, and lets nothing through for its time", () => {
     const breaker = createBreaker(settings);
-    for (const verdict of ["ill", "well", "ill"] as const) call(breaker, verdict, 0);
+    for (const verdict of ["failure", "success", "failure"] as const) call(breaker, verdict, 0);
     expect(breaker.state(0)).toBe("closed");
-    call(breaker, "ill", 0);
+    call(breaker, "failure", 0);
     expect([breaker.state(0), breaker.state(999), breaker.state(1_000)]).toEqual(["open", "open", "half-open"]);
     expect(breaker.enter(999)).toBeUndefined();
   });
 
   it("counts nothing that says nothing of the arm, and nothing older than its window", () => {
     const breaker = createBreaker(settings);
-    for (let i = 0; i < 20; i++) call(breaker, "neither", i);
-    for (let i = 0; i < 3; i++) call(breaker, "ill", 100);
-    call(breaker, "ill", 100 + settings.windowMs);
+    for (let i = 0; i < 20; i++) call(breaker, "ignored", i);
+    for (let i = 0; i < 3; i++) call(breaker, "failure", 100);
+    call(breaker, "failure", 100 + settings.windowMs);
     expect(breaker.state(100 + settings.windowMs)).toBe("closed");
   });
 
@@ -40,14 +40,14 @@ describe("a breaker", () => {
     const turns = [breaker.enter(1_000), breaker.enter(1_000), breaker.enter(1_000)];
     expect(turns.map((turn) => turn?.probe)).toEqual([true, true, undefined]);
     // One that says nothing gives its turn to the next.
-    breaker.leave(turns[0]!, "neither", "a", 1_001, 0);
+    breaker.leave(turns[0]!, "ignored", "a", 1_001, 0);
     const third = breaker.enter(1_001);
-    breaker.leave(third!, "well", "a", 1_002, 0);
+    breaker.leave(third!, "success", "a", 1_002, 0);
     expect(breaker.state(1_002)).toBe("half-open");
-    breaker.leave(turns[1]!, "well", "a", 1_003, 0);
+    breaker.leave(turns[1]!, "success", "a", 1_003, 0);
     expect(breaker.state(1_003)).toBe("closed");
     // The count starts again from 0: one failure is not enough.
-    call(breaker, "ill", 1_004);
+    call(breaker, "failure", 1_004);
     expect(breaker.state(1_004)).toBe("closed");
   });
 
@@ -57,21 +57,21 @@ describe("a breaker", () => {
     for (const ms of [1_000, 2_000, 4_000, 4_000]) {
       expect([breaker.state(now + ms - 1), breaker.state(now + ms)]).toEqual(["open", "half-open"]);
       now += ms;
-      call(breaker, "ill", now);
+      call(breaker, "failure", now);
     }
     now += 4_000;
-    call(breaker, "well", now);
-    call(breaker, "well", now);
+    call(breaker, "success", now);
+    call(breaker, "success", now);
     expect(breaker.state(now)).toBe("closed");
-    for (let i = 0; i < settings.minimum; i++) call(breaker, "ill", now);
+    for (let i = 0; i < settings.minimum; i++) call(breaker, "failure", now);
     expect([breaker.state(now + 999), breaker.state(now + 1_000)]).toEqual(["open", "half-open"]);
   });
 
   it("calls that were let through before it opened or closed do not count", () => {
     const breaker = createBreaker(settings);
     const late = [breaker.enter(0)!, breaker.enter(0)!];
-    for (let i = 0; i < settings.minimum; i++) call(breaker, "ill", 0);
-    for (const turn of late) breaker.leave(turn, "well", "a", 1_500, 0);
+    for (let i = 0; i < settings.minimum; i++) call(breaker, "failure", 0);
+    for (const turn of late) breaker.leave(turn, "success", "a", 1_500, 0);
     expect(breaker.state(1_500)).toBe("half-open");
   });
 
@@ -83,7 +83,7 @@ describe("a breaker", () => {
 
   it("adds up to a quarter to the time it is open", () => {
     const breaker = createBreaker(settings);
-    for (let i = 0; i < settings.minimum; i++) call(breaker, "ill", 0, "a", 0.999_999);
+    for (let i = 0; i < settings.minimum; i++) call(breaker, "failure", 0, "a", 0.999_999);
     expect([breaker.state(1_249), breaker.state(1_250)]).toEqual(["open", "half-open"]);
   });
 });
@@ -92,7 +92,7 @@ const steps = fc.array(
   fc.record({
     ms: fc.nat({ max: 3_000 }),
     flow: fc.constantFrom("a", "b", "c"),
-    verdict: fc.constantFrom<Verdict>("well", "ill", "neither"),
+    verdict: fc.constantFrom<Verdict>("success", "failure", "ignored"),
     random: fc.double({ min: 0, max: 0.999, noNaN: true }),
   }),
   { maxLength: 200 },
@@ -116,7 +116,7 @@ describe("any sequence of calls", () => {
           expect(turn.probe).toBe(waited === "half-open");
           const more = Array.from({ length: probes }, () => breaker.enter(now));
           if (turn.probe) expect(more.filter((one) => one !== undefined)).toHaveLength(probes - 1);
-          for (const one of more) if (one !== undefined) breaker.leave(one, "neither", flow, now, random);
+          for (const one of more) if (one !== undefined) breaker.leave(one, "ignored", flow, now, random);
           breaker.leave(turn, verdict, flow, now, random);
           before = breaker.state(now);
           const after: Record<string, string[]> = {
@@ -124,7 +124,7 @@ describe("any sequence of calls", () => {
             "half-open": ["half-open", "closed", "open"],
           };
           expect(after[waited]).toContain(before);
-          if (verdict !== "ill") expect(before).not.toBe("open");
+          if (verdict !== "failure") expect(before).not.toBe("open");
         }
       }),
     );
@@ -135,11 +135,11 @@ describe("any sequence of calls", () => {
       fc.property(fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 40 }), (bursts) => {
         const breaker = createBreaker(settings);
         let now = 0;
-        for (const flow of ["b", "c"]) call(breaker, "well", now, flow);
+        for (const flow of ["b", "c"]) call(breaker, "success", now, flow);
         for (const burst of bursts) {
           now += 100;
-          for (const flow of ["b", "c"]) call(breaker, "well", now, flow);
-          for (let i = 0; i < burst; i++) call(breaker, "ill", now, "hostile");
+          for (const flow of ["b", "c"]) call(breaker, "success", now, flow);
+          for (let i = 0; i < burst; i++) call(breaker, "failure", now, "hostile");
           expect(breaker.state(now)).toBe("closed");
         }
       }),
@@ -150,7 +150,7 @@ describe("any sequence of calls", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 4, maxLength: 4 }), (names) => {
         const breaker = createBreaker(settings);
-        for (const name of names) call(breaker, "ill", 0, name);
+        for (const name of names) call(breaker, "failure", 0, name);
         expect(breaker.state(0)).toBe("open");
       }),
     );

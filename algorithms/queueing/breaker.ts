@@ -23,8 +23,8 @@ export interface BreakerSettings {
 
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** well: it answered; ill: it could not; neither: that says nothing of it. */
-export type Verdict = "well" | "ill" | "neither";
+/** success: the arm answered; failure: the arm could not; ignored: no evidence of its health. */
+export type Verdict = "success" | "failure" | "ignored";
 
 /** A call that was let through. */
 export interface BreakerTurn {
@@ -43,7 +43,7 @@ export interface Breaker {
 
 interface Outcome {
   at: number;
-  ill: boolean;
+  isFailure: boolean;
 }
 
 const mostFlows = 64;
@@ -87,12 +87,12 @@ export function createBreaker(settings: BreakerSettings): Breaker {
       else flows.set(name, kept);
     }
   };
-  const isIll = (): boolean => {
+  const isFailing = (): boolean => {
     let count = 0;
     let shares = 0;
     for (const outcomes of flows.values()) {
       count += outcomes.length;
-      shares += outcomes.filter(({ ill }) => ill).length / outcomes.length;
+      shares += outcomes.filter(({ isFailure }) => isFailure).length / outcomes.length;
     }
     return count >= minimum && shares / flows.size >= share;
   };
@@ -116,13 +116,13 @@ export function createBreaker(settings: BreakerSettings): Breaker {
       if (turn.epoch !== epoch) return;
       if (turn.probe) {
         probing = Math.max(0, probing - 1);
-        if (verdict === "ill") open(now, random);
-        else if (verdict === "well" && ++succeeded >= probes) close();
+        if (verdict === "failure") open(now, random);
+        else if (verdict === "success" && ++succeeded >= probes) close();
         return;
       }
-      if (verdict === "neither") return;
-      remember(flow, { at: now, ill: verdict === "ill" });
-      if (verdict === "ill" && isIll()) open(now, random);
+      if (verdict === "ignored") return;
+      remember(flow, { at: now, isFailure: verdict === "failure" });
+      if (verdict === "failure" && isFailing()) open(now, random);
     },
   };
 }

@@ -53,7 +53,7 @@ describe("fair queue", () => {
 
   interface Run {
     weights: number[];
-    places: number;
+    slots: number;
     /** Items of each flow. */
     backlog: number[];
     /** Which of those under way ends next, as a share of them. */
@@ -62,7 +62,7 @@ describe("fair queue", () => {
   const runs = fc.integer({ min: 1, max: 5 }).chain((flows) =>
     fc.record<Run>({
       weights: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: flows, maxLength: flows }),
-      places: fc.integer({ min: 1, max: 12 }),
+      slots: fc.integer({ min: 1, max: 12 }),
       backlog: fc.array(fc.nat(40), { minLength: flows, maxLength: flows }),
       ends: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 20, maxLength: 80 }),
     }),
@@ -70,7 +70,7 @@ describe("fair queue", () => {
 
   it("is work-conserving, max-min fair in slots held, and starves no flow", () => {
     fc.assert(
-      fc.property(runs, ({ weights, places, backlog, ends }) => {
+      fc.property(runs, ({ weights, slots, backlog, ends }) => {
         const queue = createFairQueue<number>((flow) => weights[Number(flow)] ?? 1);
         const waiting = [...backlog];
         backlog.forEach((count, flow) => {
@@ -79,7 +79,7 @@ describe("fair queue", () => {
         const running: number[] = [];
         const held = (flow: number): number => running.filter((other) => other === flow).length;
         const fill = (): void => {
-          while (running.length < places) {
+          while (running.length < slots) {
             const before = waiting.map((count, flow) => (count > 0 ? held(flow) / (weights[flow] ?? 1) : Infinity));
             const flow = queue.take(all);
             if (flow === undefined) break;
@@ -90,7 +90,7 @@ describe("fair queue", () => {
           }
           // Work-conserving: a slot is free only when no request waits.
           const left = waiting.reduce((sum, count) => sum + count, 0);
-          expect(running.length).toBe(Math.min(places, running.length + left));
+          expect(running.length).toBe(Math.min(slots, running.length + left));
           expect(queue.size()).toBe(left);
         };
         fill();
@@ -107,7 +107,7 @@ describe("fair queue", () => {
     );
   });
 
-  it("with one place, what each flow is served is in proportion to its weight while all wait", () => {
+  it("with one slot, what each flow is served is in proportion to its weight while all wait", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 4 }), (weights) => {
         const queue = createFairQueue<number>((flow) => weights[Number(flow)] ?? 1);

@@ -1,4 +1,4 @@
-// Whose turn it is: items of many flows (tenants) share places by weight. A free place goes to the
+// Whose turn it is: items of many flows (tenants) share slots by weight. A free slot goes to the
 // flow that holds least for its weight (max-min fair), and among equals to the one that was served
 // least (start-time fair queueing), so no flow starves and a flow alone gets everything. A flow's
 // items lie in lanes (partitions), each first in, first out, served in turn. Pure bookkeeping: no

@@ -21,18 +21,18 @@ export function createSlotHeap(slots: Slots): SlotHeap {
   let count = 0;
   let nodes = new Int32Array(0);
   let keys = new Float64Array(0);
-  /** By slot: its place; -1: outside. */
-  let places = new Int32Array(0);
+  /** By slot: its position; -1: outside. */
+  let positions = new Int32Array(0);
   slots.onGrowth((length) => {
     nodes = longer(nodes, length);
     keys = longer(keys, length);
-    places = longer(places, length, -1);
+    positions = longer(positions, length, -1);
   });
 
   const put = (slot: number, key: number, at: number): void => {
     nodes[at] = slot;
     keys[at] = key;
-    places[slot] = at;
+    positions[slot] = at;
   };
   const before = (key: number, slot: number, at: number): boolean =>
     key < keys[at]! || (key === keys[at]! && slots.idOf(slot) < slots.idOf(nodes[at]!));
@@ -61,17 +61,17 @@ export function createSlotHeap(slots: Slots): SlotHeap {
     put(slot, key, at);
   }
 
-  /** Something goes to a place whose neighbours are in order. */
+  /** Something goes to a position whose neighbours are in order. */
   const settle = (slot: number, key: number, at: number): void =>
     at > 0 && before(key, slot, (at - 1) >> 1) ? up(slot, key, at) : down(slot, key, at);
 
   return {
-    has: (slot) => places[slot]! >= 0,
+    has: (slot) => positions[slot]! >= 0,
     push: (slot, key) => up(slot, key, count++),
-    update: (slot, key) => settle(slot, key, places[slot]!),
+    update: (slot, key) => settle(slot, key, positions[slot]!),
     remove(slot) {
-      const at = places[slot]!;
-      places[slot] = -1;
+      const at = positions[slot]!;
+      positions[slot] = -1;
       const last = --count;
       if (at < last) settle(nodes[last]!, keys[last]!, at);
     },

@@ -13,7 +13,7 @@ export interface Slots {
   count(): number;
   /** All numbers are below. */
   length(): number;
-  /** Calls `grow` now and whenever columns need more places. */
+  /** Calls `grow` now and whenever columns need more room. */
   onGrowth(grow: (length: number) => void): void;
 }
 

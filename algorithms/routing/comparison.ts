@@ -65,9 +65,9 @@ export function readVerdict(text: string): number | null {
 
 /**
  * How much better the first answer is, [-3, 3]: each order averaged on its own, so that a
- * preference for a place cancels even where more verdicts of one order could be read; verdicts of
- * the swapped order have their sign flipped. null: of one order nothing could be read, so that a
- * preference for a place would pass for one for an answer.
+ * preference for a position cancels even where more verdicts of one order could be read; verdicts
+ * of the swapped order have their sign flipped. null: of one order nothing could be read, so that a
+ * preference for a position would pass for one for an answer.
  */
 export function combineVerdicts(straight: readonly number[], swapped: readonly number[]): number | null {
   if (straight.length === 0 || swapped.length === 0) return null;

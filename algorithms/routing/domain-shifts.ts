@@ -40,7 +40,7 @@ export interface WithDomains {
 }
 
 /**
- * The same arms with a feature a domain behind the others; domains[i]: of arm i, by the place of
+ * The same arms with a feature a domain behind the others; domains[i]: of arm i, by the index of
  * the domain, undefined where it has no rewards there.
  */
 export function withDomains(

@@ -48,11 +48,11 @@ export function addPreferences(
 ): Posterior[] {
   const compared = comparedArms(posteriors, rows, slope);
   if (compared === null) return [...posteriors];
-  const { problem, place } = compared;
+  const { problem, indexOf } = compared;
   const { arms, n } = problem;
   const { step, hessian } = maximum(problem);
   const next = [...posteriors];
-  for (const [index, at] of place)
+  for (const [index, at] of indexOf)
     next[index] = {
       mean: Float64Array.from(arms[at]!.mean, (mean, k) => mean + step[at * n + k]!),
       factor: marginalFactor(hessian, at, arms.length, n),
@@ -78,17 +78,17 @@ export function preferenceEvidence(
   return evidence;
 }
 
-/** The arms that stand in the rows, and their places by their index; null: none does. */
+/** The arms that stand in the rows, and their row indexes by arm index; null: none does. */
 function comparedArms(
   posteriors: readonly Posterior[],
   rows: readonly PreferenceRow[],
   slope: number,
-): { problem: Problem; place: Map<number, number> } | null {
+): { problem: Problem; indexOf: Map<number, number> } | null {
   if (!(slope > 0 && Number.isFinite(slope))) throw new RangeError(`a slope of ${slope}`);
   const used = [...new Set(rows.filter(({ weight }) => weight > 0).flatMap(({ first, second }) => [first, second]))];
   if (used.length === 0) return null;
   const arms = used.toSorted((a, b) => a - b).map((index) => posteriors[index]!);
-  const place = new Map(used.toSorted((a, b) => a - b).map((index, at) => [index, at]));
+  const indexOf = new Map(used.toSorted((a, b) => a - b).map((index, at) => [index, at]));
   const n = arms[0]!.mean.length;
   const pairs = rows
     .filter(({ weight }) => weight > 0)
@@ -98,10 +98,10 @@ function comparedArms(
         throw new RangeError("a comparison is of two arms, with contexts of the length of their weights");
       if (!(row.outcome >= 0 && row.outcome <= 1 && Number.isFinite(row.weight)))
         throw new RangeError(`a comparison with the outcome ${row.outcome} and the weight ${row.weight}`);
-      return { ...row, first: place.get(row.first)!, second: place.get(row.second)! };
+      return { ...row, first: indexOf.get(row.first)!, second: indexOf.get(row.second)! };
     });
   const precisions = arms.map(({ factor }) => squared(factor, n));
-  return { problem: { arms, precisions, pairs, n, slope }, place };
+  return { problem: { arms, precisions, pairs, n, slope }, indexOf };
 }
 
 /** The most likely weights, as a step from the means, and the curvature there. */
@@ -138,7 +138,7 @@ interface Problem {
   arms: readonly Posterior[];
   /** Packed precision matrices, one per arm. */
   precisions: readonly Float64Array[];
-  /** first and second: places among the arms. */
+  /** first and second: indexes into the arms. */
   pairs: readonly PreferenceRow[];
   n: number;
   slope: number;

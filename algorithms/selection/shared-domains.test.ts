@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sharingDomain } from "../identity/identity.ts";
-import { createSharedDomains, isSharedPlace, nobody, nothingShared } from "./shared-domains.ts";
+import { createSharedDomains, isSharedDomain, noTenant, nothingShared } from "./shared-domains.ts";
 
-const { placeOf, homeOf, gives } = createSharedDomains({
+const { sharedDomainOf, homeOf, gives } = createSharedDomains({
   dp: { tenants: ["acme", "beta"], synthetic: {} },
   support: { tenants: ["acme", "b/eta"] },
   "public faq": { tenants: "all" },
 });
 
 test("only members of a domain share its location", () => {
-  expect(placeOf("acme/support")).toBe("+/support");
-  expect(placeOf(sharingDomain("b/eta", "support"))).toBe("+/support");
-  expect(placeOf("rival/support")).toBeNull();
-  expect(placeOf("acme/default")).toBeNull();
-  expect(placeOf(sharingDomain("anyone", "public faq"))).toBe("+/public%20faq");
-  expect(nothingShared.placeOf("acme/support")).toBeNull();
+  expect(sharedDomainOf("acme/support")).toBe("+/support");
+  expect(sharedDomainOf(sharingDomain("b/eta", "support"))).toBe("+/support");
+  expect(sharedDomainOf("rival/support")).toBeNull();
+  expect(sharedDomainOf("acme/default")).toBeNull();
+  expect(sharedDomainOf(sharingDomain("anyone", "public faq"))).toBe("+/public%20faq");
+  expect(nothingShared.sharedDomainOf("acme/support")).toBeNull();
   expect([gives("acme", "+/support"), gives("rival", "+/support"), gives("rival", "+/public%20faq")]).toEqual([
     true,
     false,
@@ -23,37 +23,39 @@ test("only members of a domain share its location", () => {
   ]);
 });
 
-test("in a place of synthetic examples nothing else is kept or shown, and they are shown nowhere else", () => {
+test("in a shared domain of synthetic examples nothing else is kept or shown, and they are shown nowhere else", () => {
   const home = (source: string, tenant: string, domain: string): string =>
     homeOf({ source, tenant, domain: sharingDomain(tenant, domain) });
   expect([home("response", "acme", "dp"), home("observation", "acme", "dp")]).toEqual(["acme/dp", "acme/dp"]);
-  expect(home("observation", nobody, "dp")).toBe("+/dp");
-  expect([home("observation", nobody, "support"), home("observation", nobody, "other")]).toEqual([
+  expect(home("observation", noTenant, "dp")).toBe("+/dp");
+  expect([home("observation", noTenant, "support"), home("observation", noTenant, "other")]).toEqual([
     "%2B/support",
     "%2B/other",
   ]);
-  expect(home("response", nobody, "dp")).toBe("%2B/dp");
+  expect(home("response", noTenant, "dp")).toBe("%2B/dp");
   expect([home("response", "acme", "support"), home("response", "rival", "support")]).toEqual([
     "+/support",
     "rival/support",
   ]);
-  expect([gives("acme", "+/dp"), gives(nobody, "+/dp"), gives(nobody, "+/support"), placeOf("beta/dp")]).toEqual([
-    ...[false, true, false],
-    "+/dp",
-  ]);
+  expect([
+    gives("acme", "+/dp"),
+    gives(noTenant, "+/dp"),
+    gives(noTenant, "+/support"),
+    sharedDomainOf("beta/dp"),
+  ]).toEqual([...[false, true, false], "+/dp"]);
 });
 
-test("no tenant's own domain is a shared place, whatever the names", () => {
+test("no tenant's own domain is a shared domain, whatever the names", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (tenant, domain) => {
       const shared = createSharedDomains({ [domain]: { tenants: [tenant, "x"] } });
       const own = sharingDomain(tenant, domain);
-      expect(isSharedPlace(own)).toBe(false);
-      const place = shared.placeOf(own);
-      expect(place).toBe(shared.placeOf(sharingDomain("x", domain)));
-      expect(isSharedPlace(place ?? "")).toBe(true);
-      expect(shared.gives(tenant, place ?? "")).toBe(true);
-      expect(shared.placeOf(sharingDomain(`${tenant}!`, domain))).toBeNull();
+      expect(isSharedDomain(own)).toBe(false);
+      const sharedDomain = shared.sharedDomainOf(own);
+      expect(sharedDomain).toBe(shared.sharedDomainOf(sharingDomain("x", domain)));
+      expect(isSharedDomain(sharedDomain ?? "")).toBe(true);
+      expect(shared.gives(tenant, sharedDomain ?? "")).toBe(true);
+      expect(shared.sharedDomainOf(sharingDomain(`${tenant}!`, domain))).toBeNull();
     }),
   );
 });

@@ -12,17 +12,17 @@ export interface SharedDomains {
    * Where the examples of a sharing domain (tenant/domain) are stored together with those of other
    * tenants; null: the domain is not shared.
    */
-  placeOf(domain: string): string | null;
+  sharedDomainOf(domain: string): string | null;
   /** Where an answer is kept that becomes an example. */
   homeOf(answer: { source: string; tenant: string; domain: string }): string;
-  /** Whether examples of this tenant may be shown from that place. */
-  gives(tenant: string, place: string): boolean;
+  /** Whether examples of this tenant may be shown from that shared domain. */
+  gives(tenant: string, sharedDomain: string): boolean;
 }
 
 /** Whose synthetic examples are. */
-export const nobody = "+";
+export const noTenant = "+";
 
-const shared = `${nobody}/`;
+const shared = `${noTenant}/`;
 /** Both parts of a sharing domain are encoded, so there is one slash. */
 function partsOf(domain: string): [tenant: string, name: string] {
   const slash = domain.indexOf("/");
@@ -30,8 +30,8 @@ function partsOf(domain: string): [tenant: string, name: string] {
 }
 
 /** Shared location of the domain with this name. */
-export const sharedPlace = (domain: string): string => shared + partsOf(sharingDomain("", domain))[1];
-export const isSharedPlace = (domain: string): boolean => domain.startsWith(shared);
+export const sharedDomainNamed = (domain: string): string => shared + partsOf(sharingDomain("", domain))[1];
+export const isSharedDomain = (domain: string): boolean => domain.startsWith(shared);
 
 interface Rule {
   /** As sharing domains name them. */
@@ -40,40 +40,40 @@ interface Rule {
 }
 
 export function createSharedDomains(rules: SharingRules): SharedDomains {
-  const byPlace = new Map<string, Rule>();
+  const byDomain = new Map<string, Rule>();
   for (const [domain, { tenants, synthetic }] of Object.entries(rules)) {
     const members =
       tenants === "all" ? tenants : new Set(tenants.map((tenant) => partsOf(sharingDomain(tenant, domain))[0]));
-    byPlace.set(sharedPlace(domain), { members, isSynthetic: synthetic !== undefined });
+    byDomain.set(sharedDomainNamed(domain), { members, isSynthetic: synthetic !== undefined });
   }
-  const ruleOf = (tenant: string, place: string): Rule | undefined => {
-    const rule = byPlace.get(place);
+  const ruleOf = (tenant: string, sharedDomain: string): Rule | undefined => {
+    const rule = byDomain.get(sharedDomain);
     return rule?.members === "all" || rule?.members.has(tenant) === true ? rule : undefined;
   };
   return {
-    placeOf(domain) {
-      if (byPlace.size === 0) return null;
+    sharedDomainOf(domain) {
+      if (byDomain.size === 0) return null;
       const [tenant, name] = partsOf(domain);
       return ruleOf(tenant, shared + name) === undefined ? null : shared + name;
     },
     homeOf({ source, tenant, domain }) {
-      if (byPlace.size === 0) return domain;
+      if (byDomain.size === 0) return domain;
       const [owner, name] = partsOf(domain);
-      const place = shared + name;
-      const rule = isSynthetic({ source, tenant }) ? byPlace.get(place) : ruleOf(owner, place);
+      const sharedDomain = shared + name;
+      const rule = isSynthetic({ source, tenant }) ? byDomain.get(sharedDomain) : ruleOf(owner, sharedDomain);
       if (rule === undefined) return domain;
-      return rule.isSynthetic === isSynthetic({ source, tenant }) ? place : domain;
+      return rule.isSynthetic === isSynthetic({ source, tenant }) ? sharedDomain : domain;
     },
-    gives(tenant, place) {
-      if (tenant === nobody) return byPlace.get(place)?.isSynthetic === true;
-      return ruleOf(partsOf(sharingDomain(tenant, null))[0], place)?.isSynthetic === false;
+    gives(tenant, sharedDomain) {
+      if (tenant === noTenant) return byDomain.get(sharedDomain)?.isSynthetic === true;
+      return ruleOf(partsOf(sharingDomain(tenant, null))[0], sharedDomain)?.isSynthetic === false;
     },
   };
 }
 
 /** Requests may call themselves what they like; observations are an operator's. */
 export const isSynthetic = ({ source, tenant }: { source: string; tenant: string }): boolean =>
-  source === "observation" && tenant === nobody;
+  source === "observation" && tenant === noTenant;
 
 /** No domain is shared. */
 export const nothingShared = createSharedDomains({});

@@ -44,10 +44,10 @@ export function hashTokens(text: string): HashedTokens {
     hash >>>= 2;
     if (first < 0) first = hash;
     // Sorted as they come: most texts are short, and no comparison function is called.
-    let place = sorted.length;
+    let position = sorted.length;
     sorted.push(hash);
-    for (; place > 0 && sorted[place - 1]! > hash; place--) sorted[place] = sorted[place - 1]!;
-    sorted[place] = hash;
+    for (; position > 0 && sorted[position - 1]! > hash; position--) sorted[position] = sorted[position - 1]!;
+    sorted[position] = hash;
   }
   // A copy is as long as it has to be: what is pushed to has room for half as many more.
   return { sorted: sorted.slice(), first };
@@ -76,7 +76,7 @@ const none = 2 ** 30;
 export function commonTokensOfPairs(texts: readonly HashedTokens[]): Uint16Array {
   const n = texts.length;
   const common = new Uint16Array(n * n);
-  const places = new Int32Array(n);
+  const positions = new Int32Array(n);
   const heads = new Int32Array(n);
   for (let i = 0; i < n; i++) heads[i] = texts[i]!.sorted[0] ?? none;
   const holders = new Int32Array(n);
@@ -89,10 +89,10 @@ export function commonTokensOfPairs(texts: readonly HashedTokens[]): Uint16Array
     for (let i = 0; i < n; i++) {
       if (heads[i] !== least) continue;
       const { sorted } = texts[i]!;
-      const from = places[i]!;
+      const from = positions[i]!;
       let to = from + 1;
       while (to < sorted.length && sorted[to] === least) to++;
-      places[i] = to;
+      positions[i] = to;
       heads[i] = to < sorted.length ? sorted[to]! : none;
       const repeated = to - from;
       for (let k = 0; k < held; k++) common[i * n + holders[k]!]! += Math.min(repeated, repeats[k]!);

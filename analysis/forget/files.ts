@@ -13,13 +13,13 @@ export interface FilesFound {
   leftBehind: number;
 }
 
-export interface Place {
-  place: string;
+export interface FoundLocation {
+  location: string;
   count: number;
 }
 
 /** What leaves with the process that has it open. */
-export interface HeldPlace extends Place {
+export interface HeldLocation extends FoundLocation {
   /** Milliseconds since the epoch; null: nobody can say. */
   until: number | null;
   why: string;
@@ -30,5 +30,5 @@ export interface ForgetFiles {
   folders: string[];
   /** poolsFrom: when the topic of the examples holds nothing of it any more. */
   remove: (subject: Subject, poolsFrom: number, onProgress: (what: string) => void) => Promise<FilesFound>;
-  search: (subject: Subject) => Promise<{ found: Place[]; held: HeldPlace[] }>;
+  search: (subject: Subject) => Promise<{ found: FoundLocation[]; held: HeldLocation[] }>;
 }

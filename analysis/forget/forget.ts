@@ -14,7 +14,7 @@ import type { Session } from "../../state/session.ts";
 import { createSubject, type Scope } from "./subject.ts";
 import { createForgetTables, searchedTables } from "./tables.ts";
 import { createForgetTopics, type TopicFinding } from "./topics.ts";
-import type { FilesFound, ForgetFiles, HeldPlace } from "./files.ts";
+import type { FilesFound, ForgetFiles, HeldLocation } from "./files.ts";
 
 export interface ForgetDependencies {
   session: Pick<Session, "kafka" | "codec" | "topic" | "config"> & { clickhouse: ClickHouse };
@@ -33,7 +33,7 @@ export interface ForgetOptions {
 }
 
 export interface Remaining {
-  place: string;
+  location: string;
   count: number | null;
   /** Until when; null: nobody can say. */
   until: string | null;
@@ -46,10 +46,10 @@ export interface ForgetReport {
   requests: number;
   /** Without an answer: theirs may still come, run it again then. */
   underWay: number;
-  removed: { rows: Record<string, number>; answers: number; examples: number; documents: number } & FilesFound;
+  removed: { rows: Record<string, number>; cacheEntries: number; examples: number; documents: number } & FilesFound;
   searched: { tables: readonly string[]; topics: string[]; folders: string[] };
   /** What is still there. */
-  found: { place: string; count: number }[];
+  found: { location: string; count: number }[];
   remains: Remaining[];
 }
 
@@ -88,12 +88,21 @@ export async function forget(
   const erasure = randomUUID();
   const report: ForgetReport = {
     ...{ scope, erasure: dryRun ? null : erasure, requests: subject.requests.size, underWay: 0 },
-    removed: { rows: {}, answers: 0, examples: 0, documents: 0, caches: 0, logReplays: [], pools: 0, leftBehind: 0 },
+    removed: {
+      rows: {},
+      cacheEntries: 0,
+      examples: 0,
+      documents: 0,
+      caches: 0,
+      logReplays: [],
+      pools: 0,
+      leftBehind: 0,
+    },
     searched: { tables: searchedTables, topics: inTopics.topics.map(({ topic }) => topic), folders: files.folders },
     ...{ found: [], remains: [] },
   };
   const noted = new Set<string>();
-  let held: HeldPlace[] = [];
+  let held: HeldLocation[] = [];
   const removed = report.removed;
 
   async function note(hashes: readonly string[]): Promise<void> {
@@ -106,18 +115,18 @@ export async function forget(
       records.push({ id: erasure, hashes: [erasedTenant(subject.wholeTenant)], before: began, createdAt: at });
     await topics.remember(records);
     // The topic would bring them, too, some time after; what is deleted must stay so from now on.
-    const place = { topic: "", partition: 0, offset: 0, timestamp: at };
+    const location = { topic: "", partition: 0, offset: 0, timestamp: at };
     for (const record of records)
-      for (const { table, rows } of rowsOf.erasures(record, place)) await clickhouse.insert(table, rows);
+      for (const { table, rows } of rowsOf.erasures(record, location)) await clickhouse.insert(table, rows);
     for (const hash of fresh) noted.add(hash);
   }
 
   const removeAll = async (found: typeof inTopics): Promise<void> => {
     signal.throwIfAborted();
     await note([...subject.requests.keys(), ...(await tables.lettersOf(subject)).map(erasedLetter)]);
-    onProgress(`taking ${found.answers.length} answers and ${found.examples.size} examples out`);
+    onProgress(`taking ${found.cacheEntries.length} answers and ${found.examples.size} examples out`);
     await topics.bury(found);
-    removed.answers += found.answers.length;
+    removed.cacheEntries += found.cacheEntries.length;
     removed.examples += found.examples.size;
     removed.documents += found.documents.length;
     const gone = await files.remove(subject, cleanFrom(found.topics, clock()), onProgress);
@@ -159,10 +168,10 @@ export async function forget(
   async function everywhere({ topics: read }: typeof inTopics): Promise<ForgetReport["found"]> {
     onProgress("searching all tables and files");
     const rows = Object.entries(await tables.count(subject, !dryRun)).map(([name, count]) => ({
-      place: `table ${name}`,
+      location: `table ${name}`,
       count,
     }));
-    const live = read.map(({ topic, live: count }) => ({ place: `topic ${topic}`, count }));
+    const live = read.map(({ topic, live: count }) => ({ location: `topic ${topic}`, count }));
     const inFiles = await files.search(subject);
     held = inFiles.held;
     return [...rows, ...live, ...inFiles.found].filter(({ count }) => count > 0);
@@ -174,14 +183,14 @@ function remaining(
   topics: readonly TopicFinding[],
   now: number,
   isDry: boolean,
-  places: readonly HeldPlace[],
+  locations: readonly HeldLocation[],
 ): Remaining[] {
   const at = (ms: number): string => new Date(ms).toISOString();
   const logs = topics
     .filter(({ lying }) => lying > 0)
     .map(({ topic, lying, newest, keeps }): Remaining => {
-      const place = `topic ${topic}`;
-      if (keeps === undefined) return { place, count: lying, until: null, why: "its settings could not be read" };
+      const location = `topic ${topic}`;
+      if (keeps === undefined) return { location, count: lying, until: null, why: "its settings could not be read" };
       const { retentionMs, segmentMs, compactionLagMs, compacts } = keeps;
       const ends = [
         ...(retentionMs === null ? [] : [newest + retentionMs + segmentMs]),
@@ -189,21 +198,26 @@ function remaining(
       ];
       const until = ends.length === 0 ? null : at(Math.min(...ends));
       if (compacts && compactionLagMs === null)
-        return { place, count: lying, until, why: "replaced; until the broker compacts (set max.compaction.lag.ms)" };
+        return {
+          location,
+          count: lying,
+          until,
+          why: "replaced; until the broker compacts (set max.compaction.lag.ms)",
+        };
       return {
-        place,
+        location,
         count: lying,
         until,
         why: compacts ? "replaced; until it is compacted" : "the topic's retention",
       };
     });
   const parts = {
-    place: "old parts of tables",
+    location: "old parts of tables",
     count: null,
     until: at(now + oldPartsMs),
     why: "ClickHouse removes them",
   };
-  const held = places.map((one): Remaining => ({ ...one, until: one.until === null ? null : at(one.until) }));
+  const held = locations.map((one): Remaining => ({ ...one, until: one.until === null ? null : at(one.until) }));
   return isDry ? logs : [...logs, ...held, parts];
 }
 

@@ -7,7 +7,7 @@ import { discardDocuments, holdDocumentsOf, isInUse } from "../../connections/do
 import { formatsIn, openDisk } from "../../connections/kv/disk.ts";
 import { discardPool, erasedFrom } from "../../state/examples/erased.ts";
 import { forget, type ForgetOptions, type ForgetReport } from "./forget.ts";
-import type { ForgetFiles, HeldPlace } from "./files.ts";
+import type { ForgetFiles, HeldLocation } from "./files.ts";
 import { filesWith } from "./search-files.ts";
 import { databaseOf } from "../log-replay/names.ts";
 import type { Scope } from "./subject.ts";
@@ -110,24 +110,24 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
     },
     async search(subject) {
       const found = (await logReplaysWith((id, lane) => databaseOf(config, id, lane))).map((id) => ({
-        place: `log replay ${id}`,
+        location: `log replay ${id}`,
         count: 1,
       }));
-      const held: HeldPlace[] = [];
+      const held: HeldLocation[] = [];
       for (const pool of await poolFolders()) {
-        const place = { place: `pool ${pool}`, count: (await filesWith(pool, subject)).length };
+        const location = { location: `pool ${pool}`, count: (await filesWith(pool, subject)).length };
         const from = await erasedFrom(pool);
-        if (from !== undefined) held.push({ ...place, until: from, why: pagesOfPool });
-        else if (place.count > 0) found.push(place);
+        if (from !== undefined) held.push({ ...location, until: from, why: pagesOfPool });
+        else if (location.count > 0) found.push(location);
       }
       const { wholeTenant } = subject;
       // A user's documents are not told apart: they go with their tenant alone.
       for (const name of await namesIn(documents)) {
         const copy = join(documents, name);
         if (wholeTenant === null || !(await holdDocumentsOf(copy, wholeTenant))) continue;
-        const place = { place: `documents ${copy}`, count: 1 };
-        if (await isInUse(copy)) held.push({ ...place, until: null, why: pagesOfDocuments });
-        else found.push(place);
+        const location = { location: `documents ${copy}`, count: 1 };
+        if (await isInUse(copy)) held.push({ ...location, until: null, why: pagesOfDocuments });
+        else found.push(location);
       }
       return { found, held };
     },

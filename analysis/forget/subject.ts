@@ -1,7 +1,7 @@
 // Whom an erasure is about, and which requests that comes to: by tenant, by user (a request names
 // its own in metadata.user; the gateway puts OpenAI's `user` there), or by id. What bears the id of
 // one of these requests goes with it.
-import { erasedRequest, type LetterPlace } from "../../algorithms/privacy/erasure.ts";
+import { erasedRequest, type LetterPosition } from "../../algorithms/privacy/erasure.ts";
 
 export interface Scope {
   /** With a user or a request: theirs; absent: any. */
@@ -26,7 +26,7 @@ export interface Subject {
   /** By their hash. */
   requests: Map<string, RequestName>;
   /** Where dead letters stood that the topic has: tables may withhold their bytes. */
-  letters: Map<string, LetterPlace>;
+  letters: Map<string, LetterPosition>;
   /** Examples made of their answers, whose ids stand in tables without a request. */
   examples: Set<string>;
 }
@@ -43,7 +43,7 @@ export function addRequest({ requests }: Subject, tenant: string, id: string): v
   requests.set(erasedRequest(tenant, id), { tenant, id });
 }
 
-export function addLetter({ letters }: Subject, { topic, partition, offset }: LetterPlace): void {
+export function addLetter({ letters }: Subject, { topic, partition, offset }: LetterPosition): void {
   letters.set(`${topic}/${partition}/${offset}`, { topic, partition, offset });
 }
 

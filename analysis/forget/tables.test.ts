@@ -44,7 +44,7 @@ it("deletes on a cluster from the tables of all shards, waits for all replicas, 
     expect(sql).toMatch(/GLOBAL (?:NOT )?IN \(SELECT hash FROM erasures/);
 });
 
-it("finds dead letters by their place where the table withholds what is in them", async () => {
+it("finds dead letters by their position where the table withholds what is in them", async () => {
   const { tables } = recording();
   const subject = createSubject({ tenant: "acme", user: "ann" }, 1);
   expect(await tables.lettersOf(subject)).toEqual([]);

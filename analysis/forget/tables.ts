@@ -1,9 +1,9 @@
 // What ClickHouse has of an erasure's requests: found, deleted from the tables' own files (a
 // mutation that is waited for, never FINAL alone), and searched again. Rejects as the port does.
-import { erasedRequestSql, type LetterPlace } from "../../algorithms/privacy/erasure.ts";
+import { erasedRequestSql, type LetterPosition } from "../../algorithms/privacy/erasure.ts";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { personalTables, type TableKept } from "../../schemas/personal-data.ts";
+import { personalTables, type TableSearch } from "../../schemas/personal-data.ts";
 import { addRequest, letterMatcher, type Subject } from "./subject.ts";
 
 export interface TablesDependencies {
@@ -21,7 +21,7 @@ const tables = Object.entries(personalTables);
 const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const moment = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
 
-type ByRequest = Extract<TableKept, { by: "request" }>;
+type ByRequest = Extract<TableSearch, { by: "request" }>;
 const byRequest = tables.flatMap(([name, kept]): [string, ByRequest][] =>
   "by" in kept && kept.by === "request" ? [[name, kept]] : [],
 );
@@ -57,27 +57,27 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
   };
 
   /** Where dead letters stood whose bytes hold one of these requests, and their number. */
-  async function lettersOf(subject: Subject): Promise<LetterPlace[]> {
+  async function lettersOf(subject: Subject): Promise<LetterPosition[]> {
     const isLetter = letterMatcher(subject);
-    const found: LetterPlace[] = [];
-    let after: LetterPlace = { topic: "", partition: -1, offset: -1 };
+    const found: LetterPosition[] = [];
+    let after: LetterPosition = { topic: "", partition: -1, offset: -1 };
     for (;;) {
       const rows = await clickhouse.query<LetterRow>(LETTERS, {
         ...after,
         before: subject.before,
         limit: lettersAtOnce,
       });
-      for (const { tenant, key, value, ...place } of rows) {
-        const isKnown = subject.letters.has(`${place.topic}/${place.partition}/${place.offset}`);
-        if (isKnown || isLetter({ tenant, key: bytesOf(key), value: bytesOf(value) })) found.push(place);
+      for (const { tenant, key, value, ...location } of rows) {
+        const isKnown = subject.letters.has(`${location.topic}/${location.partition}/${location.offset}`);
+        if (isKnown || isLetter({ tenant, key: bytesOf(key), value: bytesOf(value) })) found.push(location);
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < lettersAtOnce) return found;
       after = { topic: last.topic, partition: last.partition, offset: last.offset };
     }
   }
-  const letterCondition = (place: LetterPlace): string =>
-    `(source_topic = ${quoted(place.topic)} AND source_partition = ${place.partition} AND source_offset = ${place.offset})`;
+  const letterCondition = (location: LetterPosition): string =>
+    `(source_topic = ${quoted(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
 
   return {
     /** Adds the requests that the tables name. */
@@ -170,7 +170,7 @@ function conditionsOf({ requests }: Subject, { request }: ByRequest): string[] {
   );
 }
 
-interface LetterRow extends LetterPlace {
+interface LetterRow extends LetterPosition {
   tenant: string;
   key: string | null;
   value: string | null;

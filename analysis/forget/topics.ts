@@ -26,7 +26,7 @@ export interface TopicFinding {
 export interface TopicsFound {
   topics: TopicFinding[];
   /** To be taken out, by key. */
-  answers: string[];
+  cacheEntries: string[];
   documents: string[];
   examples: Map<string, { id: string; domain: string }>;
 }
@@ -71,7 +71,7 @@ export function createForgetTopics(session: TopicsSession) {
   return {
     /** Reads all topics; adds requests that say of themselves that they are meant. */
     async read(subject: Subject, onTopic: (topic: string) => void): Promise<TopicsFound> {
-      const found: TopicsFound = { topics: [], answers: [], documents: [], examples: new Map() };
+      const found: TopicsFound = { topics: [], cacheEntries: [], documents: [], examples: new Map() };
       const topics = await topicsOf(session);
       const { found: safety } = await kafka.durability(topics.map(({ topic }) => topic));
       for (const { name, topic, tenant } of topics) {
@@ -83,8 +83,8 @@ export function createForgetTopics(session: TopicsSession) {
         const reader = kafka.readTopic(topic, async (records, partition) => {
           for (const raw of records) {
             const key = `${partition}/${raw.key?.toString("utf8") ?? ""}`;
-            const said = await decoded(name, raw);
-            const record = said !== null && tenant !== undefined ? { ...said, tenant } : said;
+            const reported = await decoded(name, raw);
+            const record = reported !== null && tenant !== undefined ? { ...reported, tenant } : reported;
             const isIts =
               record !== null &&
               (name === "dead-letters"
@@ -113,12 +113,12 @@ export function createForgetTopics(session: TopicsSession) {
     },
 
     /** Takes what is live out of the compacted topics. */
-    async bury({ answers, documents, examples }: TopicsFound): Promise<void> {
+    async bury({ cacheEntries, documents, examples }: TopicsFound): Promise<void> {
       const producer = kafka.plainProducer();
       const changes = [...examples.values()].map((example) => ({ ...example, value: null }));
       try {
         await producer.send([
-          ...answers.map((key) => ({ topic: topicOf("answers"), key, value: null })),
+          ...cacheEntries.map((key) => ({ topic: topicOf("response-cache"), key, value: null })),
           ...documents.map((key) => ({ topic: topicOf("documents"), key, value: null })),
           ...(changes.length === 0 ? [] : await exampleMessages(session, changes)),
         ]);
@@ -142,7 +142,7 @@ export function createForgetTopics(session: TopicsSession) {
 }
 
 function take(found: TopicsFound, name: TopicName, key: string, record: RecordOf[TopicName] | null): void {
-  if (name === "answers") found.answers.push(key);
+  if (name === "response-cache") found.cacheEntries.push(key);
   if (name === "documents") found.documents.push(key);
   if (name !== "examples" || record === null) return;
   const { id, domain } = record as RecordOf["examples"];
@@ -162,9 +162,9 @@ function isAbout(
     case "requests":
     case "tenant-requests":
     case "observations": {
-      const said =
+      const reported =
         name === "observations" ? (record as RecordOf["observations"]).request : (record as RecordOf["requests"]);
-      const request = identify(said, place, at);
+      const request = identify(reported, place, at);
       const { tenant } = record as RecordOf["requests"] | RecordOf["observations"];
       if (isMeant(subject, { tenant, id: request.id, metadata: request.metadata, at }))
         addRequest(subject, tenant, request.id);

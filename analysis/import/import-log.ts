@@ -1,7 +1,7 @@
 // Brings the log of another system into ClickHouse (docs/import.md): rows of requests, decisions,
 // responses and feedback, as record would have stored them, and none on a topic, where plan would
 // answer the requests and clients see the responses. Everything is derived from the file and the
-// place of the row in it, so an import that is done again, or goes on after it was killed, adds
+// index of the row in it, so an import that is done again, or goes on after it was killed, adds
 // nothing. Feedback comes last of each batch, under an origin of its own on the feedback topic:
 // learn takes it from there like any other.
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
@@ -44,7 +44,7 @@ export const importOrigin = (file: string): string => originText(originOf(file))
 const importPartition = 1_000_000_000;
 const topic = "import";
 
-/** Takes the rows of a batch; first: the place of its first in the file. Rejects as ClickHouse. */
+/** Takes the rows of a batch; first: the index of its first in the file. Rejects as ClickHouse. */
 export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, file, priorMean }: ImportDependencies) {
   const features = createFeatures();
   const origin = originOf(file);
@@ -66,8 +66,8 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
       };
     });
 
-  const decisionOf = (row: LogRow, embedding: Float32Array, place: number): Decision => ({
-    ...{ requestId: row.request.id, tenant: row.request.tenant, partition: importPartition, offset: place },
+  const decisionOf = (row: LogRow, embedding: Float32Array, index: number): Decision => ({
+    ...{ requestId: row.request.id, tenant: row.request.tenant, partition: importPartition, offset: index },
     domain: sharingDomain(row.request.tenant, row.request.domain),
     featureVersion: FEATURE_VERSION,
     arms: scoresOf(row, embedding),
@@ -82,14 +82,14 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
     ...{ timings: [], createdAt: row.request.createdAt },
   });
 
-  const tablesOf = (row: LogRow, embedding: Float32Array | null, place: number): TableRows[] => {
+  const tablesOf = (row: LogRow, embedding: Float32Array | null, index: number): TableRows[] => {
     const { request, answer } = row;
-    const at = { topic, partition: importPartition, offset: place, timestamp: request.createdAt, origin };
+    const at = { topic, partition: importPartition, offset: index, timestamp: request.createdAt, origin };
     const [arrival, asked] = rowsOf.requests(request, at);
     const tables = [asked!];
     if (answer !== null && embedding !== null) {
       tables.push(...rowsOf.responses(responseOf(row, answer), at));
-      tables.push(...rowsOf.decisions(decisionOf(row, embedding, place), at));
+      tables.push(...rowsOf.decisions(decisionOf(row, embedding, index), at));
       if (answer.reward !== null)
         tables.push(...rowsOf.feedback(feedbackOf(row, answer.reward), { ...at, topic: feedbackTopic }));
     }

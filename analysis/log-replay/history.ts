@@ -8,7 +8,7 @@ import { documentKey } from "../../connections/documents/port.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import type { Erased } from "../../operators/erased.ts";
-import { copyHeader } from "../../operators/place/mirror.ts";
+import { copyHeader } from "../../operators/placement/mirror.ts";
 import { decodeWithRetries } from "../../runtime/decode.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { Document, Example } from "../../schemas/types.ts";

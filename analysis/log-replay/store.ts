@@ -17,13 +17,13 @@ const mostRows = 5_000_000;
 const batchBytes = 4 * 1_048_576;
 
 const tables = {
-  log: `place UInt64, at Int64, request_id String, tenant String, domain String, same String, request String, load Float64,
+  log: `position UInt64, at Int64, request_id String, tenant String, domain String, same String, request String, load Float64,
     saturation Map(String, Float64), arm String, answer String, has_text Bool, reward Nullable(Float64), propensity Nullable(Float64)`,
   log_requests: `ordinal UInt64, at Int64, request_id String, tenant String, domain String, same String, request String,
     load Float64, saturation Map(String, Float64)`,
   log_answers: `ordinal UInt64, arm String, own Bool, answer String, has_text Bool, reward Nullable(Float64), propensity Nullable(Float64)`,
 };
-const orderOf = { log: "place", log_requests: "ordinal", log_answers: "(ordinal, arm)" };
+const orderOf = { log: "position", log_requests: "ordinal", log_answers: "(ordinal, arm)" };
 
 /** Reads all rows into the tables. Rejects when there are none, or too many. */
 export async function storeLog(
@@ -37,50 +37,50 @@ export async function storeLog(
       `CREATE TABLE ${name} (${columns}) ENGINE = MergeTree ORDER BY ${orderOf[name as keyof typeof tables]}`,
     );
   }
-  let place = 0;
+  let position = 0;
   for await (const some of rows) {
     let stored: object[] = [];
     let bytes = 0;
     const insert = async (): Promise<void> => {
       signal.throwIfAborted();
       await clickhouse.insert("log", stored);
-      onProgress(place);
+      onProgress(position);
       [stored, bytes] = [[], 0];
     };
     for (const row of some) {
-      const one = storedRow(row, place++);
-      if (place > mostRows) throw new Error(`the log has more than ${mostRows} rows: replay a shorter window`);
+      const one = storedRow(row, position++);
+      if (position > mostRows) throw new Error(`the log has more than ${mostRows} rows: replay a shorter window`);
       stored.push(one);
       bytes += one.request.length + one.answer.length;
       if (bytes >= batchBytes) await insert();
     }
     if (stored.length > 0) await insert();
   }
-  if (place === 0) throw new Error("the log holds no request of the window");
+  if (position === 0) throw new Error("the log holds no request of the window");
   // Several rows of a request are one request with several answers.
   await clickhouse.command(`
     INSERT INTO log_requests
     SELECT row_number() OVER (ORDER BY first_at, request_id, tenant) - 1, first_at, request_id, tenant, said.1, said.2, said.3, said.4, said.5
     FROM (
-      SELECT request_id, tenant, min(at) AS first_at, argMin((domain, same, request, load, saturation), place) AS said
+      SELECT request_id, tenant, min(at) AS first_at, argMin((domain, same, request, load, saturation), position) AS said
       FROM log GROUP BY request_id, tenant
     )`);
   await clickhouse.command(`
     INSERT INTO log_answers
     SELECT ordinal, arm, own, answer, has_text, reward, propensity FROM (
       SELECT asked.ordinal AS ordinal, known.arm AS arm, true AS own, known.answer AS answer, known.has_text AS has_text,
-             known.reward AS reward, known.propensity AS propensity, known.place AS place
+             known.reward AS reward, known.propensity AS propensity, known.position AS position
       FROM (SELECT * FROM log WHERE arm != '') AS known
       INNER JOIN log_requests AS asked ON asked.request_id = known.request_id AND asked.tenant = known.tenant
       UNION ALL
-      SELECT asked.ordinal, known.arm, false, known.said.1, true, known.said.2, NULL, known.first_place
+      SELECT asked.ordinal, known.arm, false, known.said.1, true, known.said.2, NULL, known.first_position
       FROM (
-        SELECT same, arm, argMin((answer, reward), place) AS said, min(place) AS first_place
+        SELECT same, arm, argMin((answer, reward), position) AS said, min(position) AS first_position
         FROM log WHERE has_text GROUP BY same, arm
       ) AS known
       INNER JOIN log_requests AS asked ON asked.same = known.same
     )
-    ORDER BY ordinal, arm, own AND has_text DESC, own DESC, place LIMIT 1 BY ordinal, arm`);
+    ORDER BY ordinal, arm, own AND has_text DESC, own DESC, position LIMIT 1 BY ordinal, arm`);
 }
 
 export interface LogSpan {

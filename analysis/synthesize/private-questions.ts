@@ -1,5 +1,5 @@
 // The questions of the examples that members of a shared domain have of their own.
-import { isSharedPlace, sharedPlace } from "../../algorithms/selection/shared-domains.ts";
+import { isSharedDomain, sharedDomainNamed } from "../../algorithms/selection/shared-domains.ts";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
@@ -17,17 +17,17 @@ export async function readPrivateQuestions(
   clickhouse: Pick<ClickHouse, "query">,
   { domain, tenants }: Members,
 ): Promise<string[]> {
-  const place = sharedPlace(domain);
+  const shared = sharedDomainNamed(domain);
   const rows = await clickhouse.query<{ request: string; of: string }>(
     `SELECT request, domain AS of FROM examples FINAL
      WHERE NOT deleted AND if(empty({domains:Array(String)}), endsWith(domain, {name:String}), has({domains:Array(String)}, domain))
      ORDER BY example_id LIMIT ${most + 1}`,
     {
-      name: place.slice(place.indexOf("/")),
+      name: shared.slice(shared.indexOf("/")),
       domains: tenants === "all" ? [] : tenants.map((tenant) => sharingDomain(tenant, domain)),
     },
   );
   if (rows.length > most)
     throw new RangeError(`${domain} has more than ${most} examples: share it among fewer tenants`);
-  return rows.filter(({ of }) => !isSharedPlace(of)).map(({ request }) => request);
+  return rows.filter(({ of }) => !isSharedDomain(of)).map(({ request }) => request);
 }

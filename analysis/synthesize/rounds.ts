@@ -13,21 +13,21 @@ export interface Round {
   chosen: string[];
 }
 
-/** Of a shared place, in order. Rejects as the ClickHouse port does. */
-export const readRounds = (clickhouse: Pick<ClickHouse, "query">, place: string): Promise<Round[]> =>
+/** The rounds of a shared domain, in order. Rejects as the ClickHouse port does. */
+export const readRounds = (clickhouse: Pick<ClickHouse, "query">, shared: string): Promise<Round[]> =>
   clickhouse.query<Round>(
-    "SELECT run_id AS runId, round, noise, chosen FROM synthesis_rounds WHERE domain = {place:String} ORDER BY created_at, round",
-    { place },
+    "SELECT run_id AS runId, round, noise, chosen FROM synthesis_rounds WHERE domain = {shared:String} ORDER BY created_at, round",
+    { shared },
   );
 
 /** Resolves when it is stored. */
 export const writeRound = (
   clickhouse: Pick<ClickHouse, "insert">,
-  place: string,
+  shared: string,
   { runId, ...round }: Round,
   now: number,
 ): Promise<unknown> =>
-  clickhouse.insert("synthesis_rounds", [{ domain: place, run_id: runId, ...round, created_at: now }]);
+  clickhouse.insert("synthesis_rounds", [{ domain: shared, run_id: runId, ...round, created_at: now }]);
 
 /** mu of all of them together (algorithms/privacy/gaussian-privacy.ts). */
 export const muSpent = (rounds: readonly Pick<Round, "noise">[]): number =>

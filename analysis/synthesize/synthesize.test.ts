@@ -33,13 +33,22 @@ function world({ failsAfter = Infinity } = {}) {
       if (++calls > failsAfter)
         return { kind: "failure", code: "endpoint_refused", message: "", attempts: 1, retriable: true };
       const subject = subjects.find((one) => text.includes(one)) ?? subjects[calls % subjects.length]!;
-      const said =
+      const reported =
         text.startsWith("Write one") || text.startsWith("This is")
           ? `"What of ${subject}, ${calls}?"\n`
           : `of ${subject}`;
       const usage = { prompt: 1, completion: 1, cached: 0, linked: 0, recomputed: 0, prefilled: 0 };
       return {
-        ...{ kind: "answer", text: said, finishReason: "stop", model: "m", usage, cost: 0, attempts: 1, queueMs: 0 },
+        ...{
+          kind: "answer",
+          text: reported,
+          finishReason: "stop",
+          model: "m",
+          usage,
+          cost: 0,
+          attempts: 1,
+          queueMs: 0,
+        },
         firstTokenMs: null,
       };
     },

@@ -7,8 +7,8 @@
 // broken off goes on there.
 import pLimit from "p-limit";
 import { epsilonOf, muOf, type Privacy } from "../../algorithms/privacy/gaussian-privacy.ts";
-import { placesByVotes, votesOf } from "../../algorithms/privacy/private-votes.ts";
-import { nobody, sharedPlace } from "../../algorithms/selection/shared-domains.ts";
+import { seatsByVotes, votesOf } from "../../algorithms/privacy/private-votes.ts";
+import { noTenant, sharedDomainNamed } from "../../algorithms/selection/shared-domains.ts";
 import type { Arm, ArmResult } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
@@ -71,8 +71,8 @@ const callMs = 120_000;
 export async function synthesize(dependencies: SynthesisDependencies, run: SynthesisRun): Promise<Synthesis> {
   const { clickhouse, embedder, privateQuestions, clock } = dependencies;
   const { runId, count, rounds, budget } = run;
-  const place = sharedPlace(run.domain);
-  const before = await readRounds(clickhouse, place);
+  const shared = sharedDomainNamed(run.domain);
+  const before = await readRounds(clickhouse, shared);
   const done = before.filter((round) => round.runId === runId);
   const noise = done[0]?.noise ?? noiseOf(run, muSpent(before));
 
@@ -82,19 +82,19 @@ export async function synthesize(dependencies: SynthesisDependencies, run: Synth
     for (let round = done.length + 1; round <= rounds; round++) {
       // Again each time: another run may spend beside this one, and more rounds than it began with
       // were never paid for.
-      const spent = muSpent([...(await readRounds(clickhouse, place)), { noise }]);
+      const spent = muSpent([...(await readRounds(clickhouse, shared)), { noise }]);
       if (spent > muOf(budget) * (1 + rounding)) throw exceeded(run, 0);
       const step = `questions, round ${round} of ${rounds}`;
       const candidates = await questionsOf(dependencies, run, { step, round, chosen, wanted: 2 * count });
       const votes = votesOf(vectors, await embedder.embedAll(candidates));
-      const best = placesByVotes(votes, { count, deviation: noise, normal: dependencies.normal });
+      const best = seatsByVotes(votes, { count, deviation: noise, normal: dependencies.normal });
       chosen = best.map((i) => candidates[i]!);
-      await writeRound(clickhouse, place, { runId, round, noise, chosen }, clock());
+      await writeRound(clickhouse, shared, { runId, round, noise, chosen }, clock());
     }
   }
   const last = { step: "questions like those chosen", round: rounds + 1, chosen, wanted: count };
   const published = await answerAll(dependencies, run, await questionsOf(dependencies, run, last));
-  const epsilonSpent = epsilonOf(budget.delta, muSpent(await readRounds(clickhouse, place)));
+  const epsilonSpent = epsilonOf(budget.delta, muSpent(await readRounds(clickhouse, shared)));
   return { published, epsilonSpent, noise };
 }
 
@@ -169,9 +169,9 @@ async function answerAll(
     if (given.kind === "failure" || given.finishReason !== "stop" || given.text.trim() === "") return;
     const { text } = given;
     const createdAt = clock();
-    const request = plainRequest(question, { tenant: nobody, domain, createdAt });
+    const request = plainRequest(question, { tenant: noTenant, domain, createdAt });
     const source = { arm: answerer.name, model: answerer.model, requestId: null };
-    await publish({ tenant: nobody, domain, request, text, source, quality, createdAt });
+    await publish({ tenant: noTenant, domain, request, text, source, quality, createdAt });
     published++;
   };
   await Promise.all(questions.map((question, i) => atOnce(() => answer(question, i))));

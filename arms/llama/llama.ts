@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import { everybody } from "../../connections/kv/keys.ts";
-import { keepWorker } from "../../connections/worker/kept.ts";
+import { superviseWorker } from "../../connections/worker/supervised.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult, Caching } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost } from "../cost.ts";
@@ -73,7 +73,7 @@ export async function createLlamaArm(
   };
   const choice = createLinkedChoice(config.linked, Math.random);
   let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "", unlinkable: null };
-  const worker = await keepWorker<LlamaMethods>({
+  const worker = await superviseWorker<LlamaMethods>({
     name: `llama ${config.name}`,
     entry: new URL("./worker.ts", import.meta.url),
     data: input,
@@ -124,7 +124,7 @@ export async function createLlamaArm(
 
   /** While the request waits for its turn; what fails is read then. */
   async function prefetch({ pieces, linkPolicy, caching = ownCalls }: ArmRequest, over: AbortSignal): Promise<void> {
-    if (!caching.keep) return;
+    if (!caching.mayStore) return;
     const policy = choice.policy(linkPolicy ?? null);
     await worker.call("prefetch", { pieces, policy, domain: caching.domain }, { signal: over }).catch(() => undefined);
   }
@@ -210,7 +210,7 @@ export async function createLlamaArm(
 }
 
 /** The deployment's own requests: judging, example replays. */
-const ownCalls: Caching = { domain: everybody, keep: true };
+const ownCalls: Caching = { domain: everybody, mayStore: true };
 
 function wanted(
   config: LlamaArmConfig,

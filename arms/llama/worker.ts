@@ -28,7 +28,7 @@ async function generate(
   const policy = parsePolicy(unlinkable === null ? wanted.policy : "full");
   if ("problem" in policy) throw new Error(policy.problem);
   const chunked = chunkedOf(wanted.pieces);
-  const { domain, keep } = wanted.caching;
+  const { domain, mayStore } = wanted.caching;
   const prompt = model.keyed(chunked, domain);
   const length = prompt.tokens.length;
   if (length >= input.contextTokens) return { kind: "tooLarge", prompt: length, limit: input.contextTokens };
@@ -41,13 +41,18 @@ async function generate(
       prompt,
       policy,
       { maxTokens, temperature, topP, seed, stop },
-      { signal, keep, onProgress: progress, ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }) },
+      {
+        signal,
+        keep: mayStore,
+        onProgress: progress,
+        ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }),
+      },
     );
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
     // What links nothing wants no caches either.
-    if (keep && policy.kind !== "full") idle.seen(prompt);
-    if (keep) inventory.seen(chunked.chunks, prompt.chunks);
-    if (keep && wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
+    if (mayStore && policy.kind !== "full") idle.seen(prompt);
+    if (mayStore) inventory.seen(chunked.chunks, prompt.chunks);
+    if (mayStore && wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
     return {
       kind: "done",
       text: result.text,

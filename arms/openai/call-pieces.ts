@@ -34,7 +34,7 @@ export function createCallPieces(): (toolCalls: unknown) => CallPiece[] {
       [id, head.id],
       [type, head.type],
       [called.name, head.name],
-    ].every(([again, said]) => !again || again === said);
+    ].every(([again, reported]) => !again || again === reported);
     return isSame ? { index, id: null, type: null, name: null, arguments: text } : null;
   };
 

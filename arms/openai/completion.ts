@@ -9,14 +9,14 @@ const usageSchema = z.object({
   completion_tokens: count,
   prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
 });
-const said = z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish() });
+const reported = z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish() });
 const partSchema = z.object({
   model: z.string().nullish(),
   usage: usageSchema.nullish().catch(null),
   choices: z.array(
     z.object({
-      message: said.optional(),
-      delta: said.nullish(),
+      message: reported.optional(),
+      delta: reported.nullish(),
       finish_reason: z.string().nullish(),
       logprobs: z.looseObject({}).nullish().catch(null),
     }),

@@ -11,7 +11,7 @@ export interface Problem {
   /** What the endpoint asked for; null: our own backoff. */
   retryAfterMs: number | null;
   /** Any request would fail so. */
-  ill?: boolean;
+  unhealthy?: boolean;
 }
 
 /** The connection ended before the answer did. */
@@ -55,21 +55,21 @@ function connectionProblem(error: APIConnectionError): Problem {
 function statusProblem(error: APIError, now: number): Problem {
   const { status } = error;
   const reason = word(error.code) ?? word(error.type);
-  const said = `${status === undefined ? "an error in the stream" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
+  const reported = `${status === undefined ? "an error in the stream" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
   if (status === 413 || reason === "context_length_exceeded")
-    return never("prompt_too_large", `The endpoint refused the prompt as too long: ${said}.`);
+    return never("prompt_too_large", `The endpoint refused the prompt as too long: ${reported}.`);
   if (status === 429 && reason === "insufficient_quota")
-    return { ...never("endpoint_rejected", `The endpoint's quota is used up: ${said}.`), ill: true };
+    return { ...never("endpoint_rejected", `The endpoint's quota is used up: ${reported}.`), unhealthy: true };
   const wait = retryAfterMs(error.headers?.get("retry-after"), now);
-  if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${said}.`, wait);
-  if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${said}.`, wait);
+  if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${reported}.`, wait);
+  if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${reported}.`, wait);
   if (status === undefined || status === 409 || status >= 500)
-    return again("endpoint_unavailable", `The endpoint failed: ${said}.`, wait);
+    return again("endpoint_unavailable", `The endpoint failed: ${reported}.`, wait);
   const rejected = never(
     "endpoint_rejected",
-    `The endpoint rejected the request: ${said}; check model, apiKey and parameters.`,
+    `The endpoint rejected the request: ${reported}; check model, apiKey and parameters.`,
   );
-  return ofEveryRequest.has(status) ? { ...rejected, ill: true } : rejected;
+  return ofEveryRequest.has(status) ? { ...rejected, unhealthy: true } : rejected;
 }
 
 /** No key or a wrong one, nothing paid, no such path or model. */

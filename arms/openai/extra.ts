@@ -26,7 +26,7 @@ export function createExtra(): Extra {
   let length = 0;
 
   return {
-    add(piece, said) {
+    add(piece, reported) {
       for (const [name, value] of Object.entries(piece)) {
         if (read.has(name) || value === null || value === undefined) continue;
         length += JSON.stringify(value).length;
@@ -35,9 +35,9 @@ export function createExtra(): Extra {
           message.set(name, undefined);
         } else message.set(name, merged(message.get(name), value));
       }
-      if (said === null) return;
-      length += JSON.stringify(said).length;
-      logprobs = merged(logprobs ?? undefined, said) as Json;
+      if (reported === null) return;
+      length += JSON.stringify(reported).length;
+      logprobs = merged(logprobs ?? undefined, reported) as Json;
     },
     length: () => length,
     json() {

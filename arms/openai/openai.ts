@@ -169,6 +169,6 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
 }
 
 function failure(problem: Problem, attempts: number): ArmFailure {
-  const { code, message, retriable, ill } = problem;
-  return { kind: "failure", code, message, attempts, retriable, ...(ill === true ? { ill } : {}) };
+  const { code, message, retriable, unhealthy } = problem;
+  return { kind: "failure", code, message, attempts, retriable, ...(unhealthy === true ? { unhealthy } : {}) };
 }

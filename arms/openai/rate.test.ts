@@ -9,7 +9,7 @@ describe("rate limit", () => {
     expect(rate.take(2500, Infinity)).toBeCloseTo(500, 6);
   });
 
-  it("promises no place that comes too late, and takes places back", () => {
+  it("promises no slot that comes too late, and takes slots back", () => {
     const rate = createRateLimit(60, 1);
     rate.take(0, 0);
     expect(rate.take(0, 999)).toBeNull();

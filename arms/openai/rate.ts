@@ -2,11 +2,11 @@
 
 export interface RateLimit {
   /**
-   * Takes the next free place. Milliseconds to wait for it, from `now`; null when that would be
-   * more than `longest`, and no place is taken.
+   * Takes the next free slot. Milliseconds to wait for it, from `now`; null when that would be
+   * more than `longest`, and no slot is taken.
    */
   take(now: number, longest: number): number | null;
-  /** Gives a place back that was taken and not used. */
+  /** Gives a slot back that was taken and not used. */
   giveBack(): void;
 }
 
@@ -19,7 +19,7 @@ export function createRateLimit(perMinute: number, burst: number): RateLimit {
   function take(now: number, longest: number): number | null {
     tokens = Math.min(burst, tokens + Math.max(0, now - (updated ?? now)) * perMs);
     updated = Math.max(now, updated ?? now);
-    // Below zero are the places already promised to callers that wait.
+    // Below zero are the slots already promised to callers that wait.
     const wait = tokens >= 1 ? 0 : (1 - tokens) / perMs;
     if (wait > longest) return null;
     tokens -= 1;

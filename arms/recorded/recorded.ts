@@ -28,7 +28,7 @@ export async function createRecordedArm(
     const known = question === undefined ? undefined : answers.get(canonicalText(question));
     const found = known?.[pick(request, known.length)];
     const tookMs = found?.latencyMs ?? config.latencyMs + config.latencySpreadMs * share(request.requestId);
-    // What takes no time holds no place.
+    // What takes no time holds no slot.
     if (tookMs === 0)
       return signal.aborted ? endedFailure(signal, 0) : resultOf(request, found, { started, queueMs: 0 }, onText);
     return calls.run(request, signal, async (ending) => {

@@ -1,4 +1,4 @@
-// A binary heap of nodes that know their place in it, so that a node's key can change and a node
+// A binary heap of nodes that know their position in it, so that a node's key can change and a node
 // can leave from the middle in logarithmic time. The least key is first, and among equal keys the
 // least id.
 import type { Id } from "../../algorithms/response-cache/policy.ts";
@@ -7,7 +7,7 @@ export interface HeapNode {
   readonly id: Id;
   /** Set by push and update alone. */
   key: number;
-  /** Place in the heap; -1: outside. */
+  /** Position in the heap; -1: outside. */
   at: number;
 }
 
@@ -25,7 +25,7 @@ export interface Heap<N extends HeapNode> {
 export function createHeap<N extends HeapNode>(): Heap<N> {
   const nodes: N[] = [];
   const before = (one: N, other: N): boolean => one.key < other.key || (one.key === other.key && one.id < other.id);
-  const place = (node: N, at: number): void => {
+  const index = (node: N, at: number): void => {
     nodes[at] = node;
     node.at = at;
   };
@@ -35,10 +35,10 @@ export function createHeap<N extends HeapNode>(): Heap<N> {
     while (at > 0) {
       const parent = nodes[(at - 1) >> 1]!;
       if (!before(node, parent)) break;
-      place(parent, at);
+      index(parent, at);
       at = (at - 1) >> 1;
     }
-    place(node, at);
+    index(node, at);
   }
 
   function down(node: N): void {
@@ -48,10 +48,10 @@ export function createHeap<N extends HeapNode>(): Heap<N> {
       if (child >= nodes.length) break;
       if (child + 1 < nodes.length && before(nodes[child + 1]!, nodes[child]!)) child++;
       if (!before(nodes[child]!, node)) break;
-      place(nodes[child]!, at);
+      index(nodes[child]!, at);
       at = child;
     }
-    place(node, at);
+    index(node, at);
   }
 
   const settle = (node: N): void => {
@@ -75,7 +75,7 @@ export function createHeap<N extends HeapNode>(): Heap<N> {
       const last = nodes.pop()!;
       node.at = -1;
       if (last === node) return;
-      place(last, at);
+      index(last, at);
       settle(last);
     },
     first: () => nodes[0],

@@ -31,7 +31,7 @@ export interface Answer {
   promptTokens: number;
 }
 
-interface Kept extends Answer {
+interface SavedAnswer extends Answer {
   key: string;
 }
 
@@ -62,7 +62,7 @@ export async function openAnswers({
 }: Pick<BenchContext, "folder" | "progress" | "signal">): Promise<Answers> {
   const file = join(folder, "answers.jsonl");
   const kept = new Map<string, Answer>();
-  if (existsSync(file)) for (const { key, ...answer } of await readLines<Kept>(file)) kept.set(key, answer);
+  if (existsSync(file)) for (const { key, ...answer } of await readLines<SavedAnswer>(file)) kept.set(key, answer);
 
   async function ask(prompts: readonly Prompt[], title: string): Promise<void> {
     const missing = new Map(prompts.map((prompt) => [keyOf(prompt), prompt] as const));
@@ -97,7 +97,7 @@ export async function openAnswers({
         if (result.kind === "failure") throw new Error(`${result.code}: ${result.message}`);
         const answer = { text: result.text.trim(), promptTokens: result.usage.prompt };
         kept.set(key, answer);
-        await appendFile(file, `${JSON.stringify({ key, ...answer } satisfies Kept)}\n`);
+        await appendFile(file, `${JSON.stringify({ key, ...answer } satisfies SavedAnswer)}\n`);
         bar.update(++done);
       }
       bar.finish();

@@ -23,7 +23,7 @@ import { armsConfig, rungs } from "./arms.ts";
 import { answerCode } from "../../algorithms/text/answer-code.ts";
 import type { Item } from "./data.ts";
 import type { Overhead } from "./figures.ts";
-import { appendRow, type ArmName, type KeptRow, keyOf, type Row } from "./log.ts";
+import { appendRow, type ArmName, type SavedRow, keyOf, type Row } from "./log.ts";
 
 const timeoutMs = 1_800_000;
 /** An arm that answers at once. */
@@ -38,7 +38,7 @@ export interface Collecting {
   /** Requests, from the first, that are asked a second time. */
   warm: number;
   /** Rows that are there, and where new ones go. */
-  log: Map<string, KeptRow>;
+  log: Map<string, SavedRow>;
   file: string;
   /** No answer is begun later than so many seconds from the first. */
   seconds: number;
@@ -138,7 +138,7 @@ async function askAll(
       continue;
     }
     const nearest = responses.get(score.examples.at(-1)?.id ?? "");
-    const row: KeptRow = {
+    const row: SavedRow = {
       ...wanted,
       quality: bestTokenF1(answerCode(response.text), references),
       copy: nearest === undefined ? null : bestTokenF1(nearest, references),

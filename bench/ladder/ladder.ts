@@ -14,7 +14,7 @@ import { modelFiles, settingsHash } from "./arms.ts";
 import { collect } from "./collect.ts";
 import { type Item, missingData, readItems, readPool } from "./data.ts";
 import { complete, figuresOf, type Overhead } from "./figures.ts";
-import { keyOf, type KeptRow, readLog, type Row } from "./log.ts";
+import { keyOf, type SavedRow, readLog, type Row } from "./log.ts";
 
 export const ladder: Benchmark = {
   name: "ladder",
@@ -35,9 +35,9 @@ const effort = {
   quick: { orders: 2, every: 20, draws: 20, stream: 0 },
 };
 /** Figures of the kept answers, without a word of them. */
-const keptFile = fileURLToPath(new URL("../results/ladder-log.json", import.meta.url));
+const savedFile = fileURLToPath(new URL("../results/ladder-log.json", import.meta.url));
 
-interface Kept {
+interface SavedRun {
   settings: string;
   overhead: Overhead | null;
   rows: Row[];
@@ -49,8 +49,8 @@ async function run(context: BenchContext): Promise<Measured> {
   const overheadFile = join(folder, `overhead-${settingsHash}.json`);
   const absent = [...missingData(context.data), ...modelFiles().filter((model) => !existsSync(model))];
   if (!quick && absent.length > 0) return nothing(`there is no ${absent.join(" and no ")}; ${remedy}`);
-  if (quick) return fromKept(file, overheadFile, requests, context);
-  const log = await readLog<KeptRow>(file);
+  if (quick) return fromSaved(file, overheadFile, requests, context);
+  const log = await readLog<SavedRow>(file);
   if (log.size > 0) note(`${log.size} answers are kept already`);
   const all = await readItems(context.data);
   const items = all.slice(0, requests);
@@ -66,22 +66,22 @@ async function run(context: BenchContext): Promise<Measured> {
 
 const remedy = 'run "precedent models fetch" for the models, and set PRECEDENT_DATA to the folder with nl2bash';
 
-async function fromKept(file: string, overheadFile: string, requests: number, context: BenchContext) {
-  const here = await readLog<KeptRow>(file);
+async function fromSaved(file: string, overheadFile: string, requests: number, context: BenchContext) {
+  const here = await readLog<SavedRow>(file);
   if (here.size > 0 && missingData(context.data).length === 0) {
     context.note("from the answers kept here");
     const overhead = existsSync(overheadFile) ? (JSON.parse(await readFile(overheadFile, "utf8")) as Overhead) : null;
     return measured(rated(here, (await readItems(context.data)).slice(0, requests)), overhead, context);
   }
-  if (!existsSync(keptFile)) return nothing(`no answers are kept: run it without --quick once (${remedy})`);
-  const kept = JSON.parse(await readFile(keptFile, "utf8")) as Kept;
+  if (!existsSync(savedFile)) return nothing(`no answers are kept: run it without --quick once (${remedy})`);
+  const kept = JSON.parse(await readFile(savedFile, "utf8")) as SavedRun;
   context.note("from the answers kept beside the results");
   const rows = new Map(kept.rows.filter(({ item }) => item < requests).map((row) => [keyOf(row), row]));
   return measured(rows, kept.overhead, context);
 }
 
 /** Rated anew: the answer in the log is as the model gave it. */
-function rated(log: ReadonlyMap<string, KeptRow>, items: readonly Item[]): Map<string, Row> {
+function rated(log: ReadonlyMap<string, SavedRow>, items: readonly Item[]): Map<string, Row> {
   return new Map(
     [...log.entries()].flatMap(([key, { text, commit: _commit, ...row }]) => {
       const item = items[row.item];
@@ -113,9 +113,9 @@ const rounded = (row: Row): Row => ({
   cpu: { model: significant(row.cpu.model), ours: significant(row.cpu.ours), servers: significant(row.cpu.servers) },
 });
 
-async function keep(kept: Kept): Promise<void> {
-  await mkdir(dirname(keptFile), { recursive: true });
+async function keep(kept: SavedRun): Promise<void> {
+  await mkdir(dirname(savedFile), { recursive: true });
   const { rows, ...head } = kept;
   const lines = rows.map((row) => `    ${JSON.stringify(row)}`).join(",\n");
-  await writeFile(keptFile, `${JSON.stringify(head).slice(0, -1)},\n  "rows": [\n${lines}\n  ]\n}\n`);
+  await writeFile(savedFile, `${JSON.stringify(head).slice(0, -1)},\n  "rows": [\n${lines}\n  ]\n}\n`);
 }

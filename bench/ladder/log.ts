@@ -33,7 +33,7 @@ export interface Row {
   context: number[];
 }
 
-export interface KeptRow extends Row {
+export interface SavedRow extends Row {
   /** As the model gave it. */
   text: string;
   /** Commit of the code that asked. */
@@ -49,4 +49,4 @@ export async function readLog<R extends Row>(file: string): Promise<Map<string, 
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
-export const appendRow = (file: string, row: KeptRow): Promise<void> => appendFile(file, `${JSON.stringify(row)}\n`);
+export const appendRow = (file: string, row: SavedRow): Promise<void> => appendFile(file, `${JSON.stringify(row)}\n`);

@@ -64,7 +64,7 @@ export function bonusRows(helpfulness: BonusRow["helpfulness"], asked: readonly 
     return {
       ...{ helpfulness, bonus, n: own.length },
       shown: significant(shown / own.length),
-      at_hand: significant(sum(of(({ atHand }) => atHand)) / shown),
+      at_hand: significant(sum(of(({ cached }) => cached)) / shown),
       linked: share((one) => one.linked),
       recomputed: share((one) => one.recomputed),
       prefilled: share((one) => one.prefilled),

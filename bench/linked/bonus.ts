@@ -36,7 +36,7 @@ export interface BonusAsked extends Answered {
    * together.
    */
   shown: number;
-  atHand: number;
+  cached: number;
   helpfulness: number;
   /** Which, in order. */
   ids: string;
@@ -98,14 +98,14 @@ export function streamOf({ pool, dev }: HelpfulnessData, { topics, requests }: B
 }
 
 function worldOf(bonus: number, llama: LoadedLlama, { data, selection, helpfulnessModel, log, signal }: BonusOptions) {
-  let atHand = llama.inventory.summary();
+  let cached = llama.inventory.summary();
   const select = createSelection({
     pool: { nearest: (_domain, vector, most) => Promise.resolve(nearestOf(data, vector, most)) },
     selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, grid: [0.5] } },
     ...{ arms: () => [arm], clock: () => 0, random: splitmix64(1), helpfulnessModel: () => helpfulnessModel },
     caches: {
       tells: () => true,
-      has: (_arm, example) => mayContain({ bits: atHand.bloom, hashes: atHand.hashes }, example),
+      has: (_arm, example) => mayContain({ bits: cached.bloom, hashes: cached.hashes }, example),
     },
   });
   return async (index: number): Promise<Omit<BonusAsked, "request">> => {
@@ -123,11 +123,11 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, helpfulne
     const prompt = llama.model.keyed(chunked, everybody);
     const answered = await answer(llama, prompt, policyNamed("last-2"), 1, signal);
     llama.inventory.seen(chunked.chunks, prompt.chunks);
-    atHand = llama.inventory.summary();
+    cached = llama.inventory.summary();
     return {
       ...answered,
       ...{ bonus, shown: examples.length },
-      atHand: verdicts.filter(({ reason, candidate }) => reason === "shown" && candidate.cached === true).length,
+      cached: verdicts.filter(({ reason, candidate }) => reason === "shown" && candidate.cached === true).length,
       ids: examples.map(({ id }) => id).join(),
       helpfulness: examples.reduce((sum, { helpfulness }) => sum + helpfulness, 0),
     };

@@ -5,7 +5,7 @@ import type { BenchContext, Benchmark, Measured as Outcome } from "../benchmark.
 import { significant } from "../support/statistics.ts";
 import { drawChart } from "./drawing.ts";
 import { bestOf, type Row, rowsOf } from "./figures.ts";
-import { type Kept, measurePlan } from "./measure-plan.ts";
+import { type SavedRuns, measurePlan } from "./measure-plan.ts";
 import { runCaches } from "./only-caches.ts";
 import { runPassages } from "./only-passages.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
@@ -34,7 +34,7 @@ async function run(context: BenchContext): Promise<Outcome> {
   return outcomeOf(rows, kept, plan);
 }
 
-function outcomeOf(rows: readonly Row[], { throughput, loading, cut }: Kept, plan: Plan): Outcome {
+function outcomeOf(rows: readonly Row[], { throughput, loading, cut }: SavedRuns, plan: Plan): Outcome {
   const full = rows.find(({ workload, policy }) => workload === central && policy === "full");
   const noise = rows.find(({ workload, policy }) => workload === central && policy === "prefix");
   const best = bestOf(rows, central);

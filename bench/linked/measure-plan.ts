@@ -15,7 +15,7 @@ const contextTokens = 8_192;
 /** Eight prompts of 4,000 tokens and their answers at a time. */
 const throughputTokens = 34_816;
 
-export interface Kept {
+export interface SavedRuns {
   /** By workload. */
   measured: Map<string, Measured[]>;
   throughput: Record<string, Throughput[]>;
@@ -23,7 +23,7 @@ export interface Kept {
   cut: boolean;
 }
 
-export async function measurePlan(context: BenchContext, plan: Plan): Promise<Kept> {
+export async function measurePlan(context: BenchContext, plan: Plan): Promise<SavedRuns> {
   const path = modelFile();
   const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
   try {
@@ -38,8 +38,8 @@ async function measureAll(
   plan: Plan,
   model: LlamaModel,
   workloadOf: (name: string) => Workload,
-): Promise<Kept> {
-  const kept: Kept = { measured: new Map(), throughput: {}, loading: [], cut: false };
+): Promise<SavedRuns> {
+  const kept: SavedRuns = { measured: new Map(), throughput: {}, loading: [], cut: false };
   let scorer: Promise<LlamaScorer> | undefined;
   const machine = {
     context: await model.openContext({ contextTokens, sequences: 1 }),

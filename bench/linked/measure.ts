@@ -70,11 +70,11 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
   };
   // The prompt's cache stands for its prefill: only the last token and the answer's are computed.
   const forced = async (blob: Uint8Array, answer: Int32Array): Promise<Float32Array> => {
-    const said = answer.subarray(0, comparedTokens);
+    const reported = answer.subarray(0, comparedTokens);
     const { logits } = await run({
-      tokens: joined([tokens, said.subarray(0, -1)]),
+      tokens: joined([tokens, reported.subarray(0, -1)]),
       links: [{ blob, position: 0 }],
-      logitsAt: Array.from(said, (_, i) => last + i),
+      logitsAt: Array.from(reported, (_, i) => last + i),
     });
     return logits;
   };

@@ -20,8 +20,12 @@ export async function loadQuestions(data: string | undefined): Promise<Question[
   rows.forEach((row, i) => {
     const answerOf = (arm: ArmName) => {
       const { response } = lines[i]!.value[arm] as { response?: unknown };
-      const said = typeof response === "string" ? response : "";
-      return { response: said, latencyMs: msPerToken[arm] * Math.max(20, estimateTokens(said)), quality: row[arm] };
+      const reported = typeof response === "string" ? response : "";
+      return {
+        response: reported,
+        latencyMs: msPerToken[arm] * Math.max(20, estimateTokens(reported)),
+        quality: row[arm],
+      };
     };
     questions.set(row.request, {
       request: row.request,

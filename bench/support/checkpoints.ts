@@ -14,7 +14,7 @@ export interface Checkpoints {
   clear(): Promise<void>;
 }
 
-interface Kept {
+interface Checkpoint {
   settings: string;
   parts: Record<string, unknown>;
 }
@@ -22,7 +22,7 @@ interface Kept {
 /** A file that is missing, broken or from other settings is an empty one. */
 export async function openCheckpoints(file: string, settings: string): Promise<Checkpoints> {
   const kept = await readFile(file, "utf8")
-    .then((text) => JSON.parse(text) as Kept)
+    .then((text) => JSON.parse(text) as Checkpoint)
     .catch(() => undefined);
   const parts = new Map(Object.entries(kept?.settings === settings ? kept.parts : {}));
   return {
@@ -32,7 +32,10 @@ export async function openCheckpoints(file: string, settings: string): Promise<C
       parts.set(name, result);
       await mkdir(dirname(file), { recursive: true });
       // Put in place whole: a kill in the middle leaves the former file.
-      await writeFile(`${file}.new`, JSON.stringify({ settings, parts: Object.fromEntries(parts) } satisfies Kept));
+      await writeFile(
+        `${file}.new`,
+        JSON.stringify({ settings, parts: Object.fromEntries(parts) } satisfies Checkpoint),
+      );
       await rename(`${file}.new`, file);
       return result;
     },

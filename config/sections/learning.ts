@@ -84,7 +84,7 @@ export const routing = z.strictObject({
     })
     .prefault({}),
   /**
-   * A circuit breaker per arm: an arm that is ill (no connection, 429, 5xx, timeouts, crashes) is
+   * A circuit breaker per arm: an arm that fails (no connection, 429, 5xx, timeouts, crashes) is
    * not chosen while others can be (docs/arms.md).
    */
   breaker: z
@@ -102,7 +102,7 @@ export const routing = z.strictObject({
       /**
        * A call that its request's deadline ended counts as the arm's failure if it took this long.
        */
-      patienceMs: milliseconds.default(30_000),
+      slowCallMs: milliseconds.default(30_000),
     })
     .prefault({}),
   /**

@@ -9,7 +9,7 @@ import { httpCall, textOf } from "../security/http.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
 /** Milliseconds that a query may take before its first row. */
-const patienceMs = 3_600_000;
+const timeoutMs = 3_600_000;
 
 export interface ConsoleTarget {
   url: string;
@@ -43,15 +43,15 @@ export async function readOnlyQuery(
       method: "POST",
       headers: { "x-clickhouse-user": username, "x-clickhouse-key": key, "x-clickhouse-format": format },
       body: sql,
-      ...{ tls, signal, timeoutMs: patienceMs },
+      ...{ tls, signal, timeoutMs: timeoutMs },
     });
   } catch (cause) {
     throw new ClickHouseUnavailable(`ClickHouse at ${url} can't be reached: ${messageOf(cause)}`, { cause });
   }
   if (response.statusCode !== 200) {
     const text = (await textOf(response)).trim();
-    const said = response.headers["x-clickhouse-exception-code"];
-    const code = said?.toString() ?? /^Code: (\d+)/.exec(text)?.[1] ?? String(response.statusCode);
+    const reported = response.headers["x-clickhouse-exception-code"];
+    const code = reported?.toString() ?? /^Code: (\d+)/.exec(text)?.[1] ?? String(response.statusCode);
     throw new ClickHouseRejected(text === "" ? `ClickHouse answered with status ${response.statusCode}` : text, code);
   }
   return response;

@@ -5,7 +5,7 @@ import { basename, join, resolve } from "node:path";
 import type { Logger } from "pino";
 import { messageOf } from "../errors.ts";
 import type { Waits } from "../../algorithms/queueing/backoff.ts";
-import { keepWorker, type KeptWorker } from "../worker/kept.ts";
+import { superviseWorker, type SupervisedWorker } from "../worker/supervised.ts";
 import { createBatchingEmbedder } from "./batching.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
@@ -44,8 +44,8 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
 
   let dimension = options.dimension;
   const input: EmbedWorkerInput = { folder, threads };
-  const start = (): Promise<KeptWorker<EmbedMethods>> =>
-    keepWorker<EmbedMethods>({
+  const start = (): Promise<SupervisedWorker<EmbedMethods>> =>
+    superviseWorker<EmbedMethods>({
       name: `embedder ${model}`,
       entry: options.worker ?? new URL("./worker.ts", import.meta.url),
       data: input,

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { messageOf } from "../errors.ts";
 import type { Waits } from "../../algorithms/queueing/backoff.ts";
 import { HELPFULNESS_FEATURE_VERSION, HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
-import { keepWorker } from "../worker/kept.ts";
+import { superviseWorker } from "../worker/supervised.ts";
 import { WorkerCallError, type WorkerClient } from "../worker/rpc.ts";
 import type { HelpfulnessMethods, HelpfulnessWorkerInput } from "./methods.ts";
 import { HelpfulnessError, type HelpfulnessModel } from "./port.ts";
@@ -23,7 +23,7 @@ export interface HelpfulnessModelOptions {
   log: Logger;
   /** Another worker module, for tests. */
   worker?: URL;
-  /** Pause before a crashed worker is started again; see keepWorker. */
+  /** Pause before a crashed worker is started again; see superviseWorker. */
   pause?: Waits;
 }
 
@@ -62,7 +62,7 @@ export async function loadHelpfulnessModel(options: HelpfulnessModelOptions): Pr
     return values;
   };
   const input: HelpfulnessWorkerInput = { model: bytes };
-  const worker = await keepWorker<HelpfulnessMethods>({
+  const worker = await superviseWorker<HelpfulnessMethods>({
     name: `helpfulness ${version}`,
     entry: options.worker ?? new URL("./worker.ts", import.meta.url),
     data: input,

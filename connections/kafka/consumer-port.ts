@@ -64,7 +64,7 @@ export interface GroupHandlers {
 }
 
 /** Whether records are fetched as they come, which is the default, or gathered first. */
-export interface FetchPatience {
+export interface FetchWait {
   /** Above 1, a fetch that brought less is followed by the next one after maxWaitMs. */
   minBytes: number;
   /**
@@ -168,6 +168,6 @@ export interface KafkaConsumers<Consumed extends string = string> {
     topics: readonly Consumed[];
     instance: string;
     sessionTimeoutMs: number;
-    fetch?: FetchPatience;
+    fetch?: FetchWait;
   }) => GroupConsumer;
 }

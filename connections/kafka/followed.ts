@@ -7,7 +7,7 @@
 import type { Logger } from "pino";
 import type { PartitionEnds, StuckPartition } from "./port.ts";
 
-export interface Patience {
+export interface FollowTimings {
   /** A partition without records for this time, and for this many fetches, is checked. */
   quietMs: number;
   fetches: number;
@@ -19,7 +19,7 @@ export interface Patience {
   warnEveryMs: number;
 }
 
-const defaults: Patience = {
+const defaults: FollowTimings = {
   quietMs: 10_000,
   fetches: 20,
   idleMs: 15_000,
@@ -47,12 +47,12 @@ export interface FollowedOptions {
   topic: string;
   ends: () => Promise<PartitionEnds[]>;
   isOurs: (partition: number) => boolean;
-  patience?: Partial<Patience>;
+  timings?: Partial<FollowTimings>;
   log: Logger;
 }
 
 export function createFollowed({ topic, ends, isOurs, log, ...options }: FollowedOptions) {
-  const patience = { ...defaults, ...options.patience };
+  const timings = { ...defaults, ...options.timings };
   const followed = new Map<number, Followed>();
   let handling = 0;
   let fetches = 0;
@@ -96,8 +96,8 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     if (state.waiting.length === 0) return;
     // What was fetched before it was stable says nothing.
     state.stableAt ??= fetches;
-    const quiet = handling === 0 && now - Math.max(anyNewsAt, state.newsAt) >= patience.quietMs;
-    if (!quiet || fetches - state.stableAt < patience.fetches) return;
+    const quiet = handling === 0 && now - Math.max(anyNewsAt, state.newsAt) >= timings.quietMs;
+    if (!quiet || fetches - state.stableAt < timings.fetches) return;
     log.warn(
       { topic, partition, position: state.position, end: awaited },
       "nothing more came though no transaction is open: the rest of the partition is taken as compacted away",
@@ -107,8 +107,8 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   const warn = (partition: number, state: Followed, stuck: NonNullable<Followed["stuck"]>, now: number): void => {
     const ms = now - stuck.since;
     // No caller waits, so a short transaction is not worth a warning.
-    if (state.waiting.length === 0 && ms < patience.quietMs) return;
-    if (stuck.warnedAt !== undefined && now - stuck.warnedAt < patience.warnEveryMs) return;
+    if (state.waiting.length === 0 && ms < timings.quietMs) return;
+    if (stuck.warnedAt !== undefined && now - stuck.warnedAt < timings.warnEveryMs) return;
     stuck.warnedAt = now;
     log.warn(
       { topic, partition, lastStableOffset: stuck.stable, end: stuck.high, ms },
@@ -120,8 +120,8 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   const isDue = (partition: number, state: Followed, now: number, share = 1): boolean => {
     if (!isOurs(partition)) return false;
     const { newsAt, lookedAt = 0 } = state;
-    if (state.waiting.length === 0) return now - Math.max(newsAt, lookedAt) >= patience.idleMs * share;
-    return now - newsAt >= patience.quietMs && now - lookedAt >= patience.askMs;
+    if (state.waiting.length === 0) return now - Math.max(newsAt, lookedAt) >= timings.idleMs * share;
+    return now - newsAt >= timings.quietMs && now - lookedAt >= timings.askMs;
   };
   const look = async (): Promise<void> => {
     const due = (share?: number) =>
@@ -144,7 +144,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
       looking = false;
     }
   };
-  const watch = setInterval(() => void look(), patience.lookMs);
+  const watch = setInterval(() => void look(), timings.lookMs);
   watch.unref();
 
   return {

@@ -14,7 +14,7 @@ import { rivalsOf, type Holders } from "./rivals.ts";
 import type { Logs } from "./logs.ts";
 import { toRawRecord } from "./messages.ts";
 import { within } from "./within.ts";
-import type { FetchPatience, GroupConsumer, GroupHandlers, Positions, TopicPartition } from "./port.ts";
+import type { FetchWait, GroupConsumer, GroupHandlers, Positions, TopicPartition } from "./port.ts";
 
 export interface GroupConsumerOptions {
   client: KafkaClient;
@@ -27,12 +27,12 @@ export interface GroupConsumerOptions {
   topics: readonly string[];
   instance: string;
   sessionTimeoutMs: number;
-  fetch?: FetchPatience;
+  fetch?: FetchWait;
   log: Logger;
 }
 
 const restartMs = 500;
-const lowLatency: FetchPatience = { minBytes: 1, maxWaitMs: 100 };
+const lowLatency: FetchWait = { minBytes: 1, maxWaitMs: 100 };
 const leaveMs = 3_000;
 
 export function createGroupConsumer(options: GroupConsumerOptions): GroupConsumer {

@@ -34,14 +34,14 @@ export interface KafkaOptions {
   /** Who this process is; members of its groups tell it. */
   holders?: Holders;
   /** Milliseconds that an answer may be kept at most (topics.ts). */
-  answersMs?: number;
+  cacheTtlMs?: number;
   log: Logger;
 }
 
 const disconnectMs = 2_000;
 const stableLooks = { most: 100, everyMs: 10 };
 
-export function createKafka({ brokers, clientId, config, holders, answersMs, log }: KafkaOptions): Kafka {
+export function createKafka({ brokers, clientId, config, holders, cacheTtlMs, log }: KafkaOptions): Kafka {
   const client = createKafkaClient({ brokers, clientId, config, log });
   const logs = createLogs(client);
   let connecting: Promise<Admin> | undefined;
@@ -93,7 +93,7 @@ export function createKafka({ brokers, clientId, config, holders, answersMs, log
       // A broker that is too old for exactly-once is refused here, not when the first partition is
       // to be adopted.
       await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
-      await ensureTopics(connected, { ...config, ...(answersMs !== undefined && { answersMs }) }, owners, log);
+      await ensureTopics(connected, { ...config, ...(cacheTtlMs !== undefined && { cacheTtlMs }) }, owners, log);
     },
     topics: async () => (await admin()).listTopics(),
     async durability(topics) {

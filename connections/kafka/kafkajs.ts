@@ -11,7 +11,7 @@ import { patchFetch } from "./kafkajs-fetch.ts";
 import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 import { patchMembership } from "./kafkajs-membership.ts";
 import { patchOutOfRange } from "./kafkajs-out-of-range.ts";
-import { patchPatience } from "./kafkajs-patience.ts";
+import { patchFetchWait } from "./kafkajs-fetch-wait.ts";
 import { patchRequestQueue } from "./kafkajs-request-queue.ts";
 import { patchSend } from "./kafkajs-send.ts";
 import { patchStopping } from "./kafkajs-stopping.ts";
@@ -29,7 +29,7 @@ patchConnection();
 patchMembership();
 patchOutOfRange();
 patchStopping();
-patchPatience();
+patchFetchWait();
 patchRequestQueue();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;

@@ -37,7 +37,7 @@ export interface Sweep {
  * Leaders and coordinators that are away are waited for this long; a partition whose leader stays
  * away is not.
  */
-const patienceMs = 10_000;
+const limitMs = 10_000;
 const retryMs = { first: 20, limit: 500 };
 
 interface Leftover {
@@ -52,13 +52,13 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
    */
   let former: RecordedTransaction | undefined;
   /** What only the new life can end. */
-  let left: { outcome: Outcome; places: (OpenTransaction | Unseen)[] }[] = [];
+  let left: { outcome: Outcome; partitions: (OpenTransaction | Unseen)[] }[] = [];
   /** Whether the partitions have to be looked at once more. */
   let due = false;
 
   /** A look at every partition that has a leader, or gets one in time. */
   const look = async (): Promise<Look> => {
-    const until = Date.now() + patienceMs;
+    const until = Date.now() + limitMs;
     const waits = backoff(retryMs);
     for (;;) {
       const seen = await transactions.look(reach());
@@ -101,17 +101,17 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
     left = (["commit", "abort"] as const)
       .map((outcome) => ({
         outcome,
-        places: [
+        partitions: [
           ...refused.filter((leftover) => leftover.outcome === outcome).map(({ transaction }) => transaction),
           ...(blind === outcome ? unseen : []),
         ],
       }))
-      .filter(({ places }) => places.length > 0);
+      .filter(({ partitions }) => partitions.length > 0);
     due = false;
   };
 
   const retried = async (attempt: () => Promise<void>): Promise<void> => {
-    const until = Date.now() + patienceMs;
+    const until = Date.now() + limitMs;
     const waits = backoff(retryMs);
     for (;;) {
       try {
@@ -147,8 +147,8 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
         // The former owner of the id is fenced: nothing changes any more.
         if (due && former !== undefined) await clear(former, () => Promise.resolve(true));
         for (let next = left[0]; next !== undefined; next = left[0]) {
-          await transactions.endByOwn(transactionalId, reach(), next.places, next.outcome);
-          await confirm(next.places);
+          await transactions.endByOwn(transactionalId, reach(), next.partitions, next.outcome);
+          await confirm(next.partitions);
           left.shift();
         }
         former = undefined;
@@ -159,8 +159,8 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
    * Says what to do about a transaction that not even the new life's could end (its producer id was
    * exhausted).
    */
-  async function confirm(places: readonly (OpenTransaction | Unseen)[]): Promise<void> {
-    const expected = places.filter((place): place is OpenTransaction => "openSince" in place);
+  async function confirm(partitions: readonly (OpenTransaction | Unseen)[]): Promise<void> {
+    const expected = partitions.filter((one): one is OpenTransaction => "openSince" in one);
     if (expected.length === 0) return;
     const { open } = await transactions.look(reach());
     for (const transaction of expected) {

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
 import { toRawRecord } from "./messages.ts";
-import { createFollowed, type Patience } from "./followed.ts";
+import { createFollowed, type FollowTimings } from "./followed.ts";
 import type { FollowHandlers, PartitionEnds, StuckPartition, TopicFollower } from "./port.ts";
 import { untilReachable } from "./retry.ts";
 import { within } from "./within.ts";
@@ -23,7 +23,7 @@ export interface ReaderOptions {
    */
   watched?: (stuck: () => StuckPartition[]) => () => void;
   log: Logger;
-  patience?: Partial<Patience>;
+  timings?: Partial<FollowTimings>;
 }
 
 const disconnectMs = 3_000;
@@ -64,7 +64,7 @@ function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () =>
 }
 
 export function followTopic(options: ReaderOptions, handlers: FollowHandlers): TopicFollower {
-  const { topic, log, patience } = options;
+  const { topic, log, timings } = options;
   const consumer = createReader(options);
   let assigned: readonly number[] = [];
   let stopped = false;
@@ -74,7 +74,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     // What is not ours at present was not asked for, whatever the fetches of the others brought.
     isOurs: (partition) => assigned.includes(partition),
     log,
-    ...(patience === undefined ? {} : { patience }),
+    ...(timings === undefined ? {} : { timings }),
   });
   const forgetMe = options.watched?.(stuck);
 

@@ -15,7 +15,7 @@ export interface TopicSettings extends DurabilitySettings {
   prefix: string;
   partitions: number;
   /** Milliseconds that an answer may be kept at most; a day if absent. */
-  answersMs?: number;
+  cacheTtlMs?: number;
 }
 
 interface Shape {
@@ -60,8 +60,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   erasures: { partitions: 1, config: { "retention.ms": "-1" } },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
-  // Retention is that of the longest TTL of a kept answer: what expires needs no tombstone.
-  answers: { config: { ...compacted, "cleanup.policy": "compact,delete" } },
+  // Retention is that of the longest TTL of a cache entry: what expires needs no tombstone.
+  "response-cache": { config: { ...compacted, "cleanup.policy": "compact,delete" } },
   examples: { config: compacted, producerTime: true },
   policies: { config: compacted },
   observations: { config: limit(32) },
@@ -115,7 +115,7 @@ export async function ensureTopics(
       configEntries: Object.entries({
         ...brokerTime(shape),
         ...shape.config,
-        ...(shape === shapes.answers ? { "retention.ms": String(settings.answersMs ?? day) } : {}),
+        ...(shape === shapes["response-cache"] ? { "retention.ms": String(settings.cacheTtlMs ?? day) } : {}),
         "min.insync.replicas": String(minInsyncReplicas),
       }).map(([key, value]) => ({ name: key, value })),
     })),

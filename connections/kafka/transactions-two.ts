@@ -45,7 +45,7 @@ export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalMa
   const { cluster, transactionalId } = options;
   let { producerId, producerEpoch } = options;
   const sequences = new Map<string, number>();
-  const placeOf = (topic: string, partition: number): string => `${partition}/${topic}`;
+  const partitionKey = (topic: string, partition: number): string => `${partition}/${topic}`;
   /** ending: permanent if it failed, because the right epoch is then unknown. */
   let state: "ready" | "open" | "ending" = "ready";
   /** Whether any broker may have been asked to take something into the transaction. */
@@ -84,10 +84,10 @@ export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalMa
     getTransactionalId: () => transactionalId,
     getProducerId: () => producerId,
     getProducerEpoch: () => producerEpoch,
-    getSequence: (topic, partition) => sequences.get(placeOf(topic, partition)) ?? 0,
+    getSequence: (topic, partition) => sequences.get(partitionKey(topic, partition)) ?? 0,
     updateSequence(topic, partition, increment) {
-      const place = placeOf(topic, partition);
-      sequences.set(place, ((sequences.get(place) ?? 0) + increment) % sequenceNumbers);
+      const key = partitionKey(topic, partition);
+      sequences.set(key, ((sequences.get(key) ?? 0) + increment) % sequenceNumbers);
     },
     beginTransaction() {
       if (state !== "ready") throw new Error(`no transaction can begin: ${state}`);
@@ -106,14 +106,14 @@ export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalMa
       const topics = topicData
         .map(({ topic, partitions }) => ({
           topic,
-          partitions: partitions.map(({ partition }) => partition).filter((id) => !added.has(placeOf(topic, id))),
+          partitions: partitions.map(({ partition }) => partition).filter((id) => !added.has(partitionKey(topic, id))),
         }))
         .filter(({ partitions }) => partitions.length > 0);
       if (topics.length === 0) return;
       const broker = await coordinator(transactionalId, coordinatorTypes.transaction);
       touched = true;
       await broker.addPartitionsToTxn({ transactionalId, producerId, producerEpoch, topics });
-      for (const { topic, partitions } of topics) for (const id of partitions) added.add(placeOf(topic, id));
+      for (const { topic, partitions } of topics) for (const id of partitions) added.add(partitionKey(topic, id));
     },
     produce(broker: Broker, { topicData, ...request }: ProduceBody) {
       touched = true;

@@ -34,8 +34,8 @@ export interface FakeTransactions extends Transactions {
 }
 
 export function fakeTransactions(): FakeTransactions {
-  const close = (places: readonly { topic: string; partition: number }[]): void => {
-    fake.open = fake.open.filter((o) => !places.some((p) => p.topic === o.topic && p.partition === o.partition));
+  const close = (partitions: readonly { topic: string; partition: number }[]): void => {
+    fake.open = fake.open.filter((o) => !partitions.some((p) => p.topic === o.topic && p.partition === o.partition));
   };
   const look = () => {
     fake.looks++;
@@ -60,9 +60,9 @@ export function fakeTransactions(): FakeTransactions {
       }
       return Promise.resolve({ transaction, refused: fake.refusal });
     },
-    endByOwn(_id, _reach, places, outcome) {
-      for (const { topic, partition } of places) fake.ended.push(`own ${topic}/${partition} ${outcome}`);
-      close(places);
+    endByOwn(_id, _reach, partitions, outcome) {
+      for (const { topic, partition } of partitions) fake.ended.push(`own ${topic}/${partition} ${outcome}`);
+      close(partitions);
       return Promise.resolve();
     },
   };

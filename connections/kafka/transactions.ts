@@ -27,7 +27,7 @@ export interface Look {
   unseen: Unseen[];
 }
 
-export interface Ended {
+export interface EndResult {
   transaction: OpenTransaction;
   /** Kafka's name of the refusal; undefined: it was ended. */
   refused: string | undefined;
@@ -41,19 +41,19 @@ export interface Transactions {
   /** Transactions that are open in the topics' partitions and in the offsets of the groups. */
   look(reach: Reach): Promise<Look>;
   /** The same of these partitions alone. */
-  lookAt(partitions: readonly Place[]): Promise<Look>;
+  lookAt(partitions: readonly PartitionRef[]): Promise<Look>;
   /** Transactional ids by producer id, of those that are known and that we may see. */
   holders(producerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Writes a marker into the partition; needs ClusterAction. */
-  end(transaction: OpenTransaction, outcome: Outcome): Promise<Ended>;
+  end(transaction: OpenTransaction, outcome: Outcome): Promise<EndResult>;
   /**
    * Ends whatever the id's producer has open there by an empty transaction of its own; it must have
    * been initialised, and be idle.
    */
-  endByOwn(transactionalId: string, where: Reach, partitions: readonly Place[], outcome: Outcome): Promise<void>;
+  endByOwn(transactionalId: string, where: Reach, partitions: readonly PartitionRef[], outcome: Outcome): Promise<void>;
 }
 
-interface Place {
+interface PartitionRef {
   topic: string;
   partition: number;
 }
@@ -76,7 +76,7 @@ export function createTransactions(wire: Wire): Transactions {
   };
 
   /** Partitions that the reach comes down to. */
-  const places = async ({ topics, groups }: Reach): Promise<{ wanted: PartitionLeader[]; unknown: Unseen[] }> => {
+  const partitions = async ({ topics, groups }: Reach): Promise<{ wanted: PartitionLeader[]; unknown: Unseen[] }> => {
     const leaders = await wire.leaders([
       ...new Set([...topics, ...(groups.length > 0 ? [internalTopics.offsets] : [])]),
     ]);
@@ -111,7 +111,7 @@ export function createTransactions(wire: Wire): Transactions {
     available: () => wire.speaks(apiKeys),
     describe,
     async look(reach) {
-      const { wanted, unknown } = await places(reach);
+      const { wanted, unknown } = await partitions(reach);
       const { open, unseen } = await ask(wanted);
       return { open, unseen: [...unknown, ...unseen] };
     },
@@ -165,8 +165,8 @@ export function createTransactions(wire: Wire): Transactions {
   };
 }
 
-const byTopic = (places: readonly Place[]): { topic: string; partitions: number[] }[] =>
-  [...new Set(places.map(({ topic }) => topic))].map((topic) => ({
+const byTopic = (partitions: readonly PartitionRef[]): { topic: string; partitions: number[] }[] =>
+  [...new Set(partitions.map(({ topic }) => topic))].map((topic) => ({
     topic,
-    partitions: places.filter((place) => place.topic === topic).map(({ partition }) => partition),
+    partitions: partitions.filter((one) => one.topic === topic).map(({ partition }) => partition),
   }));

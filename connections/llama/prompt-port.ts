@@ -68,7 +68,7 @@ export interface RunResult {
   timings: Timings;
 }
 
-/** Milliseconds, from the moment the request got its place among those that run. */
+/** Milliseconds, from the moment the request got its slot among those that run. */
 export interface Timings {
   /** Before that. */
   queuedMs: number;

@@ -18,8 +18,8 @@ export const withoutBatches = { eventTurnBatching: false } as const;
 export async function commitFailure(error: unknown, what: string): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };
   if (commitError === undefined) return error;
-  const said = commitError.catch(
+  const reported = commitError.catch(
     (cause: unknown) => new Error(`${what} can't be written: ${messageOf(cause)}`, { cause }),
   );
-  return Promise.race([said, setImmediate(error)]);
+  return Promise.race([reported, setImmediate(error)]);
 }

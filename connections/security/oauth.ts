@@ -95,17 +95,17 @@ async function fetchToken({ endpoint, clientId, clientSecret, clientSecretFile, 
   }
   if (status >= 500 || status === 429 || status === 408)
     throw new TokenUnavailable(`the token endpoint ${endpoint} answers with status ${status}`);
-  const said = parsed(text);
+  const reported = parsed(text);
   if (status !== 200)
     throw new SecurityProblem(
-      `the token endpoint ${endpoint} refuses client "${clientId}": ${said.error ?? `status ${status}`}; see that oauth.clientId, its secret and oauth.scope are right`,
+      `the token endpoint ${endpoint} refuses client "${clientId}": ${reported.error ?? `status ${status}`}; see that oauth.clientId, its secret and oauth.scope are right`,
     );
-  if (typeof said.access_token !== "string" || said.access_token === "")
+  if (typeof reported.access_token !== "string" || reported.access_token === "")
     throw new SecurityProblem(
       `the token endpoint ${endpoint} answers without an access_token; is it the token endpoint?`,
     );
-  const lifeMs = 1_000 * (Number(said.expires_in) > 0 ? Number(said.expires_in) : unsaidLifeSeconds);
-  return { token: said.access_token, renewAt: asked + 0.8 * lifeMs, endsAt: asked + lifeMs };
+  const lifeMs = 1_000 * (Number(reported.expires_in) > 0 ? Number(reported.expires_in) : unsaidLifeSeconds);
+  return { token: reported.access_token, renewAt: asked + 0.8 * lifeMs, endsAt: asked + lifeMs };
 }
 
 const formEncoded = (text: string): string => new URLSearchParams({ text }).toString().slice("text=".length);

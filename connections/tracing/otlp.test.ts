@@ -42,7 +42,7 @@ describe("a span", () => {
 
 test("closing ends without a collector: the spans are lost, and that is reported once", async () => {
   let lost = 0;
-  let said = 0;
+  let reported = 0;
   const tracing = createTracing({
     // No process listens on the discard port.
     url: "http://127.0.0.1:9/v1/traces",
@@ -53,13 +53,13 @@ test("closing ends without a collector: the spans are lost, and that is reported
       exported: () => expect.unreachable(),
       lost: (spans) => void (lost += spans),
       away: () => {
-        said++;
+        reported++;
       },
       back: () => expect.unreachable(),
     },
   });
   for (let i = 0; i < 10; i++) tracing.follow({}, { name: "a", kind: "process" }).end();
   await tracing.close();
-  expect(said).toBeLessThanOrEqual(1);
+  expect(reported).toBeLessThanOrEqual(1);
   expect(lost === 0 || lost === 10).toBe(true);
 });

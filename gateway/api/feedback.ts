@@ -9,7 +9,7 @@ import { requestIdOf } from "./response.ts";
 const name = z.string().min(1).max(512);
 const longestText = 1_048_576;
 const bodySchema = z.strictObject({
-  /** Of the request, or of its completion. */
+  /** Id of the request, or of its completion. */
   request_id: name,
   kind: z.enum(["thumbs", "score", "preference", "comparison", "reward", "correction"]),
   value: z.number().nullish(),
@@ -37,20 +37,20 @@ export interface FeedbackOf {
 export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feedback {
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
-  const said = parsed.data;
+  const reported = parsed.data;
   const feedback: Feedback = {
-    id: said.id ?? id,
-    requestId: requestIdOf(said.request_id),
+    id: reported.id ?? id,
+    requestId: requestIdOf(reported.request_id),
     tenant,
-    kind: said.kind,
-    value: said.value ?? null,
-    range: said.range ?? null,
-    source: said.source,
-    author: said.author ?? "",
-    against: said.against ?? null,
-    text: said.text ?? null,
-    withdraws: said.withdraws ?? null,
-    comment: said.comment ?? null,
+    kind: reported.kind,
+    value: reported.value ?? null,
+    range: reported.range ?? null,
+    source: reported.source,
+    author: reported.author ?? "",
+    against: reported.against ?? null,
+    text: reported.text ?? null,
+    withdraws: reported.withdraws ?? null,
+    comment: reported.comment ?? null,
     createdAt: now,
   };
   const problem = problemOf(feedback);
@@ -58,21 +58,21 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
   return feedback;
 }
 
-/** Of all feedback that came with a token: so it can be withdrawn at once. */
+/** Author of all feedback that came with a token: so it can be withdrawn at once. */
 const tokenAuthor = "feedback-token";
 
 /**
  * What the token of one response allows: what a person says of that answer. Throws ApiError for
  * anything else.
  */
-export function feedbackByToken(said: Feedback, requestId: string): Feedback {
+export function feedbackByToken(reported: Feedback, requestId: string): Feedback {
   const refused = (field: string, message: string): ApiError =>
     new ApiError({ status: 403, code: "feedback_not_allowed", param: field, message });
-  if (said.requestId !== requestId) throw refused("request_id", "This token allows feedback on another request.");
-  if (said.source !== "person") throw refused("source", "With a token feedback is a person's.");
-  if (said.kind === "reward") throw refused("kind", "With a token feedback is no reward: those need an API key.");
-  if (said.withdraws !== null) throw refused("withdraws", "With a token no feedback is withdrawn: give it again.");
-  return { ...said, author: tokenAuthor };
+  if (reported.requestId !== requestId) throw refused("request_id", "This token allows feedback on another request.");
+  if (reported.source !== "person") throw refused("source", "With a token feedback is a person's.");
+  if (reported.kind === "reward") throw refused("kind", "With a token feedback is no reward: those need an API key.");
+  if (reported.withdraws !== null) throw refused("withdraws", "With a token no feedback is withdrawn: give it again.");
+  return { ...reported, author: tokenAuthor };
 }
 
 const spans: Readonly<Partial<Record<Feedback["kind"], readonly [number, number]>>> = {

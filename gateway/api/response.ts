@@ -7,7 +7,7 @@ const idPrefix = "chatcmpl-";
 export const responseIdPrefix = "resp_";
 const prefixes = [idPrefix, responseIdPrefix];
 export const completionId = (requestId: string): string => idPrefix + requestId;
-/** Of a completion, of a response, or of the request itself. */
+/** Id of a completion, of a response, or of the request itself. */
 export const requestIdOf = (id: string): string => id.slice(prefixes.find((one) => id.startsWith(one))?.length ?? 0);
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);

@@ -11,7 +11,7 @@ import { createWorld, type World } from "./world.testing.ts";
 /** Names that could be confused when they are put together. */
 export const tenants = ["acme", "acme/shell", 'acme","k0'];
 const questions = ["list files", "who am I", "sum 1 and 1"];
-/** Of some keys; a step is a second. */
+/** Limits of some keys; a step is a second. */
 const limited = { requestsPerMinute: 4, tokensPerMinute: 60 };
 const guides = ["guide", "shell/guide"];
 
@@ -46,7 +46,7 @@ interface Open {
   /** null: it was not produced yet. */
   id: string | null;
   ended: boolean;
-  /** Of its connection. */
+  /** Name of its connection. */
   name: string;
   left: boolean;
 }
@@ -85,7 +85,7 @@ export async function play(
     () => now,
     ({ metadata }) => tenants[Number(metadata["asker"])] ?? "",
   );
-  const { server, stages, documents, keys, waiting, places, produced } = world;
+  const { server, stages, documents, keys, waiting, connectionLimit, produced } = world;
   const statuses = new Map<string, number>();
   const makeKey = (grants: Omit<Parameters<typeof keyOf>[0], "label">): string => {
     const { text, ...made } = newKey();
@@ -167,7 +167,7 @@ export async function play(
       ? { input: question }
       : { messages: [{ role: "user", content: question }], precedent: { domain, documents: named, privacy } };
     const one: Open = { id: null, ended: false, name: String(connections++), left: false };
-    const before = [places.open(), produced.length] as const;
+    const before = [connectionLimit.open(), produced.length] as const;
     own.open.push(one);
     const known = (id: string | null): void => {
       one.id = id;
@@ -191,7 +191,7 @@ export async function play(
       one.ended = true;
       own.open = own.open.filter((other) => other !== one);
     });
-    await until("a request", () => one.ended || places.open() > before[0]);
+    await until("a request", () => one.ended || connectionLimit.open() > before[0]);
     if (one.ended) return sent;
     if (idempotency === undefined) known(produced[before[1]] ?? null);
     sent.catch((error: unknown) => void world.failures.push(String(error)));
@@ -220,7 +220,7 @@ export async function play(
     const own = all[who];
     if (own === undefined) return;
     const key = own.keys.at(-1);
-    const said = { kind: "thumbs", value: pick(2) === 0 ? 1 : -1, comment: markOf(who) };
+    const reported = { kind: "thumbs", value: pick(2) === 0 ? 1 : -1, comment: markOf(who) };
     const post = { method: "POST" as const, key };
     if (kind === "ask") await ask(who, own, key, one);
     else if (kind === "plan") await stages.plan(who);
@@ -229,11 +229,11 @@ export async function play(
     else if (kind === "read") await send(who, kind, { url: `/v1/requests/${anId(who, one)}`, key });
     else if (kind === "cancel") await send(who, kind, { ...post, url: `/v1/requests/${anId(who, one)}/cancel` });
     else if (kind === "feedback")
-      await send(who, kind, { ...post, url: "/v1/feedback", body: { ...said, request_id: anId(who, one) } });
+      await send(who, kind, { ...post, url: "/v1/feedback", body: { ...reported, request_id: anId(who, one) } });
     else if (kind === "byToken") {
       const token = own.tokens[pick(2)] ?? { text: "pft-none.none", id: null };
       const id = pick(2) === 0 ? token.id : null;
-      const body = { ...said, request_id: id ?? anId(who, one) };
+      const body = { ...reported, request_id: id ?? anId(who, one) };
       await send(who, kind, { method: "POST", url: "/v1/feedback", key: token.text, body });
     } else if (kind === "leave") leave(own.open[pick(8)]);
     else if (kind === "embed")
@@ -263,7 +263,7 @@ export async function play(
   } finally {
     stages.stop();
     for (const { open } of all) open.forEach(leave);
-    await until("the end", () => places.open() === 0);
+    await until("the end", () => connectionLimit.open() === 0);
     await server.close();
   }
   return { seen: all.map(({ seen }) => seen), statuses, figures: stages.figures, failures: world.failures };

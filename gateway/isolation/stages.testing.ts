@@ -7,13 +7,13 @@ import type { Documents } from "../../connections/documents/port.ts";
 import { chunkKey } from "../../connections/kv/keys.ts";
 import { cancelledFailure, type CancelWatch } from "../../state/cancel.ts";
 import { decide as decided } from "../../operators/call/decision.ts";
-import { createKeep } from "../../operators/call/keep.ts";
+import { createCacheEntry } from "../../operators/call/cache-entry.ts";
 import { answeredResponse, failedResponse } from "../../operators/call/response.ts";
 import { createCompose } from "../../operators/compose/compose.ts";
 import type { LookedUp, Validated } from "../../operators/flow.ts";
 import { createLookup } from "../../operators/lookup/lookup.ts";
 import { createFirstResponses } from "../../operators/deduplicate/first-responses.ts";
-import { createKeptAnswers } from "../../state/response-cache/entries.ts";
+import { createCacheEntries } from "../../state/response-cache/entries.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
 import { createDeduplicate } from "../../operators/deduplicate/deduplicate.ts";
 import { createSeenIds } from "../../operators/deduplicate/seen.ts";
@@ -60,7 +60,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   const context = { ...aContext(), signal: stopping.signal };
   const outcomes = createLeaderOutcomes(tables, () => Promise.resolve(null));
   const underWay = createUnderWay({ outcomes, followers: 64, everyMs: never, clock: now, log: context.log });
-  const kept = createKeptAnswers({
+  const entries = createCacheEntries({
     policy: createAdaptive(2 ** 24),
     clock: now,
     onAnswer: underWay.answered,
@@ -71,11 +71,11 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   const firstResponses = createSharedResponses(createFirstResponses(tables, () => Promise.resolve(null)));
   const deduplicate = createDeduplicate({ seen: createSeenIds(), firstResponses, clock: now, partitions });
   const lookup = createLookup({
-    responseCache: { kept, underWay, ttlMs, sampled: true },
+    responseCache: { entries, underWay, ttlMs, sampled: true },
     ...{ arms: () => arms, documents, clock: now, partitions },
   });
   const compose = createCompose({ arms: () => arms, documents, limits, clock: now });
-  const keep = createKeep({ ttlMs, maxBytes: 65_536, isClean: () => Promise.resolve(true) });
+  const toCacheEntry = createCacheEntry({ ttlMs, maxBytes: 65_536, isClean: () => Promise.resolve(true) });
   const cancels = createCancels({ clock: now });
   /** By who asks: what waits for plan, and for the model. */
   const planned = new Map<number, Received<Request>[]>();
@@ -229,8 +229,8 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         },
         times,
       );
-      const keeps = await keep(work, response);
-      for (const { key, record } of keeps) kept.apply(key ?? "", record);
+      const records = await toCacheEntry(work, response);
+      for (const { key, record } of records) entries.apply(key ?? "", record);
       respond(response);
     },
     stop: (): void => stopping.abort(),

@@ -15,7 +15,7 @@ import { noSpendLimits } from "../keys/key.testing.ts";
 import { createKeyTable } from "../keys/table.ts";
 import { createMayLook } from "../page/access.ts";
 import { addPageRoutes } from "../page/routes.ts";
-import { createPlaces } from "../places.ts";
+import { createConnectionLimit } from "../connection-limit.ts";
 import { addCancel } from "../routes/cancel.ts";
 import { addChat } from "../routes/chat.ts";
 import { addEmbeddings } from "../routes/embeddings.ts";
@@ -42,13 +42,13 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   const tables = createTables();
   const documents = createDocuments();
   const waiting = createWaiting();
-  const places = createPlaces(65_536);
+  const connectionLimit = createConnectionLimit(65_536);
   const stages = createStages({ tables, waiting, documents, now });
   const keys = createKeyTable({ gateways: () => 1, holdSpending: noSpendLimits, clock: now, now });
   const codec = {
     encode: (name: TopicName, record: unknown): Buffer => schemas[name as Sent].toBuffer(record),
   };
-  /** Of the requests that were produced, in order. */
+  /** Positions of the requests that were produced, in order. */
   const produced: string[] = [];
   const send = ({ topic, value }: { topic: string; value: Buffer | null }): Promise<void> => {
     const record = schemas[topic as Sent].fromBuffer(value ?? Buffer.alloc(0)) as unknown;
@@ -62,7 +62,16 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   };
   const cancel = createCancel({ send, codec, topic: "cancels" as never, log, clock: now });
   const ask = createAsk({
-    ...{ waiting, places, send, codec, topic: "requests" as never, cancel, clock: now, replyPartition: () => 0 },
+    ...{
+      waiting,
+      connectionLimit,
+      send,
+      codec,
+      topic: "requests" as never,
+      cancel,
+      clock: now,
+      replyPartition: () => 0,
+    },
     limits: { deadlineMs: 3_600_000, maxDeadlineMs: 3_600_000 },
   });
   const server = createServer({ maxBodyBytes: 65_536, slowReaderMs: 60_000, log });
@@ -86,16 +95,16 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
     dimension: 2,
     embed: (text: string) => Promise.resolve(Float32Array.of(text.length, 1)),
   };
-  addEmbeddings(server, { callerOf, places, embedder: () => Promise.resolve(embedder) });
+  addEmbeddings(server, { callerOf, connectionLimit, embedder: () => Promise.resolve(embedder) });
   addModels(server, { callerOf, arms: () => arms, started: 0 });
-  addFeedback(server, { callerOf, send, codec, topic: "feedback" as never, places, clock: now });
+  addFeedback(server, { callerOf, send, codec, topic: "feedback" as never, connectionLimit, clock: now });
   addRequests(server, { callerOf, clickhouse: tables });
-  addCancel(server, { callerOf, cancel, places });
+  addCancel(server, { callerOf, cancel, connectionLimit });
   // All that there is of everybody: whoever gets in sees it.
   const everything = () => Promise.resolve(tables.all().map(({ columns, gives }) => ({ ...columns, ...gives })));
   const dashboard = { requests: everything, request: everything, examples: everything } as unknown as Dashboard;
   addPageRoutes(server, { mayLook: createMayLook(mustBeAdmin), dashboard });
   const close = (name: string): void => void connections.get(name)?.destroy();
-  return { server, stages, documents, keys, waiting, places, produced, failures, close };
+  return { server, stages, documents, keys, waiting, connectionLimit, produced, failures, close };
 }
 export type World = ReturnType<typeof createWorld>;

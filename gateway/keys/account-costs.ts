@@ -2,7 +2,7 @@
 import type { DayCost } from "../../algorithms/queueing/spend-limit.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
-/** Of the answers of a day that stand in one partition of the responses. */
+/** Cost of the answers of a day that stand in one partition of the responses. */
 export interface AccountCost extends DayCost {
   account: string;
   partition: number;

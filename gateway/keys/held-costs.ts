@@ -2,7 +2,7 @@
 // answered. One whose client has gone goes on, and so is held until its deadline has passed.
 
 export interface HeldCosts {
-  /** Another of the same name takes its place. `until`, `now`: milliseconds of one clock. */
+  /** Another of the same name replaces it. `until`, `now`: milliseconds of one clock. */
   hold(request: string, cost: number, until: number): void;
   release(request: string): void;
   sum(now: number): number;

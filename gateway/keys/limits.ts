@@ -10,7 +10,7 @@ import type { SpendLimited, HoldSpending } from "./spend-limits.ts";
 
 export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & SpendLimited;
 
-/** Of one key. */
+/** Limits of one key. */
 export interface KeyLimits {
   /** Counts a request. Throws ApiError. */
   request(): void;
@@ -88,7 +88,7 @@ export function createKeyLimits(
           giveBack();
           return response;
         } catch (error) {
-          // What was sent goes on, though nobody waits for it.
+          // What was sent goes on, though no client waits for it.
           if (!isSent(error)) giveBack();
           throw error;
         }

@@ -36,7 +36,7 @@ function gatewayWith(rows: AccountCost[], mostAccounts = 10) {
   const holdSpending = createSpendLimits({
     ...{ spending, mostCost: ({ params }) => params.maxTokens ?? 0, mostMs: () => 60_000, now: () => state.now },
   });
-  /** Of a request that may cost so much. */
+  /** The start of a request that may cost so much. */
   const begin = (change: Partial<ApiKey>, id: string, cost: number) =>
     holdSpending(key(change), plainRequest("hello", { id, params: { ...free.params, maxTokens: cost } }));
   const mustHaveLeft = (one: ApiKey): Promise<void> => holdSpending(one, free).then(() => undefined);

@@ -16,7 +16,7 @@ import {
 import { createUnrecorded, type Unrecorded } from "../../algorithms/queueing/unrecorded-costs.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { AccountCost } from "./account-costs.ts";
-import { atMost } from "../../runtime/at-most.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 import { createHeldCosts, type HeldCosts } from "./held-costs.ts";
 
 export interface SpendingDependencies {
@@ -34,7 +34,7 @@ export interface SpendingDependencies {
 }
 
 export interface Spending {
-  /** Of an account; resolves to null where it was never read, and can't be. */
+  /** Spending of an account; resolves to null where it was never read, and can't be. */
   of(account: string): Promise<((window: Window) => Spent) | null>;
   /** A request begins that may cost so much, until it is answered, released, or the time comes. */
   hold(account: string, request: string, cost: number, until: number): void;
@@ -48,7 +48,7 @@ const readEveryMs = 1_000;
 /** What was read longer ago says too little of the other gateways. */
 const staleAfterMs = 5_000;
 /** The days before yesterday are read again so often, for records that came late. */
-const wholeEveryMs = 600_000;
+const fullReadEveryMs = 600_000;
 const waitMs = 5_000;
 
 interface Account {
@@ -60,7 +60,7 @@ interface Account {
   /** When that began, by `clock`; absent: never. */
   triedAt?: number;
   readAt?: number;
-  wholeAt?: number;
+  fullReadAt?: number;
   reading?: Promise<void> | undefined;
 }
 
@@ -96,17 +96,17 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
 
   async function readAll(some: readonly Account[]): Promise<void> {
     const began = clock();
-    const isWhole = some.some(({ wholeAt }) => passed(wholeAt) >= wholeEveryMs);
+    const isComplete = some.some(({ fullReadAt }) => passed(fullReadAt) >= fullReadEveryMs);
     const { first } = windowAt("month", now());
-    const since = isWhole ? first : Math.max(first, dayOf(now()) - 1);
+    const since = isComplete ? first : Math.max(first, dayOf(now()) - 1);
     try {
       const names = some.map(({ name }) => name);
-      const rows = await atMost(waitMs, read(names, since));
+      const rows = await withTimeout(waitMs, read(names, since));
       if (rows === undefined) throw new Error(`no answer within ${waitMs} ms`);
       for (const account of some) {
         drop(account, since);
         account.readAt = began;
-        if (isWhole) account.wholeAt = began;
+        if (isComplete) account.fullReadAt = began;
       }
       const byName = new Map(some.map((account) => [account.name, account]));
       for (const row of rows) add(byName.get(row.account), row);
@@ -145,7 +145,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
     async of(name) {
       const account = held(name);
       if (account.reading === undefined && passed(account.triedAt) >= readEveryMs) void refresh(account);
-      if (account.readAt === undefined && account.reading !== undefined) await atMost(waitMs, account.reading);
+      if (account.readAt === undefined && account.reading !== undefined) await withTimeout(waitMs, account.reading);
       return account.readAt === undefined ? null : (window) => spent(account, window);
     },
     hold: (account, request, cost, until) => held(account).underWay.hold(request, cost, until),

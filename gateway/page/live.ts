@@ -1,5 +1,5 @@
 // GET /page/api/live: requests as they happen, as server-sent events. A reader that is slow misses
-// batches and is told how many events that were; it holds up nobody.
+// batches and is told how many events that were; it delays no stage.
 import type { FastifyInstance } from "fastify";
 import { TooManyWatchers, type LiveBatch } from "./data/port.ts";
 import { closed } from "../closed.ts";

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { Topic } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { CancelPublisher } from "../cancel.ts";
-import type { Places } from "../places.ts";
+import type { ConnectionLimit } from "../connection-limit.ts";
 import type { Replies } from "../replies.ts";
 import type { Send } from "../send.ts";
 import type { AnswerDependencies } from "./answer.ts";
@@ -18,7 +18,7 @@ import { addResponses } from "./responses.ts";
 
 export interface ApiDependencies extends AnswerDependencies {
   session: SessionOf<{ tables: ["ClickHouse"] }>;
-  places: Places;
+  connectionLimit: ConnectionLimit;
   cancel: CancelPublisher;
   send: Send<Topic<"feedback">>;
   embedder: EmbeddingsDependencies["embedder"];
@@ -26,15 +26,15 @@ export interface ApiDependencies extends AnswerDependencies {
 }
 
 export function addApi(server: FastifyInstance, dependencies: ApiDependencies): void {
-  const { session, places, cancel, send, embedder, health, ...answering } = dependencies;
+  const { session, connectionLimit, cancel, send, embedder, health, ...answering } = dependencies;
   const { callerOf, arms, clock } = answering;
   const { clickhouse, codec, topic } = session;
   addChat(server, answering);
   addResponses(server, answering);
-  addEmbeddings(server, { callerOf, embedder, places });
+  addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
-  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), places, clock });
+  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
   addRequests(server, { callerOf, clickhouse });
-  addCancel(server, { callerOf, cancel, places });
+  addCancel(server, { callerOf, cancel, connectionLimit });
   addHealth(server, health);
 }

@@ -5,22 +5,25 @@ import type { Caller } from "../access.ts";
 import type { CancelPublisher } from "../cancel.ts";
 import { badRequest } from "../errors.ts";
 import { requestIdOf } from "../api/response.ts";
-import type { Places } from "../places.ts";
+import type { ConnectionLimit } from "../connection-limit.ts";
 
 export interface CancelRouteDependencies {
   callerOf: (request: FastifyRequest) => Caller;
   cancel: Pick<CancelPublisher, "ask">;
-  places: Places;
+  connectionLimit: ConnectionLimit;
 }
 
 const longestId = 512;
 
-export function addCancel(server: FastifyInstance, { callerOf, cancel, places }: CancelRouteDependencies): void {
+export function addCancel(
+  server: FastifyInstance,
+  { callerOf, cancel, connectionLimit }: CancelRouteDependencies,
+): void {
   server.post<{ Params: { id: string } }>("/v1/requests/:id/cancel", async (incoming, reply) => {
     const { tenant } = callerOf(incoming);
     const requestId = requestIdOf(incoming.params.id);
     if (requestId.length > longestId) throw badRequest(`An id has at most ${longestId} characters.`, "id");
-    const giveBack = places.take(tenant);
+    const giveBack = connectionLimit.take(tenant);
     try {
       await cancel.ask({ requestId, tenant });
     } finally {

@@ -6,19 +6,22 @@ import type { Caller } from "../access.ts";
 import { embeddedTokens, embeddingList, embeddingsRequest } from "../api/embeddings.ts";
 import { closed } from "../closed.ts";
 import { ApiError } from "../errors.ts";
-import type { Places } from "../places.ts";
+import type { ConnectionLimit } from "../connection-limit.ts";
 
 export interface EmbeddingsDependencies {
   callerOf: (request: FastifyRequest) => Caller;
   /** Opens it when it is asked for the first time. Rejects where it can't be. */
   embedder: () => Promise<Pick<Embedder, "model" | "dimension" | "embed">>;
-  places: Places;
+  connectionLimit: ConnectionLimit;
 }
 
-/** Of all requests; one request may always have its own. */
+/** Limit of texts of all requests; one request may always have its own. */
 const mostTexts = 1_024;
 
-export function addEmbeddings(server: FastifyInstance, { callerOf, embedder, places }: EmbeddingsDependencies): void {
+export function addEmbeddings(
+  server: FastifyInstance,
+  { callerOf, embedder, connectionLimit }: EmbeddingsDependencies,
+): void {
   let underWay = 0;
   server.post("/v1/embeddings", async (incoming, reply) => {
     const { tenant, limits } = callerOf(incoming);
@@ -28,7 +31,7 @@ export function addEmbeddings(server: FastifyInstance, { callerOf, embedder, pla
     const body = embeddingsRequest(incoming.body, model);
     const count = body.texts.length;
     if (underWay > 0 && underWay + count > mostTexts) throw busy();
-    const giveBack = places.take(tenant);
+    const giveBack = connectionLimit.take(tenant);
     try {
       limits?.tokens(embeddedTokens(body));
     } catch (error) {

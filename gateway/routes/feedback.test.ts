@@ -8,7 +8,7 @@ import { createFeedbackTokens } from "../feedback-token.ts";
 import { newKey } from "../keys/key.ts";
 import { noSpendLimits, plainKey } from "../keys/key.testing.ts";
 import { createKeyTable } from "../keys/table.ts";
-import { createPlaces } from "../places.ts";
+import { createConnectionLimit } from "../connection-limit.ts";
 import { aResponse } from "../responses.testing.ts";
 import { createServer } from "../server.ts";
 import { addChat } from "./chat.ts";
@@ -33,7 +33,7 @@ function setUp(made: typeof tokens | undefined) {
     },
   });
   addFeedback(server, {
-    ...{ callerOf, places: createPlaces(4), clock: options.now, topic: "feedback" as never },
+    ...{ callerOf, connectionLimit: createConnectionLimit(4), clock: options.now, topic: "feedback" as never },
     codec: { encode: (_name, record) => (sent.push(record as Feedback), Buffer.alloc(0)) },
     send: () => Promise.resolve(),
   });

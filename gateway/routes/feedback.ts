@@ -10,7 +10,7 @@ import { feedbackPath } from "../addresses.ts";
 import { ApiError } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { feedbackByToken, feedbackOf } from "../api/feedback.ts";
-import type { Places } from "../places.ts";
+import type { ConnectionLimit } from "../connection-limit.ts";
 import type { Send } from "../send.ts";
 import { headerOf } from "./answer.ts";
 
@@ -19,18 +19,18 @@ export interface FeedbackDependencies {
   send: Send<Topic<"feedback">>;
   codec: Pick<Codec, "encode">;
   topic: Topic<"feedback">;
-  places: Places;
+  connectionLimit: ConnectionLimit;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
-/** Of one token, at each gateway. */
+/** Limit of one token, at each gateway. */
 const mostByToken = 20;
 /** Requests whose tokens are counted at a time: those used last. */
 const mostCounted = 65_536;
 
 export function addFeedback(server: FastifyInstance, dependencies: FeedbackDependencies): void {
-  const { callerOf, send, codec, topic, places, clock } = dependencies;
+  const { callerOf, send, codec, topic, connectionLimit, clock } = dependencies;
   const given = new LRUCache<string, number>({ max: mostCounted });
   const countToken = (tenant: string, requestId: string): void => {
     const key = requestKey(tenant, requestId);
@@ -41,10 +41,10 @@ export function addFeedback(server: FastifyInstance, dependencies: FeedbackDepen
   server.post(feedbackPath, async (incoming, reply) => {
     const { tenant, feedbackOn } = callerOf(incoming);
     const id = requestIdFor(tenant, headerOf(incoming, "idempotency-key"));
-    const said = feedbackOf(incoming.body, { tenant, id, now: clock() });
-    const feedback = feedbackOn === undefined ? said : feedbackByToken(said, feedbackOn);
+    const reported = feedbackOf(incoming.body, { tenant, id, now: clock() });
+    const feedback = feedbackOn === undefined ? reported : feedbackByToken(reported, feedbackOn);
     if (feedbackOn !== undefined) countToken(tenant, feedbackOn);
-    const giveBack = places.take(tenant);
+    const giveBack = connectionLimit.take(tenant);
     try {
       await send({ topic, key: feedback.requestId, value: codec.encode("feedback", feedback) });
     } finally {

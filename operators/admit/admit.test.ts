@@ -163,7 +163,7 @@ describe("admit", () => {
     expect(await again(null)).toMatchObject({ outcome: "withdrawn", reason: "unrated" });
   });
 
-  it("puts a correction in the place of the answer that it corrects, whatever that is rated", async () => {
+  it("puts a correction instead of the answer that it corrects, whatever that is rated", async () => {
     const held = await heldExample({ quality: 1 });
     const correction = candidate({ source: "correction", text: "ls -A", arm: "person", quality: 1 });
     const batch = await admitting([held], { arms: ["large"] });
@@ -175,7 +175,7 @@ describe("admit", () => {
     expect(await another.decide(correction)).toMatchObject({ outcome: "refused", reason: "near_duplicate" });
   });
 
-  it("keeps what tenants share in one place, where nobody takes out what is another's", async () => {
+  it("keeps what tenants share in one shared domain, where nobody takes out what is another's", async () => {
     const sharing = createSharedDomains({ shell: { tenants: ["t", "u"] } });
     const ours = candidate({ text: "ls", quality: 0.85 });
     const theirs = candidate({ requestId: "r2", tenant: "u", domain: "u/shell" });
@@ -200,14 +200,14 @@ describe("admit", () => {
   });
 
   it("makes the same example of what was recorded with placeholders, and none of what was withheld", async () => {
-    const said = { messages: user("mail bob@x.org and eve@y.org"), text: "mail -s hi eve@y.org # not bob@x.org" };
+    const reported = { messages: user("mail bob@x.org and eve@y.org"), text: "mail -s hi eve@y.org # not bob@x.org" };
     const [question, answer] = mask(
-      [said.messages[0]!.content, said.text].map((one) => ({ text: one, scope: scopeOf("t", "r1") })),
+      [reported.messages[0]!.content, reported.text].map((one) => ({ text: one, scope: scopeOf("t", "r1") })),
       { key: "k".repeat(16) },
     );
     expect(question).toMatch(/^mail <EMAIL_\d{9}> and <EMAIL_\d{9}>$/);
     const [clear, recorded] = await Promise.all(
-      [said, { messages: user(question!), text: answer! }].map(async (one) =>
+      [reported, { messages: user(question!), text: answer! }].map(async (one) =>
         (await admitting()).decide(candidate(one)),
       ),
     );

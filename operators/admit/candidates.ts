@@ -28,7 +28,7 @@ export interface Candidate {
   privacyShare: boolean;
   /** [0, 1]; null: nothing says how good it is (any more). */
   quality: number | null;
-  /** Of the reward; 0 for observations. */
+  /** Version of the reward; 0 for observations. */
   rewardVersion: number;
 }
 
@@ -151,7 +151,7 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
       const rows = await clickhouse.query<Row>(sql, { since, limit, source });
       return rows.map((row) => ({ ...row, source }));
     };
-    // Answers are read last and decided on first: what a correction takes the place of is gone when
+    // Answers are read last and decided on first: what a correction replaces is gone when
     // its turn comes.
     const corrections = await read("correction", selectCorrected);
     const answers = await read("response", selectRewarded);

@@ -10,7 +10,7 @@ export interface AdmissionRules {
   arms?: readonly string[] | undefined;
   /** Tenants whose answers may be kept; absent: all. */
   tenants?: readonly string[] | undefined;
-  /** Of request and response together. */
+  /** Limit of the bytes of request and response together. */
   maxBytes: number;
 }
 

@@ -14,7 +14,7 @@ export interface WhenChangedDependencies {
 }
 
 export function candidatesWhenChanged({ candidates, counts, clock }: WhenChangedDependencies) {
-  /** Of the tables, before the look that found nothing. */
+  /** Row counts of the tables, before the look that found nothing. */
   let quiet: { counts: string; at: number } | undefined;
   return async function newCandidates(): Promise<CandidateBatch> {
     const now = { counts: JSON.stringify(await counts()), at: clock() };

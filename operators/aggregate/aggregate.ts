@@ -22,7 +22,7 @@ export interface AggregateDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command" | "insert">;
   /** Full names of the topics that the tables come from. */
   topics: { feedback: string; decisions: string; responses?: string; withdrawals?: string };
-  /** Of feedback that counts; absent: all of it does. */
+  /** Limits of feedback that counts; absent: all of it does. */
   limits?: FeedbackLimits;
   /** Each tenant alone, of so many tenants at most; absent: all together. */
   byTenant?: { mostTenants: number } | undefined;
@@ -98,7 +98,7 @@ export function createAggregate({
   );
   const topicParameters = Object.fromEntries(tables.map((table) => [`${table}Topic`, topics[table]]));
 
-  /** Of each table of one origin at a time; more: of another there is something new, too. */
+  /** Ranges of each table of one origin at a time; more: of another there is something new, too. */
   const ranges = async (): Promise<Record<Table, Range[]> & { more: boolean }> => {
     const rows = await clickhouse.query<Range & { table: Table }>(selectRanges(tables), { ...topicParameters, reader });
     const of = (name: Table): Range[] => {

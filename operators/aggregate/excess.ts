@@ -1,7 +1,7 @@
 // Limits of how much feedback of one source and one author counts in an hour: what is above them
 // is written down in feedback_excess and does not count, so that one script can't outvote
 // everybody. The first ones count, by the time at which the broker got them; feedback of a
-// withdrawn source takes no place. Idempotent, as aggregate is: what changed is found again until
+// withdrawn source takes no slot. Idempotent, as aggregate is: what changed is found again until
 // the position is moved.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { meant, withWithdrawals } from "../counting.ts";
@@ -34,7 +34,7 @@ interface Changed {
 
 const table = "feedback_excess";
 
-/** Of new feedback and of withdrawals: hours of a tenant's source with more than may be. */
+/** From new feedback and of withdrawals: hours of a tenant's source with more than may be. */
 const selectCrowded = (hasNamed: boolean): string => `
 WITH ${hasNamed ? `${withNamed},` : ""}
   touched AS (
@@ -46,7 +46,7 @@ WHERE (tenant, source, toStartOfHour(created_at)) GLOBAL IN (touched)
 GROUP BY tenant, source, hour
 HAVING count() > {least:UInt64}`;
 
-/** Only what says something takes a place: a withdrawal by id always holds. */
+/** Only what says something takes a slot: a withdrawal by id always holds. */
 const insertExcess = `
 INSERT INTO ${table} (request_id, tenant, feedback_id, created_at, excess, version)
 SELECT ranked.request_id, ranked.tenant, ranked.feedback_id, ranked.created_at, ranked.above, ${nextVersion(table)}

@@ -38,13 +38,16 @@ interface TextRow {
   given: string;
 }
 
-/** Of a sharing domain, the newest; and of all. */
+/** Trials that are read of a sharing domain, the newest; and of all. */
 const most = { domain: 5_000, all: 100_000 };
 /** Requests whose texts are read at a time. */
 const batch = 500;
 /** So long after its deadline record has certainly stored a response. */
 const lagMs = 600_000;
-/** Of a text: what is compared beyond says little, and hostile texts are long. */
+/**
+ * Characters that are compared of a text: what is compared beyond says little, and hostile texts
+ * are long.
+ */
 const head = 20_000;
 
 const newest = "ORDER BY created_at DESC LIMIT {domainLimit:UInt32} BY domain LIMIT {limit:UInt32}";

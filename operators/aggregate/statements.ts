@@ -7,7 +7,7 @@ import { sourceCounts, withWithdrawals } from "../counting.ts";
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
-/** Of a row of feedback. */
+/** Weight of a row of feedback. */
 export const sourceWeight = `multiIf(${Object.entries(sourceWeights)
   .map(([source, weight]) => `source = '${source}', ${weight.toFixed(1)}`)
   .join(", ")}, 0.)`;

@@ -19,7 +19,7 @@ export interface Sums {
   selectDirty(touched: string): string;
   /**
    * The buckets zipped from the parameters, all of whose hours lie in [firstHour, lastHour]. A
-   * bucket in which nothing is left becomes a row of zeros, which takes the place of what was
+   * bucket in which nothing is left becomes a row of zeros, which replaces what was
    * there. Decisions without a usable context are left out.
    */
   insert: string;
@@ -159,8 +159,8 @@ FROM (
 SETTINGS distributed_product_mode = 'local'`;
 
 /**
- * Of each arm and model in each of mostDomains domains, those with the most rewards of late; hours
- * weighted as in selectStatistics.
+ * Sums of each arm and model in each of mostDomains domains, those with the most rewards of late;
+ * hours weighted as in selectStatistics.
  */
 export const selectDomains = `
 WITH

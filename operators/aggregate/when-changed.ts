@@ -26,7 +26,7 @@ export interface WhenChangedDependencies {
 const nothing: Progress = { rows: 0, buckets: 0, more: false };
 
 export function aggregateWhenChanged({ aggregate, counts, lateMs, clock }: WhenChangedDependencies): Aggregate {
-  /** Of the tables, before the last time; undefined: not all was taken in. */
+  /** Row counts of the tables, before the last time; undefined: not all was taken in. */
   let taken: { counts: Readonly<Record<Table, number>>; at: number } | undefined;
 
   const mayWait = (now: Readonly<Record<Table, number>>): boolean => {

@@ -7,7 +7,7 @@ import type { Batch, Source, TableLines } from "../../runtime/rows.ts";
 
 export interface BatchLimits {
   maxRows: number;
-  /** Of the rows' text and of the records' values as they came. */
+  /** Limit of the bytes of the rows' text and of the records' values as they came. */
   maxBytes: number;
 }
 

@@ -78,7 +78,7 @@ describe("call", () => {
       {
         ...{ requestId: "r1", tenant: linked.record.request.tenant, pieces: linked.prompt.pieces },
         ...{ params: linked.record.request.params, deadline: NOW + 120_000 },
-        caching: { domain: linked.record.decision.domain, keep: true },
+        caching: { domain: linked.record.decision.domain, mayStore: true },
       },
     ]);
     expect(emits(outcome)).toEqual([

@@ -13,7 +13,7 @@ import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
 import { cancelledFailure, type WatchCancels } from "../../state/cancel.ts";
 import { failedArms, type Fallback } from "./fallback.ts";
-import type { Keep } from "./keep.ts";
+import type { ToCacheEntry } from "./cache-entry.ts";
 import { answeredResponse, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
 
 /** What it reads of a piece of work, and what it adds. */
@@ -25,14 +25,14 @@ type Adds = Pick<Called, "emits">;
 
 export interface CallDependencies {
   arm: Pick<Arm, "answer">;
-  /** For requests that ask for pieces; absent: nobody hears of them. */
+  /** For requests that ask for pieces; absent: they are discarded. */
   deltas?: ((target: DeltaTarget) => DeltaSink) | undefined;
-  /** Absent: nobody takes a request back. */
+  /** Absent: requests can't be cancelled. */
   cancels?: WatchCancels | undefined;
   /** Absent: no other arm takes over. */
   fallback?: Fallback | undefined;
   /** What is kept of a response; absent: nothing. */
-  keep?: Keep | undefined;
+  toCacheEntry?: ToCacheEntry | undefined;
   /**
    * Replaces personal data in a response before it goes out; null: it can't be told in time what is
    * in it. Absent: it goes out as the arm wrote it.
@@ -47,9 +47,9 @@ export interface CallDependencies {
 const timerMs = 2;
 
 export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
-  const { arm, deltas, cancels, fallback, keep, redact, clock, partitions = () => Infinity } = dependencies;
+  const { arm, deltas, cancels, fallback, toCacheEntry, redact, clock, partitions = () => Infinity } = dependencies;
   return async function call(linked, context) {
-    const { ends = context.signal } = context;
+    const { cancellation = context.signal } = context;
     const work = linked.record;
     const { request } = work;
     const requestId = work.decision.requestId;
@@ -63,7 +63,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     const next = isAnswer ? fallback?.next(work) : undefined;
     const asked = {
       ...{ requestId, tenant, pieces, params, deadline: notAfter },
-      caching: { domain: work.decision.domain, keep: privacy.cache && privacy.share },
+      caching: { domain: work.decision.domain, mayStore: privacy.cache && privacy.share },
       ...(passthrough !== null && { passthrough }),
       ...(linkPolicy && { linkPolicy }),
       ...(next && { replaceable: true }),
@@ -77,7 +77,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     const onText =
       sink &&
       ((text: string, attempt: number, calls?: readonly CallPiece[]) => sink.text(text, attempt + before, calls));
-    const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, ends);
+    const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, cancellation);
     const result = await (
       watch?.isCancelled() === true
         ? Promise.resolve(cancelledFailure(0))
@@ -90,9 +90,9 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     // The timers of the deadline may end a call a little before it.
     const early = result.kind === "failure" ? timerMs : 0;
     const isLate = times.finished >= notAfter - early;
-    const takenBack = watch?.isCancelled() === true && !ends.aborted && result.kind === "failure";
-    // The partition was lost or the stage shuts down: the answer is somebody else's to give.
-    if (!isLate && !takenBack && result.kind === "failure" && (ends.aborted || result.code === "cancelled"))
+    const takenBack = watch?.isCancelled() === true && !cancellation.aborted && result.kind === "failure";
+    // The partition was lost or the stage shuts down: another process gives the answer.
+    if (!isLate && !takenBack && result.kind === "failure" && (cancellation.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
     if (
@@ -113,9 +113,9 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
         : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
     const record = redact === undefined ? response : ((await redact(response)) ?? unredactedResponse(response));
     if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternative-answers", key: requestId, record }] });
-    // Of what the arm said: an answer in which personal data is found is not kept.
-    const kept = keep === undefined ? [] : await keep(work, response);
-    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record, ...to }, ...kept] });
+    // Made of what the arm wrote: an answer in which personal data is found is not cached.
+    const entries = toCacheEntry === undefined ? [] : await toCacheEntry(work, response);
+    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record, ...to }, ...entries] });
   };
 }
 

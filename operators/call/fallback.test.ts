@@ -20,7 +20,7 @@ const named = (name: string) => ({
   system: `I am ${name}.`,
 });
 const set = (change: Partial<FallbackOptions> = {}) =>
-  createFallback({ arms: () => ["small", "middle", "large"].map(named), isWell: () => true, most: 1, ...change });
+  createFallback({ arms: () => ["small", "middle", "large"].map(named), isHealthy: () => true, most: 1, ...change });
 const after = (...failed: [string, string][]): Partial<Work> => ({
   fallback: {
     arm: failed.length === 1 ? "middle" : "large",
@@ -29,10 +29,10 @@ const after = (...failed: [string, string][]): Partial<Work> => ({
 });
 
 describe("the arm that takes over", () => {
-  it("is the one that the draw would have chosen otherwise, of those in force that are well", () => {
+  it("is the one that the draw would have chosen otherwise, of those in force that are healthy", () => {
     expect(set().next(work())?.name).toBe("middle");
-    expect(set({ isWell: (arm) => arm !== "middle" }).next(work())?.name).toBe("large");
-    expect(set({ isWell: () => false }).next(work())).toBeUndefined();
+    expect(set({ isHealthy: (arm) => arm !== "middle" }).next(work())?.name).toBe("large");
+    expect(set({ isHealthy: () => false }).next(work())).toBeUndefined();
   });
 
   it("is none that could not be chosen", () => {
@@ -55,8 +55,8 @@ describe("its work", () => {
   it("has its own prompt: system, documents, and the examples chosen for it whose texts are there", () => {
     const arms = [scores[0]!, scored("large", 0, 0, ["e1", "e9"])];
     const plain = work({}, arms);
-    const told: string[] = [];
-    const fallback = set({ onFallback: (...all) => void told.push(all.join()) });
+    const reported: string[] = [];
+    const fallback = set({ onFallback: (...all) => void reported.push(all.join()) });
     const given = { ...plain, pieces: [document, ...plain.pieces] };
     const handed = fallback.handOver(given, named("large"), failure);
     expect(handed.pieces.map(({ kind, text }) => [kind, text])).toEqual([
@@ -71,7 +71,7 @@ describe("its work", () => {
       failed: [{ arm: "small", code: "endpoint_refused", attempts: 3 }],
     });
     expect({ ...handed, pieces: [], fallback: null }).toEqual({ ...given, pieces: [], fallback: null });
-    expect(told).toEqual(["small,large,endpoint_refused"]);
+    expect(reported).toEqual(["small,large,endpoint_refused"]);
     const bare = fallback.handOver(given, named("middle"), failure);
     expect(bare.pieces.map(({ kind }) => kind)).toEqual(["system", "document", "turn"]);
     const selected = new Map([["large", [anExample("e9")]]]);

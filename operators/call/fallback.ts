@@ -1,4 +1,4 @@
-// Which arm answers a request in place of one that failed, and what it is given. It is one of the
+// Which arm answers a request instead of one that failed, and what it is given. It is one of the
 // arms that could be chosen when the request was routed, so nothing that the request does not
 // allow, and the one that the same draw would have chosen without those that failed. It has what is
 // left of the request's deadline. Pure but for the arms' breakers, which it asks.
@@ -11,10 +11,10 @@ export interface FallbackOptions {
   /** Those in force. */
   arms: () => readonly ComposingArm[];
   /** Its breaker is closed. */
-  isWell: (arm: string) => boolean;
+  isHealthy: (arm: string) => boolean;
   /** Arms that may take over from arms that were called in vain, for one request. */
   most: number;
-  /** Told of each. */
+  /** Called for each. */
   onFallback?: (from: string, to: string, code: string) => void;
 }
 
@@ -36,7 +36,7 @@ export const armOf = ({ decision, fallback, role }: Work): string =>
 export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];
 
 export function createFallback(options: FallbackOptions): Fallback {
-  const { arms, isWell, most, onFallback } = options;
+  const { arms, isHealthy, most, onFallback } = options;
   return {
     next(work) {
       const failed = failedArms(work);
@@ -45,7 +45,7 @@ export function createFallback(options: FallbackOptions): Fallback {
       const tried = new Set([armOf(work), ...failed.map(({ arm }) => arm)]);
       const known = new Map(arms().map((arm) => [arm.name, arm]));
       const [best] = work.decision.arms
-        .filter(({ arm }) => known.has(arm) && !tried.has(arm) && isWell(arm))
+        .filter(({ arm }) => known.has(arm) && !tried.has(arm) && isHealthy(arm))
         .map(({ arm, sampled, bias }) => ({ arm, score: sampled - bias }))
         .sort((one, other) => other.score - one.score);
       return best && known.get(best.arm);

@@ -74,7 +74,7 @@ async function elsewhere(options: Options = {}, how: "go" | "full" = "go") {
   if (started.kind !== "elsewhere") throw new Error(started.kind);
   return { ...more, started, ending: await started[how]() };
 }
-const emitsOf = (ending: Outcome<unknown, "decisions" | "responses" | "work" | "answers">) =>
+const emitsOf = (ending: Outcome<unknown, "decisions" | "responses" | "work" | "response-cache">) =>
   ending.kind === "finish" ? ending.emits : [];
 
 describe("call of an inline arm", () => {

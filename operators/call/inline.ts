@@ -2,9 +2,9 @@
 // itself (dispatch: inline) is called here, which ends with its decision and its response, or with
 // the decision and the work for a queued arm that takes over. Needs pair before it. Delivery as of
 // generate: the call may be repeated after a crash, decision and response are published once, for
-// the stage commits them with the request's position. The request waits without a place of the
-// stage, in a pool of its arm, so that a slow arm holds nobody back; a request that its pool has no
-// room for is refused.
+// the stage commits them with the request's position. The request waits without a slot of the
+// stage, in a pool of its arm, so that a slow arm delays no other request; a request that its pool
+// has no room for is refused.
 import {
   elsewhere,
   ok,
@@ -33,10 +33,12 @@ interface Needs extends Found {
 interface Adds {
   emits: Emit<"work" | "decisions">[];
 }
-type Outputs = "decisions" | "responses" | "work" | "answers";
+type Outputs = "decisions" | "responses" | "work" | "response-cache";
 
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
-  /** The arm of that name, if plan calls it itself; it is told of every refusal, with its code. */
+  /**
+   * The arm of that name, if plan calls it itself; it is called with every refusal and its code.
+   */
   inline: (arm: string) => InlineArm | undefined;
 }
 type InlineArm = CallDependencies["arm"] & { refused(code: string): void };
@@ -46,7 +48,7 @@ export function createCallInline({
   deltas,
   cancels,
   fallback,
-  keep,
+  toCacheEntry,
   redact,
   clock,
   partitions = () => Infinity,
@@ -65,7 +67,7 @@ export function createCallInline({
       const { requestId } = work.decision;
       const record = refusedWork(work, requestId, { code, message }, clock());
       const to = replyPartition(work.request, partitions());
-      return ended(decided, timings, [{ output: "responses", key: requestId, record, ...to }]);
+      return finishWith(decided, timings, [{ output: "responses", key: requestId, record, ...to }]);
     };
 
     /** In the arm's own pool, each arm that takes over included. */
@@ -75,7 +77,7 @@ export function createCallInline({
         bytes: bytesOf(work),
         async go(): Promise<Outcome<T & Adds, Outputs>> {
           const began = performance.now();
-          const call = createCall({ arm, deltas, cancels, fallback, keep, redact, clock, partitions });
+          const call = createCall({ arm, deltas, cancels, fallback, toCacheEntry, redact, clock, partitions });
           // It arrives when it is planned: there is no hop.
           const taken = { record: work, timestamp: work.plannedAt, prompt: { pieces: work.pieces } };
           const outcome = await call({ ...taken, ...(examplesByArm && { examplesByArm }) }, context);
@@ -90,7 +92,7 @@ export function createCallInline({
               const other = next?.output === "work" ? inline(armOf(next.record)) : undefined;
               return next?.output === "work" && other !== undefined
                 ? callOf(other, next.record, timings)
-                : ended(decided, timings, emits);
+                : finishWith(decided, timings, emits);
             }
             case "refuse":
               return refused(arm, work, outcome, timings);
@@ -118,14 +120,14 @@ export function createCallInline({
   };
 }
 
-type Ends = readonly Emit<"responses" | "work" | "answers">[];
+type Emits = readonly Emit<"responses" | "work" | "response-cache">[];
 
 /** Or will be, by another arm: without an answer there is nothing to compare. */
-const isAnswered = (emits: Ends): boolean =>
+const isAnswered = (emits: Emits): boolean =>
   emits.every(({ output, record }) => output !== "responses" || record.status === "ok");
 
 /** The work for an alternative answer is committed with the first. */
-function ended({ decision, alternative }: Decided, timings: StepTiming[], emits: Ends): Finish<Outputs> {
+function finishWith({ decision, alternative }: Decided, timings: StepTiming[], emits: Emits): Finish<Outputs> {
   const second = alternative !== null && isAnswered(emits) ? [alternative] : [];
   return {
     kind: "finish",

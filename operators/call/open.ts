@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { computing } from "../../arms/routed.ts";
 import { answerTtlMs } from "../../config/sections/cache.ts";
 import { TextError } from "../../connections/text/port.ts";
-import { atMost } from "../../runtime/at-most.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 import type { Opened } from "../../runtime/opened.ts";
 import { createBreakerMetrics } from "../../state/breakers/metrics.ts";
 import type { Breakers } from "../../state/breakers/breakers.ts";
@@ -13,12 +13,12 @@ import type { SessionOf } from "../../state/session.ts";
 import { redactsResponses } from "../redaction.ts";
 import type { CallDependencies } from "./call.ts";
 import { createFallback, type Fallback } from "./fallback.ts";
-import { createKeep, type Keep } from "./keep.ts";
+import { createCacheEntry, type ToCacheEntry } from "./cache-entry.ts";
 
 /** Longest look for personal data in an answer, which waits for it. */
 const cleanMs = 250;
 
-export type OpenedCall = Opened<Pick<CallDependencies, "deltas" | "fallback" | "keep" | "redact">>;
+export type OpenedCall = Opened<Pick<CallDependencies, "deltas" | "fallback" | "toCacheEntry" | "redact">>;
 
 /** Resolves when the brokers have said how many partitions the topics of pieces have. */
 export async function openCall(
@@ -32,7 +32,7 @@ export async function openCall(
       // A name may end in the next piece: of answers that are redacted there are no pieces.
       deltas: redact === undefined ? deltas.open : undefined,
       fallback: fallbackOf(session, breakers),
-      keep: keepAnswers(session, log),
+      toCacheEntry: cacheEntryOf(session, log),
       redact,
     },
     stop: deltas.stop,
@@ -46,19 +46,22 @@ function fallbackOf(
 ): Fallback {
   return createFallback({
     arms: () => computing(arms.routed()),
-    isWell: (arm) => breakers.state(arm) === "closed",
+    isHealthy: (arm) => breakers.state(arm) === "closed",
     most: config.routing.fallbacks,
     onFallback: createBreakerMetrics(metrics).fallback,
   });
 }
 
 /** What is kept of an arm's answers; undefined: nothing ever is. */
-function keepAnswers({ config, text }: Pick<SessionOf<object>, "config" | "text">, log: Logger): Keep | undefined {
+function cacheEntryOf(
+  { config, text }: Pick<SessionOf<object>, "config" | "text">,
+  log: Logger,
+): ToCacheEntry | undefined {
   const { cache, curate } = config;
   if (!cache.enabled) return undefined;
   const isClean = async (answer: string): Promise<boolean> => {
     try {
-      const redacted = await atMost(cleanMs, text.redact([answer], curate.personalData));
+      const redacted = await withTimeout(cleanMs, text.redact([answer], curate.personalData));
       return redacted?.[0] === answer;
     } catch (error) {
       if (!(error instanceof TextError)) throw error;
@@ -66,5 +69,5 @@ function keepAnswers({ config, text }: Pick<SessionOf<object>, "config" | "text"
       return false;
     }
   };
-  return createKeep({ ttlMs: (domain) => answerTtlMs(cache, domain), maxBytes: cache.maxBytes, isClean });
+  return createCacheEntry({ ttlMs: (domain) => answerTtlMs(cache, domain), maxBytes: cache.maxBytes, isClean });
 }

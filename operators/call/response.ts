@@ -82,8 +82,8 @@ export function lateResponse(
 }
 
 /**
- * What is said instead of an answer of which nobody could tell in time what personal data is in it.
- * It had its price all the same.
+ * What is said instead of an answer of which the judge could not tell in time what personal data is
+ * in it. It had its price all the same.
  */
 export const unredactedResponse = (response: Response): Response => ({
   ...response,

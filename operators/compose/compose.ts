@@ -1,6 +1,6 @@
 // Writes the prompt of the chosen arm, and says whether its answer may be kept. Needs route before
 // it. Refuses with prompt_too_large when the documents make it so.
-import { digestOf } from "../../algorithms/response-cache/answer-key.ts";
+import { digestOf } from "../../algorithms/response-cache/cache-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { Composed, Routed } from "../flow.ts";

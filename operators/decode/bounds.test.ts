@@ -4,7 +4,7 @@ import { recordedTopics, rowsOf } from "./rows.ts";
 import { testingRecords } from "./records.testing.ts";
 
 const { feedback, observations, requests } = testingRecords;
-const place = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
+const position = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
 
 it("keeps every usual record, and says what of feedback or an observation is too large", () => {
   for (const topic of recordedTopics) expect(boundsProblem(topic, testingRecords[topic])).toBeNull();
@@ -28,7 +28,7 @@ it("refuses an observation of a quality that there is not", () => {
 it("a refused request has its row under short names and without its metadata; times are the broker's", () => {
   const arrivedAt = Date.UTC(2026, 5, 7);
   const huge = { ...requests, id: "x".repeat(9_999), tenant: "t".repeat(300), metadata: { note: "x".repeat(70_000) } };
-  const tables = rowsOf.requests({ ...huge, createdAt: Date.UTC(2099, 0, 1) }, { ...place, arrivedAt });
+  const tables = rowsOf.requests({ ...huge, createdAt: Date.UTC(2099, 0, 1) }, { ...position, arrivedAt });
   const row = tables.find(({ table: name }) => name === "requests")?.rows[0];
   expect(row).toMatchObject({
     request_id: expect.stringMatching(/^sha256:/),
@@ -39,7 +39,7 @@ it("a refused request has its row under short names and without its metadata; ti
   expect(String(row?.tenant)).toHaveLength(71);
   const late = rowsOf.decisions(
     { ...testingRecords.decisions, createdAt: Date.UTC(2099, 0, 1) },
-    { ...place, arrivedAt },
+    { ...position, arrivedAt },
   );
   for (const { rows } of late) for (const one of rows) expect(one.created_at).toBe("2026-06-07 00:00:00.000");
 });

@@ -7,13 +7,23 @@ import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { metadataBytes, mostMetadataBytes } from "../../algorithms/identity/names.ts";
 import type { Row } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
-import { at, clientTime, double, doubleOrNull, doubles, ownTime, time, timeOrNull, type Place } from "./values.ts";
+import {
+  at,
+  clientTime,
+  double,
+  doubleOrNull,
+  doubles,
+  ownTime,
+  time,
+  timeOrNull,
+  type RowPosition,
+} from "./values.ts";
 
 export const messagesOf = (request: Request): object[] =>
   request.messages.map(({ role, content }) => ({ role, content }));
 
-export function requestRow(record: Request, place: Place): Row {
-  const request = identify(record, place, place.timestamp);
+export function requestRow(record: Request, position: RowPosition): Row {
+  const request = identify(record, position, position.timestamp);
   return {
     request_id: request.id,
     tenant: request.tenant,
@@ -38,20 +48,20 @@ export function requestRow(record: Request, place: Place): Row {
     requires: record.requires,
     // Refused by plan; its row is there all the same.
     metadata: metadataBytes(request.metadata) > mostMetadataBytes ? {} : request.metadata,
-    created_at: time(clientTime(record.createdAt, place)),
+    created_at: time(clientTime(record.createdAt, position)),
     said_at: timeOrNull(record.createdAt),
     request_hash: requestHash(record),
-    ...at(place),
+    ...at(position),
   };
 }
 
 /**
- * Of the row of a request. Every record of requests has one, repeats of an id too: requests keeps
- * the first of them.
+ * Arrival columns of the row of a request. Every record of requests has one, repeats of an id too:
+ * requests keeps the first of them.
  */
-export const arrivalRow = ({ request_id, tenant, request_hash, created_at }: Row, place: Place): Row => ({
+export const arrivalRow = ({ request_id, tenant, request_hash, created_at }: Row, position: RowPosition): Row => ({
   ...{ request_id, tenant, request_hash, created_at },
-  ...at(place),
+  ...at(position),
 });
 
 const armColumn = (score: ArmScore): object => ({
@@ -83,7 +93,7 @@ const reuseColumns = (reuse: Decision["reuse"]): object => ({
   reuse_verifies: reuse?.verifies ?? false,
 });
 
-export const decisionRow = (record: Decision, place: Place): Row => ({
+export const decisionRow = (record: Decision, position: RowPosition): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
   domain: record.domain,
@@ -120,11 +130,11 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   })),
   degraded: record.degraded,
   timings: record.timings.map(({ operator, ms }) => ({ operator, ms: double(ms) })),
-  created_at: time(ownTime(record.createdAt, place)),
-  ...at(place),
+  created_at: time(ownTime(record.createdAt, position)),
+  ...at(position),
 });
 
-export const responseRow = (record: Response, place: Place): Row => ({
+export const responseRow = (record: Response, position: RowPosition): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
   attempt: record.attempt,
@@ -152,15 +162,15 @@ export const responseRow = (record: Response, place: Place): Row => ({
   error_code: record.error?.code ?? null,
   error_message: record.error?.message ?? null,
   degraded: record.degraded,
-  created_at: time(ownTime(record.createdAt, place)),
-  ...at(place),
+  created_at: time(ownTime(record.createdAt, position)),
+  ...at(position),
 });
 
 /** What it cost, where that counts to somebody's spending: one row at most. */
-export function accountCostRows(record: Response, place: Place): Row[] {
+export function accountCostRows(record: Response, position: RowPosition): Row[] {
   const charged = chargedCost(record);
   if (charged === null) return [];
-  const createdAt = time(ownTime(record.createdAt, place));
+  const createdAt = time(ownTime(record.createdAt, position));
   return [
     {
       account: charged.account,
@@ -169,7 +179,7 @@ export function accountCostRows(record: Response, place: Place): Row[] {
       hash: erasedRequest(record.tenant, record.requestId),
       cost: charged.cost,
       created_at: createdAt,
-      ...at(place),
+      ...at(position),
     },
   ];
 }

@@ -7,18 +7,18 @@ import type { DecodedRows } from "../../runtime/rows.ts";
 import { boundsProblem } from "./bounds.ts";
 import { evictedExampleRow } from "./example-rows.ts";
 import { rowsOf, type RecordedTopic } from "./rows.ts";
-import type { Place } from "./values.ts";
+import type { RowPosition } from "./values.ts";
 
 export interface DecodeDependencies {
   codec: Pick<Codec, "decode">;
-  /** Told once a failed attempt. */
+  /** Called after each failed attempt. */
   onWaiting?: (cause: Error) => void;
 }
 
 export type Decode = (
   topic: RecordedTopic,
   record: { key: Buffer | null; value: Buffer | null },
-  place: Place,
+  position: RowPosition,
   signal: AbortSignal,
 ) => Promise<DecodedRows>;
 
@@ -27,22 +27,22 @@ export function createDecode({ codec, onWaiting }: DecodeDependencies): Decode {
   async function rows<N extends RecordedTopic>(
     topic: N,
     value: Buffer,
-    place: Place,
+    position: RowPosition,
     signal: AbortSignal,
   ): Promise<DecodedRows> {
     const decoded = await decodeWithRetries(codec, topic, value, { signal, onWaiting });
     if (!decoded.ok) return decoded;
     const problem = boundsProblem(topic, decoded.value);
     if (problem !== null) return { ok: false, code: "out_of_bounds", reason: problem };
-    return { ok: true, tables: rowsOf[topic](decoded.value, place) };
+    return { ok: true, tables: rowsOf[topic](decoded.value, position) };
   }
 
-  return async function decode(topic, { key, value }, place, signal) {
+  return async function decode(topic, { key, value }, position, signal) {
     if (value === null) {
-      const evicted = topic === "examples" && key !== null ? evictedExampleRow(key.toString("utf8"), place) : null;
+      const evicted = topic === "examples" && key !== null ? evictedExampleRow(key.toString("utf8"), position) : null;
       if (evicted !== null) return { ok: true, tables: [evicted] };
       return { ok: false, code: "no_value", reason: "The record has no value, and is no eviction of an example." };
     }
-    return rows(topic, value, place, signal);
+    return rows(topic, value, position, signal);
   };
 }

@@ -3,7 +3,7 @@
 // alone. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
-import { at, double, floats, ownTime, single, time, timeOrNull, type Place } from "./values.ts";
+import { at, double, floats, ownTime, single, time, timeOrNull, type RowPosition } from "./values.ts";
 
 export const sourceColumns = (source: ExampleSource): object => ({
   source_arm: source.arm,
@@ -11,7 +11,7 @@ export const sourceColumns = (source: ExampleSource): object => ({
   source_request_id: source.requestId,
 });
 
-export const exampleRow = (record: Example, place: Place): Row => ({
+export const exampleRow = (record: Example, position: RowPosition): Row => ({
   example_id: record.id,
   tenant: record.tenant,
   domain: record.domain,
@@ -25,15 +25,15 @@ export const exampleRow = (record: Example, place: Place): Row => ({
   expires_at: timeOrNull(record.expiresAt),
   replays: record.replays,
   deleted: false,
-  created_at: time(ownTime(record.createdAt, place)),
-  kafka_timestamp: time(place.timestamp),
-  ...at(place),
+  created_at: time(ownTime(record.createdAt, position)),
+  kafka_timestamp: time(position.timestamp),
+  ...at(position),
 });
 
 /**
  * A tombstone knows its key alone, tenant/domain/example id; null when the key is no such thing.
  */
-export function evictedExampleRow(key: string, place: Place): TableRows | null {
+export function evictedExampleRow(key: string, position: RowPosition): TableRows | null {
   const [, domain, id] = /^(.+)\/([^/]+)$/s.exec(key) ?? [];
   if (domain === undefined || id === undefined) return null;
   return {
@@ -44,9 +44,9 @@ export function evictedExampleRow(key: string, place: Place): TableRows | null {
         tenant: decodedTenant(domain),
         domain,
         deleted: true,
-        created_at: time(place.timestamp),
-        kafka_timestamp: time(place.timestamp),
-        ...at(place),
+        created_at: time(position.timestamp),
+        kafka_timestamp: time(position.timestamp),
+        ...at(position),
       },
     ],
   };
@@ -67,7 +67,7 @@ const chosenArm = (record: Decision): ArmScore | undefined => record.arms.find((
 /**
  * What an example's row says of the decision: whose request, which arm, which model of helpfulness.
  */
-const decided = (record: Decision, chosen: ArmScore, place: Place): Row => ({
+const decided = (record: Decision, chosen: ArmScore, position: RowPosition): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
   domain: record.domain,
@@ -77,15 +77,15 @@ const decided = (record: Decision, chosen: ArmScore, place: Place): Row => ({
   helpfulness_version: record.helpfulnessVersion,
   arm_cost: double(chosen.cost),
   arm_mean: double(chosen.mean),
-  created_at: time(ownTime(record.createdAt, place)),
+  created_at: time(ownTime(record.createdAt, position)),
 });
 
 /** What the chosen arm was shown, in prompt order. */
-export function exampleUseRows(record: Decision, place: Place): Row[] {
+export function exampleUseRows(record: Decision, position: RowPosition): Row[] {
   const chosen = chosenArm(record);
   if (chosen === undefined) return [];
-  const shared = decided(record, chosen, place);
-  const position = at(place);
+  const shared = decided(record, chosen, position);
+  const kafka = at(position);
   return chosen.examples.map((example, index) => ({
     example_id: example.id,
     ...shared,
@@ -96,19 +96,19 @@ export function exampleUseRows(record: Decision, place: Place): Row[] {
     explored: example.explored,
     cached_bonus: double(example.cachedBonus),
     features: example.features.map(single),
-    ...position,
+    ...kafka,
   }));
 }
 
 /** The trial of the chosen arm, if there was one: none or one row. */
-export function exampleTrialRows(record: Decision, place: Place): Row[] {
+export function exampleTrialRows(record: Decision, position: RowPosition): Row[] {
   const chosen = chosenArm(record);
   const trial = chosen?.trial ?? null;
   if (chosen === undefined || trial === null) return [];
   return [
     {
       example_id: trial.id,
-      ...decided(record, chosen, place),
+      ...decided(record, chosen, position),
       shown: trial.shown,
       probability: double(trial.probability),
       similarity: double(trial.similarity),
@@ -116,7 +116,7 @@ export function exampleTrialRows(record: Decision, place: Place): Row[] {
       arm_probability: double(chosen.probability),
       examples: chosen.examples.length,
       features: trial.features.map(single),
-      ...at(place),
+      ...at(position),
     },
   ];
 }

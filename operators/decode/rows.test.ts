@@ -5,13 +5,13 @@ import { recordedTopicOf, recordedTopics, rowsOf, tableOf } from "./rows.ts";
 import { testingRecords } from "./records.testing.ts";
 import { double, floats, single, time } from "./values.ts";
 
-const place = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
+const position = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
 
 describe("rows", () => {
   it("every record has one row in its topic's own table, last, with its position and its own time", () => {
     for (const topic of recordedTopics) {
-      const toRows = rowsOf[topic] as (record: unknown, at: typeof place) => ReturnType<(typeof rowsOf)["requests"]>;
-      const tables = toRows(testingRecords[topic], place);
+      const toRows = rowsOf[topic] as (record: unknown, at: typeof position) => ReturnType<(typeof rowsOf)["requests"]>;
+      const tables = toRows(testingRecords[topic], position);
       const own = tables.at(-1);
       expect(own?.table).toBe(tableOf[topic]);
       expect(own?.rows).toHaveLength(1);
@@ -24,7 +24,7 @@ describe("rows", () => {
 
   it("a request without id and time is named by its position and dated by Kafka", () => {
     const table = rowsOf
-      .requests({ ...testingRecords.requests, id: null, createdAt: null, domain: null }, place)
+      .requests({ ...testingRecords.requests, id: null, createdAt: null, domain: null }, position)
       .at(-1);
     expect(table?.rows).toMatchObject([
       { request_id: "precedent.x-2-9", created_at: "2026-03-01 00:00:00.000", domain: "acme/default" },
@@ -33,7 +33,7 @@ describe("rows", () => {
 
   it("example_uses holds what the chosen arm was shown, in order, and nothing of the others", () => {
     const decision = testingRecords.decisions;
-    const uses = (arm: string) => rowsOf.decisions({ ...decision, arm }, place)[0];
+    const uses = (arm: string) => rowsOf.decisions({ ...decision, arm }, position)[0];
     expect(uses("small")).toMatchObject({
       table: "example_uses",
       rows: [
@@ -47,7 +47,7 @@ describe("rows", () => {
 
   it("example_trials holds the trial of the chosen arm, whether it was shown or not", () => {
     const decision = testingRecords.decisions;
-    const trials = (arm: string) => rowsOf.decisions({ ...decision, arm }, place)[1];
+    const trials = (arm: string) => rowsOf.decisions({ ...decision, arm }, position)[1];
     expect(trials("small")).toMatchObject({
       table: "example_trials",
       rows: [{ example_id: "e1", request_id: "r1", arm: "small", shown: true, probability: 0.5, examples: 2 }],
@@ -61,24 +61,26 @@ describe("rows", () => {
 
   it("what a response cost stands under its account and the day, the same when it comes again, and names no request", () => {
     const response = { ...testingRecords.responses, createdAt: Date.UTC(2026, 1, 28, 23, 59, 59, 999) };
-    const rows = (change: Partial<typeof response>) => rowsOf.responses({ ...response, ...change }, place)[0];
+    const rows = (change: Partial<typeof response>) => rowsOf.responses({ ...response, ...change }, position)[0];
     expect(rows({})).toMatchObject({
       table: "account_costs",
       rows: [{ account: "prk-1", day: "2026-02-28", cost: 0.001 }],
     });
-    expect(rowsOf.responses(response, { ...place, offset: 77 })[0]?.rows[0]?.hash).toBe(rows({})?.rows[0]?.hash);
+    expect(rowsOf.responses(response, { ...position, offset: 77 })[0]?.rows[0]?.hash).toBe(rows({})?.rows[0]?.hash);
     expect(rows({ tenant: "beta" })?.rows[0]?.hash).not.toBe(rows({})?.rows[0]?.hash);
     for (const named of [response.requestId, response.tenant])
       expect(Object.values(rows({})!.rows[0]!)).not.toContain(named);
     for (const free of [{ duplicate: true }, { account: null }, { cost: 0 }]) expect(rows(free)?.rows).toEqual([]);
-    expect(rowsOf["alternative-answers"](response, place).map(({ table }) => table)).toEqual(["alternative_answers"]);
+    expect(rowsOf["alternative-answers"](response, position).map(({ table }) => table)).toEqual([
+      "alternative_answers",
+    ]);
   });
 
   it("a tombstone is an evicted example, known by its key", () => {
-    expect(evictedExampleRow("ac%2Fme/shell/e1", place)?.rows).toMatchObject([
+    expect(evictedExampleRow("ac%2Fme/shell/e1", position)?.rows).toMatchObject([
       { example_id: "e1", domain: "ac%2Fme/shell", tenant: "ac/me", deleted: true },
     ]);
-    expect(evictedExampleRow("nonsense", place)).toBeNull();
+    expect(evictedExampleRow("nonsense", position)).toBeNull();
   });
 
   it("topics are known by their prefix", () => {

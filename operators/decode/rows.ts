@@ -16,7 +16,7 @@ import {
   ownTime,
   time,
   timeOrNull,
-  type Place,
+  type RowPosition,
 } from "./values.ts";
 
 /** Written by clients, whose clocks nobody knows; everything else is written by our own stages. */
@@ -60,33 +60,33 @@ export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopi
   };
 }
 
-type ToRows<T> = (record: T, place: Place) => TableRows[];
+type ToRows<T> = (record: T, position: RowPosition) => TableRows[];
 
 const single =
-  <T>(table: string, row: (record: T, place: Place) => Row): ToRows<T> =>
-  (record, place) => [{ table, rows: [row(record, place)] }];
+  <T>(table: string, row: (record: T, position: RowPosition) => Row): ToRows<T> =>
+  (record, position) => [{ table, rows: [row(record, position)] }];
 
 /** How every recorded topic becomes rows. */
 export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
-  requests: (record, place) => {
-    const row = requestRow(record, place);
+  requests: (record, position) => {
+    const row = requestRow(record, position);
     return [
-      { table: "request_arrivals", rows: [arrivalRow(row, place)] },
+      { table: "request_arrivals", rows: [arrivalRow(row, position)] },
       { table: tableOf.requests, rows: [row] },
     ];
   },
-  decisions: (record, place) => [
-    { table: "example_uses", rows: exampleUseRows(record, place) },
-    { table: "example_trials", rows: exampleTrialRows(record, place) },
-    { table: "decisions", rows: [decisionRow(record, place)] },
+  decisions: (record, position) => [
+    { table: "example_uses", rows: exampleUseRows(record, position) },
+    { table: "example_trials", rows: exampleTrialRows(record, position) },
+    { table: "decisions", rows: [decisionRow(record, position)] },
   ],
-  responses: (record, place) => [
-    { table: "account_costs", rows: accountCostRows(record, place) },
-    { table: tableOf.responses, rows: [responseRow(record, place)] },
+  responses: (record, position) => [
+    { table: "account_costs", rows: accountCostRows(record, position) },
+    { table: tableOf.responses, rows: [responseRow(record, position)] },
   ],
   "alternative-answers": single("alternative_answers", responseRow),
   examples: single("examples", exampleRow),
-  feedback: single("feedback", (record, place) => ({
+  feedback: single("feedback", (record, position) => ({
     feedback_id: record.id,
     request_id: record.requestId,
     tenant: record.tenant,
@@ -100,11 +100,11 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     text: record.text,
     withdraws: record.withdraws,
     comment: record.comment,
-    created_at: time(clientTime(record.createdAt, place)),
+    created_at: time(clientTime(record.createdAt, position)),
     said_at: time(record.createdAt),
-    ...at(place),
+    ...at(position),
   })),
-  withdrawals: single("withdrawals", (record, place) => ({
+  withdrawals: single("withdrawals", (record, position) => ({
     withdrawal_id: record.id,
     tenant: record.tenant,
     source: record.source,
@@ -113,22 +113,22 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     until: timeOrNull(record.until),
     restores: record.restores,
     comment: record.comment,
-    created_at: time(ownTime(record.createdAt, place)),
-    ...at(place),
+    created_at: time(ownTime(record.createdAt, position)),
+    ...at(position),
   })),
-  erasures: (record, place) => [
+  erasures: (record, position) => [
     {
       table: tableOf.erasures,
       rows: record.hashes.map((hash) => ({
         hash,
         erasure_id: record.id,
         before: timeOrNull(record.before),
-        created_at: time(ownTime(record.createdAt, place)),
-        ...at(place),
+        created_at: time(ownTime(record.createdAt, position)),
+        ...at(position),
       })),
     },
   ],
-  policies: single("policies", (record, place) => ({
+  policies: single("policies", (record, position) => ({
     name: record.name,
     tenant: record.tenant,
     version: record.version,
@@ -140,11 +140,11 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     trained_through: timeOrNull(record.trainedThrough),
     metrics: Object.fromEntries(Object.entries(record.metrics).map(([name, value]) => [name, double(value)])),
     revert_of: record.revertOf,
-    created_at: time(ownTime(record.createdAt, place)),
-    kafka_timestamp: time(place.timestamp),
-    ...at(place),
+    created_at: time(ownTime(record.createdAt, position)),
+    kafka_timestamp: time(position.timestamp),
+    ...at(position),
   })),
-  "example-replays": single("example_replays", (record, place) => ({
+  "example-replays": single("example_replays", (record, position) => ({
     run_id: record.runId,
     tenant: record.tenant,
     example_id: record.exampleId,
@@ -159,11 +159,11 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     arm: record.arm ?? "",
     samples: record.samples,
     relative_cost: doubleOrNull(record.relativeCost),
-    created_at: time(ownTime(record.createdAt, place)),
-    ...at(place),
+    created_at: time(ownTime(record.createdAt, position)),
+    ...at(position),
   })),
-  observations: single("observations", (record, place) => {
-    const request = identify(record.request, place, place.timestamp);
+  observations: single("observations", (record, position) => {
+    const request = identify(record.request, position, position.timestamp);
     return {
       request_id: request.id,
       tenant: record.tenant,
@@ -175,12 +175,12 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
       privacy_cache: request.privacy.cache,
       privacy_share: request.privacy.share,
       metadata: request.metadata,
-      created_at: time(clientTime(record.createdAt, place)),
+      created_at: time(clientTime(record.createdAt, position)),
       said_at: time(record.createdAt),
-      ...at(place),
+      ...at(position),
     };
   }),
-  "prefill-samples": single("prefill_samples", (record, place) => ({
+  "prefill-samples": single("prefill_samples", (record, position) => ({
     request_id: record.requestId,
     tenant: record.tenant,
     arm: record.arm,
@@ -190,10 +190,10 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     recomputed_share: double(record.recomputedShare),
     kl: double(record.kl),
     agreement: double(record.agreement),
-    created_at: time(ownTime(record.createdAt, place)),
-    ...at(place),
+    created_at: time(ownTime(record.createdAt, position)),
+    ...at(position),
   })),
-  "dead-letters": single("dead_letters", (record, place) => ({
+  "dead-letters": single("dead_letters", (record, position) => ({
     source_topic: record.topic,
     source_partition: record.partition,
     source_offset: record.offset,
@@ -205,7 +205,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     value_base64: base64OrNull(record.value),
     headers_base64: Object.fromEntries(Object.entries(record.headers).map(([name, bytes]) => [name, base64(bytes)])),
     source_timestamp: timeOrNull(record.timestamp),
-    created_at: time(ownTime(record.createdAt, place)),
-    ...at(place),
+    created_at: time(ownTime(record.createdAt, position)),
+    ...at(position),
   })),
 };

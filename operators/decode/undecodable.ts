@@ -8,7 +8,7 @@ import type { RecordedTopic } from "./rows.ts";
 export interface UndecodableDependencies {
   /** Resolves when the record is on dead-letters. */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
-  /** Told of every one. */
+  /** Called for each. */
   onUndecodable(topic: RecordedTopic, source: Source, code: string, reason: string): void;
   /** Without prefix. */
   topicOf(topic: string): RecordedTopic;

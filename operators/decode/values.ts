@@ -3,7 +3,7 @@
 import { originText, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 
 /** Where a record stands, and its Kafka timestamp in milliseconds since the epoch. */
-export interface Place {
+export interface RowPosition {
   topic: string;
   partition: number;
   offset: number;
@@ -21,14 +21,15 @@ export interface Place {
  * When a client's record counts as made, said being its own createdAt: when it came. It may say any
  * time at all.
  */
-export const clientTime = (said: number | null, { arrivedAt, timestamp }: Place): number =>
-  arrivedAt ?? said ?? timestamp;
+export const clientTime = (reported: number | null, { arrivedAt, timestamp }: RowPosition): number =>
+  arrivedAt ?? reported ?? timestamp;
 
 /** When a record of our own stages was made: by the clock of its host, but not after it came. */
-export const ownTime = (createdAt: number, { arrivedAt = Infinity }: Place): number => Math.min(createdAt, arrivedAt);
+export const ownTime = (createdAt: number, { arrivedAt = Infinity }: RowPosition): number =>
+  Math.min(createdAt, arrivedAt);
 
 /** The columns that every row ends in. */
-export const at = ({ topic, partition, offset, origin = unknownOrigin }: Place): object => ({
+export const at = ({ topic, partition, offset, origin = unknownOrigin }: RowPosition): object => ({
   topic,
   kafka_partition: partition,
   kafka_offset: offset,

@@ -120,8 +120,8 @@ describe("what ClickHouse knows", () => {
   });
 
   it("is read from its topic where the row has placeholders, and gone where that has it no more", async () => {
-    const place = { topic: "p.responses", partition: 3, offset: "41" };
-    const row = { ...first, text: "mail <EMAIL_123456789>", redacted: true, ...place };
+    const position = { topic: "p.responses", partition: 3, offset: "41" };
+    const row = { ...first, text: "mail <EMAIL_123456789>", redacted: true, ...position };
     const clickhouse = { query: <Row>() => Promise.resolve([row as Row]) };
     const asked: unknown[] = [];
     const found = createFirstResponses(clickhouse, (...at) => {
@@ -129,7 +129,7 @@ describe("what ClickHouse knows", () => {
       return Promise.resolve({ ...first, text: "mail bob@x.org" } as Response);
     });
     expect(await found.find("acme", "r1", NOW)).toMatchObject({ text: "mail bob@x.org" });
-    expect(asked).toEqual([[{ ...place, offset: 41 }, "acme", "r1"]]);
+    expect(asked).toEqual([[{ ...position, offset: 41 }, "acme", "r1"]]);
     expect(await createFirstResponses(clickhouse, notSent).find("acme", "r1", NOW)).toBe("gone");
     const outcomes = (text: string | null) =>
       createLeaderOutcomes(

@@ -25,7 +25,7 @@ export interface DeduplicateDependencies {
 }
 
 /**
- * What a repeat is told when no more may wait for a first answer. Marked as a repeat: the first
+ * What a repeat gets when no more may wait for a first answer. Marked as a repeat: the first
  * answer is still to come.
  */
 const tooMany: Refuse = {

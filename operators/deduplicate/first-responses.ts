@@ -3,7 +3,7 @@
 // on the topic it stands as it was sent.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { SentPlace, SentResponse } from "../../state/sent-response.ts";
+import type { SentPosition, SentResponse } from "../../state/sent-response.ts";
 import { SEEN_FOR_MS } from "./seen.ts";
 
 /** What a copy needs of the first response. */
@@ -32,7 +32,7 @@ export interface FirstResponses {
   find(tenant: string, requestId: string, now: number): Promise<FoundResponse | null>;
 }
 
-interface Row extends Omit<FirstResponse, "error">, Omit<SentPlace, "offset"> {
+interface Row extends Omit<FirstResponse, "error">, Omit<SentPosition, "offset"> {
   errorCode: string | null;
   errorMessage: string | null;
   redacted: boolean;

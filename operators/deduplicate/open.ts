@@ -2,7 +2,7 @@
 // takes its first request. Answering matters more than knowing them: without them a repeat that
 // crosses this rebalance is answered anew, so a ClickHouse that fails or hangs is not waited for.
 import type { Logger } from "pino";
-import { atMost } from "../../runtime/at-most.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 import type { SentResponse } from "../../state/sent-response.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { redactsFirst } from "../redaction.ts";
@@ -41,7 +41,7 @@ export function openDeduplicate(
     },
     async adopt(partitions) {
       try {
-        const found = await atMost(restoreMs, restoreSeen(clickhouse, requests, partitions, clock()));
+        const found = await withTimeout(restoreMs, restoreSeen(clickhouse, requests, partitions, clock()));
         if (found === undefined) throw new Error(`ClickHouse has not answered within ${restoreMs} ms`);
         seen.restore(found);
       } catch (error) {

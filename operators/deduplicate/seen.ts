@@ -13,7 +13,7 @@ export interface SeenRequest {
   position: Position;
   /** When it was seen, milliseconds since the epoch. */
   seenAt: number;
-  /** Of what was asked with it; absent: not known. */
+  /** Hash of what was asked with it; absent: not known. */
   hash?: string;
 }
 

@@ -31,23 +31,23 @@ export function createEmbed(dependencies: EmbedDependencies): Step<Needs, Adds> 
   return async function embed(input, context) {
     if (!isNeeded(input)) return ok({ ...input, embedding: null });
     const wait = Math.min(waitMs, Math.max(0, (context.deadline - clock()) / 2));
-    const patience = new AbortController();
-    const { ends = context.signal } = context;
-    const stop = (): void => patience.abort(ends.reason);
-    const timer = setTimeout(() => patience.abort(new TooSlow(`no vector within ${Math.round(wait)} ms`)), wait);
-    ends.addEventListener("abort", stop, { once: true });
-    if (ends.aborted) stop();
+    const timeout = new AbortController();
+    const { cancellation = context.signal } = context;
+    const stop = (): void => timeout.abort(cancellation.reason);
+    const timer = setTimeout(() => timeout.abort(new TooSlow(`no vector within ${Math.round(wait)} ms`)), wait);
+    cancellation.addEventListener("abort", stop, { once: true });
+    if (cancellation.aborted) stop();
     try {
-      return ok({ ...input, embedding: await embedder.embed(input.question, patience.signal) });
+      return ok({ ...input, embedding: await embedder.embed(input.question, timeout.signal) });
     } catch (error) {
-      // Nobody waits for this attempt any more: whoever holds the record decides.
-      if (ends.aborted) return retryLater(errorOf(error));
+      // This attempt is abandoned: the caller that holds the record decides.
+      if (cancellation.aborted) return retryLater(errorOf(error));
       if (!(error instanceof EmbedderError || error instanceof TooSlow)) throw error;
       context.log.warn({ err: error }, "no embedding: the request goes on without examples");
       return ok({ ...input, embedding: null, degraded: [...input.degraded, degradedBy(error)] });
     } finally {
       clearTimeout(timer);
-      ends.removeEventListener("abort", stop);
+      cancellation.removeEventListener("abort", stop);
     }
   };
 }

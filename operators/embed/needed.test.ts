@@ -33,7 +33,7 @@ test("an arm that is shown no examples has no use for it", () => {
 });
 
 test("the examples of a domain that is shared count as its own", () => {
-  const pool = { holds: (place: string) => place === "+/shell" };
+  const pool = { holds: (sharedDomain: string) => sharedDomain === "+/shell" };
   expect(isNeeded({ pool })).toBe(false);
-  expect(isNeeded({ pool, sharing: { placeOf: () => "+/shell" } })).toBe(true);
+  expect(isNeeded({ pool, sharing: { sharedDomainOf: () => "+/shell" } })).toBe(true);
 });

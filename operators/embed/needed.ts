@@ -10,7 +10,7 @@ export interface NeededDependencies {
   arms: () => readonly (Declares & { name: string; examples: boolean })[];
   pool: Pick<ExamplePool, "holds">;
   selection: { examples: number };
-  sharing?: Pick<SharedDomains, "placeOf">;
+  sharing?: Pick<SharedDomains, "sharedDomainOf">;
 }
 
 export function createNeeded({ arms, pool, selection, sharing }: NeededDependencies) {
@@ -19,7 +19,7 @@ export function createNeeded({ arms, pool, selection, sharing }: NeededDependenc
     const eligible = arms().filter((arm) => serves(arm, requires) && (allow.arms?.includes(arm.name) ?? true));
     if (eligible.length > 1) return true;
     const mayShow = selection.examples > 0 && passthrough === null && eligible.some(({ examples }) => examples);
-    const places = [domain, sharing?.placeOf(domain) ?? null].filter((place) => place !== null);
-    return mayShow && places.some((place) => pool.holds(place));
+    const domains = [domain, sharing?.sharedDomainOf(domain) ?? null].filter((sharedDomain) => sharedDomain !== null);
+    return mayShow && domains.some((sharedDomain) => pool.holds(sharedDomain));
   };
 }

@@ -1,5 +1,5 @@
 // The third verb of curate, offline: asks an example's request again, several samples, and keeps
-// the best answer by the judge's word. Never puts a worse answer in the place of a better one: only
+// the best answer by the judge's word. Never puts a worse answer instead of a better one: only
 // a score above a tie counts. Decides; publishing what it returns is the caller's.
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
@@ -11,7 +11,7 @@ import type { Judge } from "./judge.ts";
 
 /**
  * replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer;
- * unjudged: nobody could tell.
+ * unjudged: the judge could not tell.
  */
 export type ExampleReplayOutcome = "replaced" | "kept" | "same" | "failed" | "unjudged";
 
@@ -19,7 +19,7 @@ export interface ExampleReplayResult {
   outcome: ExampleReplayOutcome;
   /** Of the stored answer, as judged where the judge can tell. */
   oldQuality: number;
-  /** Of the best new answer that was judged; null: none. */
+  /** Quality of the best new answer that was judged; null: none. */
   newQuality: number | null;
   /** All of them, and those of the judge. */
   tokens: number;
@@ -27,7 +27,7 @@ export interface ExampleReplayResult {
   cost: number;
   /** Answers asked for. */
   samples: number;
-  /** Of the example that takes its place; null: it stays. */
+  /** Id of the example that replaces it; null: it stays. */
   newId: string | null;
   changes: ExampleChange[];
 }
@@ -88,7 +88,7 @@ export async function replayExample(
           stop: [],
         },
         deadline: clock() + dependencies.callMs,
-        caching: { domain: example.domain, keep: true },
+        caching: { domain: example.domain, mayStore: true },
       },
       signal,
     );

@@ -15,7 +15,7 @@ export interface InsertDependencies {
    * out like ClickHouse's.
    */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
-  /** Told once a failed attempt. */
+  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
   /** Milliseconds before the first repeat; doubled to at most 10 s. */
   backoffMs?: number;

@@ -11,7 +11,7 @@ export const WRAPS_LETTER = "precedent-wraps-letter";
 export interface RefusedDependencies {
   /** Resolves when the record is on dead-letters, there with these headers. */
   deadLetter(source: Source, code: string, reason: string, headers: Record<string, string>): Promise<void>;
-  /** Told of every one; kept: its bytes are on dead-letters. */
+  /** Called for each; kept: its bytes are on dead-letters. */
   onRefused(source: Source, code: string, reason: string, kept: boolean): void;
   /** Full name of the topic dead-letters. */
   letters: string;

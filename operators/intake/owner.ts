@@ -10,7 +10,7 @@ export interface IntakeDependencies {
 /** What a record says that names no tenant: the schema's default, or nothing. */
 const unnamed = (tenant: string): boolean => tenant === "default" || tenant.trim() === "";
 
-/** A claim is told as a part of it. */
+/** A claim is reported as a part of it. */
 const shown = (claim: string): string => JSON.stringify(claim.length > 200 ? `${claim.slice(0, 200)}...` : claim);
 
 /** The topic's tenant, or the dead letter of a record that claims another. */

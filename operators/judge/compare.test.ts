@@ -41,11 +41,11 @@ describe("verdicts together", () => {
     expect(combineVerdicts([2, 2], [-2, -2])).toBe(2);
     expect(combineVerdicts([], [])).toBeNull();
   });
-  it("of one order alone say nothing: it may be the place that is preferred", () => {
+  it("of one order alone say nothing: it may be the position that is preferred", () => {
     expect(combineVerdicts([], [3])).toBeNull();
     expect(combineVerdicts([3, 3], [])).toBeNull();
   });
-  it("cancel a preference for a place, however many of each order were read", () => {
+  it("cancel a preference for a position, however many of each order were read", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -3, max: 3 }),

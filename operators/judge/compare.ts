@@ -11,7 +11,7 @@ import {
 
 export interface CompareDependencies {
   arm: Pick<Arm, "answer" | "concurrency">;
-  /** Of each order; 8 by default. */
+  /** Samples of each order; 8 by default. */
   samples?: number;
   /** Milliseconds since the epoch. */
   clock: () => number;

@@ -65,7 +65,7 @@ describe("an unrated answer", () => {
     ];
     const { judgement } = await judge(item({ otherText: null, messages }));
     expect(asked[0]?.pieces.map(({ text }) => text)).toEqual(["hello", "hi", "list all files"]);
-    expect(asked[0]?.caching?.keep).toBe(false);
+    expect(asked[0]?.caching?.mayStore).toBe(false);
     expect(comparisons[0]?.second).toBe("ls -A");
     expect(comparisons[0]?.question).toContain("assistant: hi\nuser: list all files");
     expect(judgement).toMatchObject({ other: "generated", cost: 0.52, tokens: 50 });

@@ -57,7 +57,7 @@ export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
         params: { maxTokens: item.maxTokens, temperature: null, topP: null, seed: null, stop: [] },
         deadline: clock() + callMs,
         // A client's conversation, asked once: what is kept of it would be in nobody's domain.
-        caching: { domain: "", keep: false },
+        caching: { domain: "", mayStore: false },
       },
       signal,
     );

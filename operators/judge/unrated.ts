@@ -50,7 +50,7 @@ export interface UnratedSettings {
 
 export interface JudgingAgenda {
   items: Unrated[];
-  /** Of the last 24 hours; judgements of the last hour. */
+  /** Cost of the last 24 hours; judgements of the last hour. */
   spent: { cost: number; lastHour: number };
   /** Mean of the judgements of the last 24 hours; null: none are known. */
   meanCost: number | null;

@@ -4,12 +4,12 @@ import type { Emit } from "../../runtime/step.ts";
 import type { StepTiming } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
-import type { GivenAnswer } from "../../state/response-cache/entries.ts";
+import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
 export interface Hit extends Pick<Validated, "request" | "position" | "domain" | "receivedAt" | "timestamp"> {
   /** Key of the answer in its domain. */
   hash: string;
-  answer: GivenAnswer;
+  answer: CachedAnswer;
   /** Milliseconds since the epoch. */
   now: number;
   timings: StepTiming[];

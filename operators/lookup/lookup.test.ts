@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Request } from "../../schemas/types.ts";
 import { aContext, NOW, validated } from "../values.testing.ts";
 import { createLookup, type CacheLookup, type CacheResult, type LookupDependencies } from "./lookup.ts";
-import type { GivenAnswer } from "../../state/response-cache/entries.ts";
+import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
-const answer: GivenAnswer = {
+const answer: CachedAnswer = {
   ...{ requestId: "first", text: "ls -a", finishReason: "stop", arm: "small", model: "m", cost: 0.25 },
 };
 const arm = { name: "small", model: "m", template: "chat-turns" as const };
@@ -14,7 +14,7 @@ function lookupWith(change: Partial<CacheLookup> = {}, dependencies: Partial<Loo
   const results: [CacheResult, number][] = [];
   const lookup = createLookup({
     responseCache: {
-      kept: { find: (key) => (asked.push(key), undefined), peek: () => undefined },
+      entries: { find: (key) => (asked.push(key), undefined), peek: () => undefined },
       underWay: { follows: () => false, follow: () => Promise.resolve({ kind: "leads" }) },
       ttlMs: () => 1_000,
       sampled: false,
@@ -37,8 +37,8 @@ const params = (change: Partial<Request["params"]>): Partial<Request> => ({
 });
 
 describe("an exact repeat", () => {
-  it("gets the kept answer: a decision of the cache, and a response that cost nothing", () => {
-    const { lookup, results } = lookupWith({ kept: { find: () => answer, peek: () => answer } });
+  it("gets the cached answer: a decision of the cache, and a response that cost nothing", () => {
+    const { lookup, results } = lookupWith({ entries: { find: () => answer, peek: () => answer } });
     const outcome = lookup(validated({ id: "second", replyPartition: 3 }), aContext());
     expect(outcome).toMatchObject({
       kind: "finish",

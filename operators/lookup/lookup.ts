@@ -1,9 +1,9 @@
 // Looks a request up in the response cache: an exact repeat gets the cached response without a
 // model call; one whose like is under way waits for that response without taking a slot
 // (state/response-cache/under-way.ts). Only within a sharing domain, only under the same key
-// (algorithms/response-cache/answer-key.ts), and only where the request allows it. Delivery:
+// (algorithms/response-cache/cache-key.ts), and only where the request allows it. Delivery:
 // decision and response of a hit are committed with the request's position.
-import { answerKey, digestOf, type AnsweringArm } from "../../algorithms/response-cache/answer-key.ts";
+import { cacheKey, digestOf, type AnsweringArm } from "../../algorithms/response-cache/cache-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import {
   elsewhere,
@@ -20,7 +20,7 @@ import { findDocuments } from "../documents.ts";
 import type { CacheKey, LookedUp, Validated } from "../flow.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 import { hitDecision, hitResponse } from "./hit.ts";
-import { answerKeyOf, type GivenAnswer, type KeptAnswers } from "../../state/response-cache/entries.ts";
+import { entryKeyOf, type CachedAnswer, type CacheEntries } from "../../state/response-cache/entries.ts";
 import type { UnderWay } from "../../state/response-cache/under-way.ts";
 
 type Needs = Omit<Validated, "question" | "degraded">;
@@ -33,7 +33,7 @@ export type CacheResult = "hit" | "followed" | "miss" | "excluded";
 
 /** The response cache as lookup uses it. */
 export interface CacheLookup {
-  kept: Pick<KeptAnswers, "find" | "peek">;
+  entries: Pick<CacheEntries, "find" | "peek">;
   underWay: Pick<UnderWay, "follows" | "follow">;
   /** Milliseconds that a response of a sharing domain is cached; 0: none is. */
   ttlMs: (domain: string) => number;
@@ -67,7 +67,7 @@ export function createLookup(
 ): <T extends Needs>(validated: T, context: StepContext) => Outcome<T & Adds, Outputs> {
   const { responseCache, arms, documents, clock } = dependencies;
   if (responseCache === undefined) return ok;
-  const { kept, underWay, ttlMs, sampled, onResult } = responseCache;
+  const { entries, underWay, ttlMs, sampled, onResult } = responseCache;
 
   const answering = (): AnsweringArm[] =>
     arms().map(({ name, model, template, settings = "" }) => ({
@@ -78,11 +78,11 @@ export function createLookup(
     }));
 
   function keyOf({ request, domain }: Needs): CacheKey | undefined {
-    if (ttlMs(domain) <= 0 || !mayBeKept(request, sampled)) return undefined;
+    if (ttlMs(domain) <= 0 || !isCacheable(request, sampled)) return undefined;
     const found = findDocuments(documents, request.tenant, request.documents);
     if (found.missing.length > 0) return undefined;
     const digest = digestOf(found.pieces.map(({ text }) => text));
-    return { hash: answerKey({ request, domain, arms: answering(), documents: digest }), documents: digest };
+    return { hash: cacheKey({ request, domain, arms: answering(), documents: digest }), documents: digest };
   }
 
   return function lookup<T extends Needs>(validated: T, context: StepContext) {
@@ -95,14 +95,14 @@ export function createLookup(
     };
     if (cacheKey === undefined || request.privacy.fresh) return goesOn("excluded");
 
-    const give = (answer: GivenAnswer, result: "hit" | "followed"): Finish<Outputs> => {
+    const give = (answer: CachedAnswer, result: "hit" | "followed"): Finish<Outputs> => {
       onResult?.(result, answer.cost);
       const timings = [...context.timings, { operator: "lookup", ms: performance.now() - began }];
       const hit = { ...validated, hash: cacheKey.hash, answer, now: clock(), timings };
       return finish<Emit<Outputs>>(hitDecision(hit), hitResponse(hit, dependencies.partitions()));
     };
-    const key = answerKeyOf(domain, cacheKey.hash);
-    const found = kept.find(key);
+    const key = entryKeyOf(domain, cacheKey.hash);
+    const found = entries.find(key);
     if (found !== undefined) return give(found, "hit");
 
     const asking = { tenant: request.tenant, id: request.id, arrivedAt: timestamp, deadline };
@@ -111,7 +111,7 @@ export function createLookup(
       pool,
       bytes: 0,
       async go() {
-        const meanwhile = kept.peek(key);
+        const meanwhile = entries.peek(key);
         if (meanwhile !== undefined) return give(meanwhile, "followed");
         const released = await underWay.follow(key, asking, context.signal);
         if (released.kind === "answer") return give(released.answer, "followed");
@@ -125,10 +125,10 @@ export function createLookup(
 }
 
 /**
- * private: nothing of it is kept, and nothing kept is given. What is passed on as it is: a kept
- * answer is text alone, without calls of tools.
+ * private: nothing of it is cached, and no cache entry is given. What is passed on as it is: a
+ * cached answer is text alone, without calls of tools.
  */
-function mayBeKept(
+function isCacheable(
   { privacy, params, passthrough }: Pick<Request, "privacy" | "params" | "passthrough">,
   sampled: boolean,
 ): boolean {

@@ -6,13 +6,13 @@ import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { createCacheMetrics } from "../../state/response-cache/metrics.ts";
 import type { CacheLookup } from "./lookup.ts";
-import { createKeptAnswers, type KeptAnswers } from "../../state/response-cache/entries.ts";
+import { createCacheEntries, type CacheEntries } from "../../state/response-cache/entries.ts";
 import type { SentResponse } from "../../state/sent-response.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
 import { createUnderWay } from "../../state/response-cache/under-way.ts";
 import type { Opened } from "../../runtime/opened.ts";
 import { followTable } from "../../runtime/table.ts";
-import { atMost } from "../../runtime/at-most.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 import type { SessionOf } from "../../state/session.ts";
 
 /** A process answers without what is not there by then: a miss costs a model call, nothing else. */
@@ -27,9 +27,9 @@ const noCache: OpenedLookup = {
   stop: () => Promise.resolve(),
 };
 
-/** Resolves when what was kept before is there, or after some seconds. */
+/** Resolves when what was entries before is there, or after some seconds. */
 export async function openLookup(
-  session: SessionOf<{ tables: ["answers", "ClickHouse"] }>,
+  session: SessionOf<{ tables: ["response-cache", "ClickHouse"] }>,
   { sent, log }: { sent: SentResponse; log: Logger },
 ): Promise<OpenedLookup> {
   const { kafka, codec, clickhouse, topic } = session;
@@ -41,29 +41,29 @@ export async function openLookup(
     ...{ outcomes: createLeaderOutcomes(clickhouse, sent), followers: cache.followers, clock, log },
   });
   const policy = createAdaptive(cache.budgetBytes, { outsidePerEntry: 2 });
-  const kept = createKeptAnswers({ policy, clock, onAnswer: underWay.answered });
-  await atMost(restoreMs.asked, restoreAsked(clickhouse, kept, log));
+  const entries = createCacheEntries({ policy, clock, onAnswer: underWay.answered });
+  await withTimeout(restoreMs.asked, restoreAsked(clickhouse, entries, log));
   const reader = followTable({
-    ...{ kafka, codec, log, topic: topic("answers"), record: "answers" as const },
+    ...{ kafka, codec, log, topic: topic("response-cache"), record: "response-cache" as const },
     async apply(changes) {
       for (const [i, { key, value }] of changes.entries()) {
-        kept.apply(key, value);
+        entries.apply(key, value);
         if (i % 256 === 255) await new Promise((resolve) => setImmediate(resolve));
       }
-      metrics.set(kept.figures());
+      metrics.set(entries.figures());
     },
   });
-  await atMost(restoreMs.answers, reader.caughtUp);
+  await withTimeout(restoreMs.answers, reader.caughtUp);
   const sweep = setInterval(() => {
-    kept.sweep();
+    entries.sweep();
     underWay.sweep();
-    metrics.set(kept.figures());
+    metrics.set(entries.figures());
   }, sweepMs);
   sweep.unref();
   return {
     dependencies: {
       responseCache: {
-        ...{ kept, underWay, sampled: cache.sampled, onResult: metrics.count },
+        ...{ entries, underWay, sampled: cache.sampled, onResult: metrics.count },
         ttlMs: (domain) => answerTtlMs(cache, domain),
       },
     },
@@ -83,13 +83,13 @@ const ASKED = `
 /** Approximately: how often, and not when. Never rejects. */
 async function restoreAsked(
   clickhouse: Pick<ClickHouse, "query">,
-  kept: Pick<KeptAnswers, "asked">,
+  entries: Pick<CacheEntries, "asked">,
   log: Logger,
 ): Promise<void> {
   try {
     const rows = await clickhouse.query<{ key: string; times: number | string }>(ASKED);
     for (const [i, { key, times }] of rows.reverse().entries()) {
-      kept.asked(key, Number(times));
+      entries.asked(key, Number(times));
       if (i % 256 === 255) await new Promise((resolve) => setImmediate(resolve));
     }
   } catch (error) {

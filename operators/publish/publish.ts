@@ -1,7 +1,7 @@
 // The third verb of learn: a solved posterior becomes the next version of the router policy, unless
 // it says what the newest says already, rests on too little, hardly differs from one that is still
 // fresh (a version every other second would be gigabytes of history), or learning is paused. Paused
-// means: the newest version is a revert (revertOf). Somebody chose it on purpose, so nothing
+// means: the newest version is a revert (revertOf). An operator chose it on purpose, so nothing
 // replaces it until `precedent policy resume`, which publishes the same body once more as a version
 // of its own.
 import type { Policy } from "../../schemas/types.ts";
@@ -39,11 +39,11 @@ export interface PublishDependencies {
 export type Published =
   | { outcome: "published"; policy: Policy }
   /** Nothing new, too few rewards, too little new to be told yet, or a revert stands. */
-  | { outcome: "few" | Kept };
+  | { outcome: "few" | Unpublished };
 
-type Kept = "same" | "soon" | "paused";
+type Unpublished = "same" | "soon" | "paused";
 
-/** Share of the rewards from which a change is told at once. */
+/** Share of the rewards from which a change is published at once. */
 const notable = 0.01;
 
 /** Rejects as PolicyLog does; the same call may be made again. */
@@ -58,7 +58,7 @@ export function createPublish(dependencies: PublishDependencies) {
   } = dependencies;
 
   /** Why nothing is to be published over `newest`, or null. */
-  const decide = (newest: Policy | null, solved: Solved): Kept | null => {
+  const decide = (newest: Policy | null, solved: Solved): Unpublished | null => {
     if (newest === null) return null;
     if (newest.revertOf !== null) return "paused";
     const decoded = decodeRouterPolicy(newest);
@@ -72,7 +72,7 @@ export function createPublish(dependencies: PublishDependencies) {
   };
 
   /** Whether the newest version knows something, and rests on what was withdrawn. */
-  const isHollow = async (newest: Policy | null): Promise<boolean> => {
+  const restsOnWithdrawn = async (newest: Policy | null): Promise<boolean> => {
     const decoded = newest === null ? null : decodeRouterPolicy(newest);
     if (newest === null || decoded === null || "problem" in decoded || allArms(decoded).size === 0) return false;
     return takenBack(newest.createdAt);
@@ -80,12 +80,12 @@ export function createPublish(dependencies: PublishDependencies) {
 
   return async function publish(known: Solved): Promise<Published> {
     const few = known.rewards < minimumRewards || allArms(known).size === 0;
-    if (few && !(await isHollow(policies.newest()))) return { outcome: "few" };
+    if (few && !(await restsOnWithdrawn(policies.newest()))) return { outcome: "few" };
     // As before anything was learnt.
     const { rewards, metrics, problems, tenants } = known;
     const empty: Solved = { arms: new Map(), rewards, metrics, problems, trainedThrough: null };
     const solved: Solved = few ? { ...empty, ...(tenants && { tenants: new Map() }) } : known;
-    let decided: Kept | null = decide(policies.newest(), solved);
+    let decided: Unpublished | null = decide(policies.newest(), solved);
     if (decided !== null) return { outcome: decided };
     const policy = await policies.append((version) => {
       // Becoming the writer may have shown a newer version than the one looked at above.

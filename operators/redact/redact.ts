@@ -15,18 +15,18 @@ export interface RedactDependencies {
   text: Pick<TextWork, "mask" | "check">;
   options: MaskOptions;
   insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
-  /** Told of texts that are withheld. */
+  /** Called with the texts that are withheld. */
   onWithheld?: (texts: number) => void;
-  /** Told once a failed attempt. */
+  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
 }
 
-/** Of a call of the worker: some milliseconds of work. A longer text goes alone. */
+/** Limit of a call of the worker: some milliseconds of work. A longer text goes alone. */
 const atOnce = { characters: 65_536, texts: 512 };
 const waits = { first: 100, limit: 10_000 };
 
 export function createRedact({ text, options, insert, onWithheld, onWaiting }: RedactDependencies) {
-  /** By their places; null: withheld. Rejects only when the signal aborts. */
+  /** By their positions; null: withheld. Rejects only when the signal aborts. */
   async function cleaned(items: readonly MaskItem[], signal: AbortSignal): Promise<(string | null)[]> {
     const pause = backoff(waits);
     for (let died = false; ;) {

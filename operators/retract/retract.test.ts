@@ -3,7 +3,7 @@ import { createRetract } from "./retract.ts";
 
 const second = 1_000_000;
 
-/** In the place of ClickHouse: the position, the newest version, and the keys rated badly. */
+/** Instead of ClickHouse: the position, the newest version, and the keys rated badly. */
 function clickhouseOf(state: { since: number; newest: number; bad: { key: string; version: number }[] }) {
   const asked: number[] = [];
   return {
@@ -38,7 +38,7 @@ it("takes back what was rated badly, once for each rating, and moves its positio
   });
   await expect(retract()).rejects.toThrow("away");
   expect(state.since).toBe(0);
-  // What is older than any kept answer is not looked at.
+  // What is older than any cache entry is not looked at.
   expect(clickhouse.asked[0]).toBe(now - 3_600 * second);
   fails = false;
   expect(await retract()).toEqual({ retracted: 1 });

@@ -1,5 +1,5 @@
-// Takes back kept answers that were rated badly: a reward below the limit, on the request that the
-// answer was made for or on one that it was given to, makes a tombstone of its key. Idempotent:
+// Takes back cached answers that were rated badly: a reward below the limit, on the request that
+// the answer was made for or on one that it was given to, makes a tombstone of its key. Idempotent:
 // what is new is found by the versions of the rewards, and the position is moved last; a pass that
 // breaks off anywhere is done again, and another tombstone changes nothing. A reward that is there
 // before the decision is recorded is found by the look-back.
@@ -61,7 +61,7 @@ export function createRetract({ clickhouse, publish, minimumReward, longestTtlMs
   return async function retract(): Promise<Retracted> {
     const [known] = await clickhouse.query<{ since: string }>(SINCE, position);
     const before = Number(known?.since ?? 0);
-    // What is older than any kept answer has nothing to take back.
+    // What is older than any cache entry has nothing to take back.
     const since = Math.max(before - lookBack, (clock() - longestTtlMs) * 1_000, 0);
     const [found] = await clickhouse.query<{ newest: string }>(NEWEST, { since });
     const newest = Number(found?.newest ?? 0);

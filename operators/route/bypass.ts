@@ -4,7 +4,8 @@ import type { PriorConfig } from "../../state/policies/prior.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /**
- * The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them.
+ * The default arm, surely. Contexts that hold NaN are not logged, so that no caller learns from
+ * them.
  */
 export function bypass(
   contenders: readonly Contender[],

@@ -59,14 +59,14 @@ describe("an arm that reuses answers", () => {
     expect(held.length / all.length).toBeCloseTo(0.2, 1);
     const [some] = on;
     expect(some!.reuse).toMatchObject({ arm: "reuse", exampleId: "kept", similarity: 0.95, bound: 0.05 });
-    const said = some!.arms.find((score) => score.arm === "reuse")!.probability;
-    expect(share(on, (one) => one.arm === "reuse")).toBeCloseTo(said, 1);
+    const reported = some!.arms.find((score) => score.arm === "reuse")!.probability;
+    expect(share(on, (one) => one.arm === "reuse")).toBeCloseTo(reported, 1);
     for (const one of held) {
       expect(names(one)).toEqual(["small", "large"]);
       expect(one.arms.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 9);
     }
     // A sample of what it would have answered.
-    expect(share(held, (one) => one.reuse!.verifies)).toBeCloseTo(said, 1);
+    expect(share(held, (one) => one.reuse!.verifies)).toBeCloseTo(reported, 1);
     expect(on.some(({ reuse }) => reuse!.verifies)).toBe(false);
     expect(all.some(({ alternativeArm }) => alternativeArm === "reuse")).toBe(false);
   });
@@ -107,7 +107,7 @@ describe("an arm that reuses answers", () => {
     expect(all[0]!.reuse!.savedCost).toBeLessThan(10);
   });
 
-  it("does not hide that the other arms are ill", async () => {
+  it("does not hide that the other arms fail", async () => {
     const health = { state: () => "open" as const, probed: () => undefined };
     const decision = await deciding({ health, reuseBound: () => 1 })();
     expect(names(decision)).toEqual(["small", "large"]);

@@ -123,14 +123,14 @@ describe("route", () => {
       clock: () => NOW,
       routing,
     });
-    let said: Decision["arms"] = [];
+    let reported: Decision["arms"] = [];
     for (let round = 0; round < rounds; round++) {
       const outcome = await route(selected(), aContext());
       if (outcome.kind !== "ok") throw new Error(outcome.kind);
-      said = outcome.value.choice.arms;
+      reported = outcome.value.choice.arms;
       counts.set(outcome.value.choice.arm, (counts.get(outcome.value.choice.arm) ?? 0) + 1);
     }
-    for (const { arm: name, probability } of said) {
+    for (const { arm: name, probability } of reported) {
       const error = Math.sqrt((probability * (1 - probability)) / rounds);
       expect(Math.abs((counts.get(name) ?? 0) / rounds - probability)).toBeLessThan(5 * error + 1e-3);
     }
@@ -216,7 +216,7 @@ describe("route", () => {
     const all = await decide({ ...three, ...health({ small: "open", middle: "open", large: "open" }) });
     expect(all.arms).toHaveLength(3);
     expect(all).toMatchObject({ degraded: ["breaker"] });
-    // Of what the request does not allow nothing is said.
+    // Of what the request does not allow nothing is reported.
     const only = await decide({ ...three, ...health({ small: "open" }) }, {}, allow({ arms: ["large"] }));
     expect([only.breakers, only.degraded]).toEqual([{}, []]);
     const probe = await decide({ ...three, ...health({ large: "half-open" }) }, {}, allow({ arms: ["large"] }));

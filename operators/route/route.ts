@@ -25,7 +25,7 @@ import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { alternative } from "./alternative.ts";
 import { shadowChoices } from "./shadow.ts";
-import { standing, wellArms, type ArmHealth } from "./standing.ts";
+import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
 /** What it reads of a request, and what it adds. */
@@ -66,7 +66,7 @@ export interface RouteDependencies {
   health?: ArmHealth;
   /** Of an arm that reuses answers; absent: nothing is known, and it is off. */
   reuseBound?: ReuseBound;
-  /** Told of every request that an answer could be reused for, for metrics. */
+  /** Called for every request that an answer could be reused for, for metrics. */
   onReuse?: (trial: ReuseTrial, isChosen: boolean) => void;
   random: Random;
   /** Milliseconds since the epoch. */
@@ -79,7 +79,7 @@ export interface RouteDependencies {
  * none that does is both allowed and cheap enough.
  */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
-  const { policy, shadows, arms, load, health = wellArms, random, clock, routing } = dependencies;
+  const { policy, shadows, arms, load, health = healthyArms, random, clock, routing } = dependencies;
   const { reuseBound = () => 1 } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);

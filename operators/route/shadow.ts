@@ -17,7 +17,7 @@ export interface ShadowedDecision {
   domain: string;
   /** As they were scored for the choice. */
   scores: readonly ArmScore[];
-  /** Of an arm that a policy does not know. */
+  /** Prior of an arm that a policy does not know. */
   prior: Posterior;
   exploring: Exploring;
 }

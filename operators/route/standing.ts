@@ -10,13 +10,13 @@ export interface ArmHealth {
   probed(arm: string): void;
 }
 
-export const wellArms: ArmHealth = { state: () => "closed", probed: () => undefined };
+export const healthyArms: ArmHealth = { state: () => "closed", probed: () => undefined };
 
 export interface Standing<C> {
   eligible: readonly C[];
   /** State of each that is not closed; ends in Decision.breakers. */
   breakers: Record<string, BreakerState>;
-  /** breaker: some arm could not be chosen, or none is well. */
+  /** breaker: some arm could not be chosen, or none is healthy. */
   degraded: string[];
 }
 

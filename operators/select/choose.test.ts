@@ -73,7 +73,7 @@ test("marginal relevance prefers what the taken ones do not say yet", () => {
   expect(why(diverse)).toEqual({ a: "shown", b: "too_many", c: "shown" });
 });
 
-test("a huge example never enters, and smaller ones take its place", () => {
+test("a huge example never enters, and smaller ones replace it", () => {
   const candidates = [
     rated("h", 1, { tokens: Infinity }),
     rated("a", 0.9, { tokens: 60 }),
@@ -110,7 +110,7 @@ describe("a trial", () => {
       features: [Math.fround(0.2)],
     });
     expect(why(chosen).b).toBe("forced_in");
-    // It takes the place of another.
+    // It replaces another.
     expect(ids(chooseExamples(candidates, { ...limits, examples: 1 }, draw))).toEqual(["b"]);
   });
 

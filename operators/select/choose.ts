@@ -77,7 +77,7 @@ export type Reason =
 export interface Verdict {
   candidate: Rated;
   reason: Reason;
-  /** Of near_duplicate: the id of the example that was taken. */
+  /** For reason near_duplicate: the id of the example that was taken. */
   of: string | null;
 }
 

@@ -27,7 +27,7 @@ export interface SelectionMetrics {
 /** What became of an arm's candidates since the metrics were last collected. */
 interface Tally {
   byReason: Map<string, number>;
-  /** Of those shown. */
+  /** Cached examples of those shown. */
   cached: number;
   uncached: number;
 }

@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Opened } from "../../runtime/opened.ts";
-import type { Share } from "../../state/examples/sharing.ts";
+import type { PartitionAssignment } from "../../state/examples/partition-assignment.ts";
 import type { ExamplePool } from "../../state/examples/port.ts";
 import type { Helpfulness } from "../../state/helpfulness/helpfulness.ts";
 import { followInventories } from "../../state/inventory/inventory.ts";
@@ -13,8 +13,8 @@ import { createSelectionMetrics } from "./metrics.ts";
 import type { SelectDependencies } from "./select.ts";
 
 export interface SelectOptions {
-  examples: Pick<Share, "complete" | "examplesPartition" | "position"> & { pool: ExamplePool };
-  placements: Pick<PlacementTable, "isWhole">;
+  examples: Pick<PartitionAssignment, "complete" | "examplesPartition" | "position"> & { pool: ExamplePool };
+  placements: Pick<PlacementTable, "isComplete">;
   helpfulness: Pick<Helpfulness, "model" | "threshold" | "outcomes">;
   log: Logger;
 }
@@ -32,9 +32,13 @@ export function openSelect(
     dependencies: {
       pool: examples.pool,
       selection: config.selection,
-      whole: (domain, requestPartition) =>
+      hasAllExamples: (domain, requestPartition) =>
         examples.complete() ||
-        placements.isWhole(domain, examples.examplesPartition(requestPartition), examples.position(requestPartition)),
+        placements.isComplete(
+          domain,
+          examples.examplesPartition(requestPartition),
+          examples.position(requestPartition),
+        ),
       onSelection: createSelectionMetrics(metrics).count,
       helpfulnessModel: helpfulness.model,
       threshold: helpfulness.threshold,

@@ -7,7 +7,7 @@ import type { Candidate } from "../../state/examples/port.ts";
 import type { SelectedExample } from "../flow.ts";
 import { fitsRequest, mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 
-/** Of the nearest so many are looked at: each costs about 0.1 ms. */
+/** Only the nearest so many are looked at: each costs about 0.1 ms. */
 const mostRead = 5;
 
 /** candidates: those that may be shown to the asker, by whatever order; see screen.ts. */

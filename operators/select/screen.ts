@@ -13,7 +13,7 @@ export interface Asker {
   /** Sharing domain, tenant/domain. */
   domain: string;
   /** Where it shares examples with other tenants; null: nowhere. */
-  place: string | null;
+  sharedDomain: string | null;
   /** Unit length. */
   vector: Float32Array;
 }
@@ -25,9 +25,9 @@ export function unfit(
   minimumSimilarity: number,
   { gives }: Pick<SharedDomains, "gives">,
 ): Unfit | null {
-  if (example.domain === asker.place) {
+  if (example.domain === asker.sharedDomain) {
     // Its tenant does not share any more.
-    if (!gives(example.tenant, asker.place)) return "not_shared";
+    if (!gives(example.tenant, asker.sharedDomain)) return "not_shared";
   } else if (example.tenant !== asker.tenant || example.domain !== asker.domain) return "foreign";
   if (example.source.requestId === asker.requestId) return "own_request";
   if (!Number.isFinite(similarity) || vector.length !== asker.vector.length) return "unusable";

@@ -83,28 +83,28 @@ describe("of tenants that share a domain", () => {
   const sharing = createSharedDomains({ shell: { tenants: ["acme", "beta"] } });
   const of = (id: string, similarity: number, tenant: string, domain = "+/shell"): Candidate =>
     candidate(id, similarity, { tenant, domain }, Math.round(10 * similarity) % 8);
-  const places: Record<string, Candidate[]> = {
+  const domains: Record<string, Candidate[]> = {
     "acme/shell": [candidate("own", 0.6, {}, 6)],
     "+/shell": [of("theirs", 0.8, "beta"), of("left", 0.9, "gamma"), of("ours", 0.7, "acme")],
   };
-  const pool: Pick<ExamplePool, "nearest"> = { nearest: async (domain) => places[domain] ?? [] };
+  const pool: Pick<ExamplePool, "nearest"> = { nearest: async (domain) => domains[domain] ?? [] };
 
-  test("the nearest of both places are shown, the best last, but nothing of a tenant that does not share any more", async () => {
+  test("the nearest of both domains are shown, the best last, but nothing of a tenant that does not share any more", async () => {
     expect(ids(await select({ pool, sharing }))).toEqual(["own", "ours", "theirs"]);
     expect(ids(await select({ pool, sharing, selection: { ...defaults, candidates: 2 } }))).toEqual(["theirs"]);
     expect(ids(await select({ pool }))).toEqual(["own"]);
   });
 
-  test("an example of the shared place that stands elsewhere is another's", async () => {
+  test("an example of the shared domain that stands elsewhere is another's", async () => {
     const misplaced = poolOf([of("beta's own", 0.9, "beta", "beta/shell")]);
     expect(ids(await select({ pool: misplaced, sharing }))).toEqual([]);
     expect(ids(await select({ pool: poolOf([of("theirs", 0.9, "beta")]) }))).toEqual([]);
   });
 
-  test("both places are to be whole", async () => {
-    const whole = (domain: string): boolean => domain === "acme/shell";
-    expect((await select({ pool, sharing, whole })).degraded).toEqual(["examples_incomplete"]);
-    expect((await select({ pool, whole })).degraded).toEqual([]);
+  test("both domains are to be whole", async () => {
+    const hasAllExamples = (domain: string): boolean => domain === "acme/shell";
+    expect((await select({ pool, sharing, hasAllExamples })).degraded).toEqual(["examples_incomplete"]);
+    expect((await select({ pool, hasAllExamples })).degraded).toEqual([]);
   });
 
   test("no answer of another tenant is given as it is", async () => {

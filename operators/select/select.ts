@@ -16,19 +16,19 @@ export interface SelectDependencies extends SelectionDependencies {
    * Whether the pool has all examples of a domain that requests of this partition are to see; by
    * default it has.
    */
-  whole?: (domain: string, requestPartition: number) => boolean;
-  /** Told of every selection, for metrics. */
+  hasAllExamples?: (domain: string, requestPartition: number) => boolean;
+  /** Called after every selection, for metrics. */
   onSelection?: (selection: Selection) => void;
 }
 
 export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
-  const { whole = () => true, sharing = nothingShared } = dependencies;
+  const { hasAllExamples = () => true, sharing = nothingShared } = dependencies;
   return async function select(input, context) {
     // Asked first: what arrives during the search was not searched.
-    const places = [input.domain, sharing.placeOf(input.domain)].filter((domain) => domain !== null);
-    const isWhole = places.every((domain) => whole(domain, input.position.partition));
-    const lacking = isWhole ? [] : ["examples_incomplete"];
+    const domains = [input.domain, sharing.sharedDomainOf(input.domain)].filter((domain) => domain !== null);
+    const isComplete = domains.every((domain) => hasAllExamples(domain, input.position.partition));
+    const lacking = isComplete ? [] : ["examples_incomplete"];
     const selection = await choose(input, context);
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;

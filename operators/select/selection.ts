@@ -14,7 +14,7 @@ import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded } from "../flow.ts";
 import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
-import { type CachesAtHand, exampleHash } from "../../state/inventory/table.ts";
+import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
 import type { Chosen, Rated } from "./choose.ts";
 import { explore } from "./explore.ts";
 import { choosePreferringCached } from "./prefer.ts";
@@ -30,7 +30,7 @@ export interface SelectArm extends RoomyArm {
   cost: number;
   /** Whether it is shown examples. */
   examples: boolean;
-  /** Of the arm that gives an example's answer as it is (reuse.ts). */
+  /** Settings of the arm that gives an example's answer as it is (reuse.ts). */
   reuse?: ReuseSettings | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface SelectionDependencies {
    */
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
   /** Which examples the arms have in their caches. By default nothing is known. */
-  caches?: CachesAtHand;
+  caches?: CacheInventory;
 }
 
 /** What selection reads of the configuration. */
@@ -82,7 +82,7 @@ type Logging = Pick<StepContext, "log">;
 export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embedding">;
 
 export interface Selection {
-  /** Of every arm; arms that are shown no examples have an empty one. */
+  /** Choice of every arm; arms that are shown no examples have an empty one. */
   byArm: ReadonlyMap<string, Chosen>;
   /** Tokens that the examples of an arm may have; arms that are shown none are not in it. */
   budgets: ReadonlyMap<string, number>;
@@ -130,15 +130,15 @@ export function createSelection(dependencies: SelectionDependencies) {
 
   async function nearest(
     { domain, embedding }: Asked,
-    place: string | null,
+    sharedDomain: string | null,
     context: Logging,
   ): Promise<Candidate[] | null> {
     if (embedding === null) return [];
     const within = (where: string): Promise<Candidate[]> =>
       pool.nearest(where, embedding, selection.candidates, clock());
     try {
-      if (place === null) return await within(domain);
-      const [own, others] = await Promise.all([within(domain), within(place)]);
+      if (sharedDomain === null) return await within(domain);
+      const [own, others] = await Promise.all([within(domain), within(sharedDomain)]);
       return [...own, ...others].sort((one, other) => other.similarity - one.similarity).slice(0, selection.candidates);
     } catch (error) {
       if (!(error instanceof VectorError)) throw error;
@@ -150,15 +150,15 @@ export function createSelection(dependencies: SelectionDependencies) {
   return async function select(asked: Asked, context: Logging): Promise<Selection> {
     const { request, domain, question } = asked;
     const current = arms();
-    const place = sharing.placeOf(domain);
+    const sharedDomain = sharing.sharedDomainOf(domain);
     // What goes to the endpoint as it is stays as it is.
     const isPlain = request.passthrough === null;
     const reusing = current.find(({ reuse }) => reuse !== undefined && mayReuse(request, reuse));
     const showing =
       selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
-    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, place, context);
+    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, sharedDomain, context);
     const vector = asked.embedding ?? noVector;
-    const asker = { requestId: request.id, tenant: request.tenant, domain, place, vector };
+    const asker = { requestId: request.id, tenant: request.tenant, domain, sharedDomain, vector };
     const space = {
       messages: request.messages,
       documents: request.documents.flatMap((id) => documents?.get(request.tenant, id)?.pieces ?? []),
@@ -189,8 +189,8 @@ export function createSelection(dependencies: SelectionDependencies) {
     // While helpfulness is similarity, its threshold is the one of similarity.
     const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
     const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
-    const isTold = showing.some(({ name }) => caches?.tells(name));
-    const hashes = isTold ? fit.map(({ candidate }) => exampleHash(candidate.example.id)) : [];
+    const hasInventory = showing.some(({ name }) => caches?.tells(name));
+    const hashes = hasInventory ? fit.map(({ candidate }) => exampleHash(candidate.example.id)) : [];
     const byArm = new Map<string, Chosen>(current.map(({ name }) => [name, noChoice]));
     showing.forEach((arm, a) => {
       const cached = hashes.map((hash) => caches?.has(arm.name, hash) === true);
@@ -201,7 +201,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     if (reusing?.reuse !== undefined) {
       // Its own limits hold, not those of a prompt.
       // An answer of another tenant is an example at most.
-      const alone = { ...asker, place: null };
+      const alone = { ...asker, sharedDomain: null };
       const readable = screened.flatMap(({ candidate }) =>
         unfit(candidate, alone, -1, sharing) === null ? [candidate] : [],
       );

@@ -17,7 +17,7 @@ export interface PairsAdded {
 }
 
 export interface PairOptions {
-  /** Of an arm that only comparisons know. */
+  /** Posterior of an arm that only comparisons know. */
   unknown: Posterior;
   halfLifeHours: number;
   /** Seconds since the epoch, of the newest hour with a reward; null: none. */
@@ -39,7 +39,7 @@ export function addPairs(
     ] as const)
       if (!known.has(arm)) known.set(arm, { model, count: 0, ...unknown });
   const names = [...known.keys()].toSorted();
-  const places = new Map(names.map((name, at) => [name, at]));
+  const indexes = new Map(names.map((name, at) => [name, at]));
   const current = pairs.filter(
     (pair) => known.get(pair.first)?.model === pair.firstModel && known.get(pair.second)?.model === pair.secondModel,
   );
@@ -47,8 +47,8 @@ export function addPairs(
   const newest = newestHour ?? Math.max(...current.map(({ hour }) => hour));
   const rows = current.map((pair): PreferenceRow => ({
     ...pair,
-    first: places.get(pair.first)!,
-    second: places.get(pair.second)!,
+    first: indexes.get(pair.first)!,
+    second: indexes.get(pair.second)!,
     weight: pair.weight * 2 ** (-Math.max(0, newest - pair.hour) / 3_600 / halfLifeHours),
   }));
   const weights = new Map<number, number>();

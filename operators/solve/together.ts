@@ -56,10 +56,10 @@ function byDomain(
   const current = domains.filter(({ arm, model }) => used.some((one) => one.arm === arm && one.model === model));
   const names = [...new Set(current.map(({ domain }) => domain))].toSorted();
   if (names.length < 2) return null;
-  const places = used.map(({ arm }) =>
+  const indexes = used.map(({ arm }) =>
     names.map((name) => current.find((one) => one.domain === name && one.arm === arm)),
   );
-  const extended = withDomains(sums, places, names.length, hierarchy);
+  const extended = withDomains(sums, indexes, names.length, hierarchy);
   const variances = estimateVariances(extended.arms, extended.hierarchy);
   const solved = solveHierarchy(extended.arms, { ...extended.hierarchy, variances });
   const { arms, unknown } = separateDomains(solved, hierarchy.mean.length);

@@ -12,9 +12,9 @@ import type { Erased } from "../erased.ts";
 export interface WithoutErasedDependencies {
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
   insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
-  /** Told of rows that are left out. */
+  /** Called with the rows that are left out. */
   onErased?: (rows: number) => void;
-  /** Told once a failed attempt. */
+  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
 }
 
@@ -30,8 +30,8 @@ function hashesOf(table: string, read: () => Row): string[] {
   if (kept.by === "letter") {
     const { source_topic: topic, source_partition: partition, source_offset: offset } = row;
     const key = Buffer.from(textOf(row.key_base64), "base64").toString("utf8");
-    const place = erasedLetter({ topic: textOf(topic), partition: Number(partition), offset: Number(offset) });
-    return [place, erasedTenant(tenant), erasedRequest(tenant, key)];
+    const letter = erasedLetter({ topic: textOf(topic), partition: Number(partition), offset: Number(offset) });
+    return [letter, erasedTenant(tenant), erasedRequest(tenant, key)];
   }
   const id = textOf(table === "examples" ? row.source_request_id : row.request_id);
   return [erasedTenant(tenant), ...(id === "" ? [] : [erasedRequest(tenant, id)])];

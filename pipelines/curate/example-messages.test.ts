@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";
-import { copyHeader } from "../../operators/place/mirror.ts";
-import { encode, exampleOf, homeOf, partitions } from "../../operators/place/topic.testing.ts";
+import { copyHeader } from "../../operators/placement/mirror.ts";
+import { encode, exampleOf, homeOf, partitions } from "../../operators/placement/topic.testing.ts";
 import { exampleMessages } from "./example-messages.ts";
 
 const domain = "t/one";

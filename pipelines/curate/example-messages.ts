@@ -1,20 +1,20 @@
 // Changed examples as they go to the topic: a new state to the home of its key alone (copies
-// elsewhere are operators/place's), a removal to the copies as well, so that no process shows it
-// any more. To be published in one transaction.
+// elsewhere are operators/placement's), a removal to the copies as well, so that no process shows
+// it any more. To be published in one transaction.
 import type { OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { ExampleChange } from "../../operators/example-change.ts";
-import { removalMessages } from "../../operators/place/removal.ts";
+import { removalMessages } from "../../operators/placement/removal.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
 
 /**
- * placesOf: partitions on which a domain is placed; by default all there are, for those who don't
- * know. Rejects while the broker is away.
+ * partitionsOf: partitions on which a domain is placed; by default all there are, for those who
+ * don't know. Rejects while the broker is away.
  */
 export async function exampleMessages(
   { codec, kafka, topic: topicOf }: Pick<SessionOf<object>, "codec" | "kafka" | "topic">,
   changes: readonly ExampleChange[],
-  placesOf?: (domain: string) => Iterable<number>,
+  partitionsOf?: (domain: string) => Iterable<number>,
 ): Promise<OutgoingMessage<Topic<"examples">>[]> {
   const topic = topicOf("examples");
   const removes = changes.some(({ value }) => value === null);
@@ -25,6 +25,10 @@ export async function exampleMessages(
   return changes.flatMap(({ id, domain, value }) => {
     const key = `${domain}/${id}`;
     if (value !== null) return [{ topic, key, value: codec.encode("examples", value), timestamp }];
-    return removalMessages({ topic, key, timestamp }, kafka.partitionOf(key, all.length), placesOf?.(domain) ?? all);
+    return removalMessages(
+      { topic, key, timestamp },
+      kafka.partitionOf(key, all.length),
+      partitionsOf?.(domain) ?? all,
+    );
   });
 }

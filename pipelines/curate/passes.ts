@@ -5,10 +5,10 @@ import { openAdmit } from "../../operators/admit/open.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
 import { openEvict } from "../../operators/evict/open.ts";
 import { createCurateReport } from "../../operators/pass-reports.ts";
-import { openPlace } from "../../operators/place/open.ts";
+import { openPlacer } from "../../operators/placement/open.ts";
 import { createPublishChanges } from "../../operators/publish-changes.ts";
 import type { Sent } from "../../runtime/declaration.ts";
-import { keptWriter } from "../../runtime/kept-writer.ts";
+import { leaseWriter } from "../../runtime/lease-writer.ts";
 import { lazily } from "../../runtime/lazily.ts";
 import type { StageMetrics } from "../../runtime/metrics/port.ts";
 import type { PassHealth } from "../../runtime/pass-health.ts";
@@ -49,8 +49,8 @@ export async function runPasses(
     await store.restored();
     return store;
   };
-  const writer = keptWriter(lease);
-  const place = openPlace(session, { writer, groups, sharing, clock, signal, log });
+  const writer = leaseWriter(lease);
+  const place = openPlacer(session, { writer, groups, sharing, clock, signal, log });
   const pass = curate.bind({
     ...openAdmit(session, { examples, sharing, clock, signal, log }),
     ...openEvict(session, { solver: createSolver({ limitMs: solveMs, log }), clock, log }),
@@ -58,7 +58,7 @@ export async function runPasses(
     publish: createPublishChanges({
       writer,
       // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
-      messages: (changes) => exampleMessages(session, changes, place.placesOf),
+      messages: (changes) => exampleMessages(session, changes, place.partitionsOf),
       pool: () => held.opened()?.then(({ pool }) => pool),
       erasedAmong: createErasedAmong({ clickhouse, clock }),
     }),

@@ -7,7 +7,7 @@ import type { Admission } from "../../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../../operators/admit/candidates.ts";
 import type { Decided } from "../../operators/admit/decide.ts";
 import { createEviction, noEviction, type EvictionDependencies } from "../../operators/evict/evict.ts";
-import type { Placed } from "../../operators/place/place.ts";
+import type { Placed } from "../../operators/placement/placement.ts";
 import type { Declaration } from "../../runtime/declaration.ts";
 import { pass } from "../../runtime/pass.ts";
 

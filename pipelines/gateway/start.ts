@@ -9,7 +9,7 @@ import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
 import { openKeys } from "../../gateway/keys/open.ts";
 import { createSpending } from "../../gateway/keys/spending.ts";
 import { openServer } from "../../gateway/open-server.ts";
-import { createPlaces, type Places } from "../../gateway/places.ts";
+import { createConnectionLimit, type ConnectionLimit } from "../../gateway/connection-limit.ts";
 import { createReplies } from "../../gateway/replies.ts";
 import { createSend } from "../../gateway/send.ts";
 import { listen } from "../../gateway/server.ts";
@@ -38,7 +38,7 @@ export async function startGateway(
   const { prefix, sessionTimeoutMs } = config.kafka;
   const log = session.log.child({ stage: gateway.name });
   const clock = Date.now;
-  const [waiting, places] = [createWaiting(), createPlaces(config.gateway.maxOpen)];
+  const [waiting, connectionLimit] = [createWaiting(), createConnectionLimit(config.gateway.maxOpen)];
   const spending = createSpending({
     read: (accounts, since) => readAccountCosts(clickhouse, accounts, since),
     gateways: () => replies.gateways(),
@@ -62,11 +62,11 @@ export async function startGateway(
     Promise.all([replies.stop(), keys.stop(), producer.close(), embedder.close(), dashboard.stop()]);
   const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
-    ...{ waiting, places, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
+    ...{ waiting, connectionLimit, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
     replyPartition: replies.next,
   });
   const server = openServer(session, {
-    ...{ session, keys: keys.table, places, ask, cancel, send, arms, dashboard, clock, log },
+    ...{ session, keys: keys.table, connectionLimit, ask, cancel, send, arms, dashboard, clock, log },
     ...{ embedder: embedder.open, health: replies.health },
   });
   const url = await keys.caughtUp
@@ -80,9 +80,9 @@ export async function startGateway(
   return {
     name: gateway.name,
     baseUrl,
-    health: () => ({ ...replies.health(), inFlight: places.open() }),
+    health: () => ({ ...replies.health(), inFlight: connectionLimit.open() }),
     async stop() {
-      await drain(server, places, config.limits.drainMs);
+      await drain(server, connectionLimit, config.limits.drainMs);
       cancel.stop();
       await server.close();
       await close();
@@ -91,8 +91,12 @@ export async function startGateway(
 }
 
 /** Those that are open are answered; new connections are refused meanwhile. */
-async function drain({ server }: ReturnType<typeof openServer>, places: Places, drainMs: number): Promise<void> {
+async function drain(
+  { server }: ReturnType<typeof openServer>,
+  connectionLimit: ConnectionLimit,
+  drainMs: number,
+): Promise<void> {
   server.close();
   const end = performance.now() + drainMs;
-  while (places.open() > 0 && performance.now() < end) await sleep(pollMs);
+  while (connectionLimit.open() > 0 && performance.now() < end) await sleep(pollMs);
 }

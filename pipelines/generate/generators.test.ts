@@ -15,7 +15,7 @@ const arm = (name: string, dispatch: string, file = "log.jsonl"): ArmConfig =>
 async function setUp(arms: readonly ArmConfig[], { fallbacks = 0, quiet = 0 } = {}) {
   /** Records that stand in a work topic and are not done. */
   const left = new Map<string, number>();
-  const told: string[] = [];
+  const reported: string[] = [];
   const session = {
     ...{
       arms: createArms(arms),
@@ -31,27 +31,27 @@ async function setUp(arms: readonly ArmConfig[], { fallbacks = 0, quiet = 0 } = 
   const open = (config: ArmConfig): Promise<RunningStage> => {
     const { name } = config;
     if (config.type === "recorded" && config.file === "missing.jsonl") {
-      told.push(`fail ${name}`);
+      reported.push(`fail ${name}`);
       return Promise.reject(new Error("no such file"));
     }
-    told.push(`start ${name}`);
-    const stop = (): Promise<void> => Promise.resolve(void told.push(`stop ${name}`));
+    reported.push(`start ${name}`);
+    const stop = (): Promise<void> => Promise.resolve(void reported.push(`stop ${name}`));
     return Promise.resolve({ name, stop } as unknown as RunningStage);
   };
   const generators = await startGenerators(session as unknown as Session, open, { drain: 5, leftovers: 20, quiet });
   onTestFinished(() => generators.stop());
   const running = (): string[] => generators.stages().map(({ name }) => name);
-  return { generators, left, told, running };
+  return { generators, left, reported, running };
 }
 
 it("starts no stage for an inline arm that takes over from none", async () => {
-  const { running, told } = await setUp([arm("queued", "queued"), arm("inline", "inline")]);
+  const { running, reported } = await setUp([arm("queued", "queued"), arm("inline", "inline")]);
   await sleep(100);
-  expect([running(), told]).toEqual([["queued"], ["start queued"]]);
+  expect([running(), reported]).toEqual([["queued"], ["start queued"]]);
 });
 
 it("finishes what an inline arm has left in its work topic, whenever it comes there", async () => {
-  const { left, running, told } = await setUp([arm("inline", "inline")]);
+  const { left, running, reported } = await setUp([arm("inline", "inline")]);
   await sleep(50);
   left.set("inline", 3);
   await vi.waitFor(() => expect(running()).toEqual(["inline"]));
@@ -59,11 +59,11 @@ it("finishes what an inline arm has left in its work topic, whenever it comes th
   left.delete("inline");
   await vi.waitFor(() => expect(running()).toEqual([]));
   await sleep(50);
-  expect(told).toEqual(["start inline", "stop inline"]);
+  expect(reported).toEqual(["start inline", "stop inline"]);
 });
 
 it("waits a while for more before it ends the stage of an inline arm", async () => {
-  const { left, running, told } = await setUp([arm("inline", "inline")], { quiet: 400 });
+  const { left, running, reported } = await setUp([arm("inline", "inline")], { quiet: 400 });
   left.set("inline", 1);
   await vi.waitFor(() => expect(running()).toEqual(["inline"]));
   for (let i = 0; i < 3; i++) {
@@ -74,17 +74,19 @@ it("waits a while for more before it ends the stage of an inline arm", async () 
   }
   left.delete("inline");
   await vi.waitFor(() => expect(running()).toEqual([]));
-  expect(told).toEqual(["start inline", "stop inline"]);
+  expect(reported).toEqual(["start inline", "stop inline"]);
 });
 
 it("an inline arm stands by as long as another one is queued that it may take over from", async () => {
-  const { generators, running, told } = await setUp([arm("a", "queued"), arm("b", "inline")], { fallbacks: 1 });
+  const { generators, running, reported } = await setUp([arm("a", "queued"), arm("b", "inline")], { fallbacks: 1 });
   await vi.waitFor(() => expect(running()).toEqual(["a", "b"]));
   await generators.replace([arm("a", "queued", "other.jsonl"), arm("b", "inline")]);
   await sleep(50);
-  expect(told.filter((what) => what.endsWith("b"))).toEqual(["start b"]);
+  expect(reported.filter((what) => what.endsWith("b"))).toEqual(["start b"]);
   await generators.replace([arm("a", "queued", "other.jsonl"), arm("b", "inline", "other.jsonl")]);
-  await vi.waitFor(() => expect(told.filter((what) => what.endsWith("b"))).toEqual(["start b", "stop b", "start b"]));
+  await vi.waitFor(() =>
+    expect(reported.filter((what) => what.endsWith("b"))).toEqual(["start b", "stop b", "start b"]),
+  );
   await generators.replace([arm("a", "inline"), arm("b", "inline", "other.jsonl")]);
   await vi.waitFor(() => expect(running()).toEqual([]));
   await generators.replace([arm("a", "inline"), arm("b", "queued")]);
@@ -92,22 +94,22 @@ it("an inline arm stands by as long as another one is queued that it may take ov
 });
 
 it("an arm that becomes inline finishes its work first; back again it is a new stage that stays", async () => {
-  const { generators, left, running, told } = await setUp([arm("a", "queued")]);
+  const { generators, left, running, reported } = await setUp([arm("a", "queued")]);
   left.set("a", 1);
   await generators.replace([arm("a", "inline")]);
   await sleep(50);
-  expect([running(), told]).toEqual([["a"], ["start a"]]);
+  expect([running(), reported]).toEqual([["a"], ["start a"]]);
   await generators.replace([arm("a", "queued")]);
   left.delete("a");
   await sleep(100);
-  expect([running(), told]).toEqual([["a"], ["start a", "stop a", "start a"]]);
+  expect([running(), reported]).toEqual([["a"], ["start a", "stop a", "start a"]]);
   await generators.replace([arm("a", "inline")]);
   await vi.waitFor(() => expect(running()).toEqual([]));
 });
 
 it("a change that can't be made leaves every arm as it was", async () => {
-  const { generators, running, told } = await setUp([arm("a", "queued"), arm("b", "queued"), arm("c", "inline")]);
-  const before = told.length;
+  const { generators, running, reported } = await setUp([arm("a", "queued"), arm("b", "queued"), arm("c", "inline")]);
+  const before = reported.length;
   const next = [
     arm("a", "queued", "other.jsonl"),
     arm("b", "queued", "missing.jsonl"),
@@ -117,7 +119,12 @@ it("a change that can't be made leaves every arm as it was", async () => {
   await expect(generators.replace(next)).rejects.toThrow("no such file");
   expect(running().sort()).toEqual(["a", "b"]);
   // a is again the one in force: the new one was stopped for it.
-  expect(told.slice(before).filter((what) => what.endsWith("a"))).toEqual(["stop a", "start a", "stop a", "start a"]);
-  expect(told.slice(before).filter((what) => what.endsWith("b"))).toEqual(["stop b", "fail b", "start b"]);
-  expect(told.slice(before).filter((what) => what.endsWith("d"))).toEqual(["start d", "stop d"]);
+  expect(reported.slice(before).filter((what) => what.endsWith("a"))).toEqual([
+    "stop a",
+    "start a",
+    "stop a",
+    "start a",
+  ]);
+  expect(reported.slice(before).filter((what) => what.endsWith("b"))).toEqual(["stop b", "fail b", "start b"]);
+  expect(reported.slice(before).filter((what) => what.endsWith("d"))).toEqual(["start d", "stop d"]);
 });

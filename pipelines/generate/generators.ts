@@ -68,7 +68,7 @@ export async function startGenerators(
     session.arms.configured().some((arm) => arm.dispatch === "queued") &&
     computing(session.arms.routed()).some((arm) => arm.name === name);
 
-  /** As it is in force still: what was to take its place can't be made. */
+  /** As it is in force still: what was to replace it can't be made. */
   const startAgain = async (name: string): Promise<void> => {
     const arm = session.arms.configured().find((one) => one.name === name);
     if (arm?.dispatch !== "queued") return stop(name);

@@ -15,7 +15,7 @@ export const generate = pipeline()
       tables: ["breakers", "cancels", "ClickHouse"],
       // Alternative answers, for comparison; answers that are kept for exact repeats; work for
       // another arm, where this one fails.
-      outputs: ["responses", "alternative-answers", "answers", "work", "dead-letters"],
+      outputs: ["responses", "alternative-answers", "response-cache", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
       // its policies is chosen; what the arm has said so far.
       beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas", "tenant-deltas"],

@@ -24,7 +24,7 @@ export interface JudgeUnratedPass {
 }
 
 /** Failures in a row, without a single answer, after which the judge is taken to be away. */
-const patience = 3;
+const mostFailures = 3;
 
 /** Resolves to how many were judged; rejects when the judge is away. */
 export function createJudgeAll({
@@ -57,7 +57,7 @@ export function createJudgeAll({
       cost += judged.judgement.cost;
       if (judged.unanswered) {
         failed.set(keyOf(item), judged);
-        if (done === 0 && failed.size >= patience) break;
+        if (done === 0 && failed.size >= mostFailures) break;
         continue;
       }
       if (judged.feedback !== null) await publish(judged.feedback);

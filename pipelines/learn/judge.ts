@@ -43,7 +43,7 @@ export async function openJudgePass(
     const judge = await open(arm);
     const reference = settings.reference === undefined ? undefined : await open(settings.reference);
     const busiest = await watchBusiestArm(session, signal);
-    const told = createJudgeMetrics(session.metrics);
+    const reported = createJudgeMetrics(session.metrics);
     const clock = Date.now;
     const judgeOne = createJudgeUnrated({
       judge: `${judge.arm.name}@${judge.arm.model}`,
@@ -53,14 +53,14 @@ export async function openJudgePass(
     const pass = judgeUnrated.bind({
       agenda: async () => {
         const agenda = await readUnrated(clickhouse, settings, clock());
-        told.due(agenda.items.length);
+        reported.due(agenda.items.length);
         return agenda;
       },
       judgeAll: createJudgeAll({
         clickhouse,
         gate: createOffPeak({
           ...{ load: busiest.load, limit: settings.offPeakLoad, mostMs: Infinity, now: () => performance.now() },
-          onWait: (waits) => told.waits(waits),
+          onWait: (waits) => reported.waits(waits),
         }),
         judge: session.tracing === undefined ? judgeOne : traceJudge(judgeOne, session.tracing),
         publish: async (feedback) => {
@@ -68,14 +68,14 @@ export async function openJudgePass(
           await producer.send([{ topic: topic("feedback"), key: feedback.requestId, value }]);
           metrics.sent("feedback", 1);
         },
-        ...{ spendLimit: settings.spendLimit, metrics: told, signal },
+        ...{ spendLimit: settings.spendLimit, metrics: reported, signal },
       }),
       observe: metrics.observe,
     });
     return {
       async pass() {
         const { judged, spent } = await pass();
-        if (judged > 0) log.info({ judged, cost: spent.cost }, "answers that nobody had rated were judged");
+        if (judged > 0) log.info({ judged, cost: spent.cost }, "unrated answers were judged");
         return false;
       },
       async close() {

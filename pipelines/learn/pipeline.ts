@@ -43,7 +43,7 @@ const declaration = {
   tables: ["policies", "inline-calls"],
   outputs: ["policies", "ClickHouse"],
   // Tombstones; what the automatic judge says.
-  beside: ["answers", "feedback"],
+  beside: ["response-cache", "feedback"],
 } as const satisfies Declaration;
 
 const router = pass<LearnDependencies>()
@@ -69,7 +69,7 @@ export const learnReuse = pass<LearnReuseDependencies>()
   .step("publish-reuse", ({ publish }) => async ({ domains }) => ({ published: await publish(domains) }))
   .end();
 
-/** Answers that nobody rated, where learn.judge names a judge. */
+/** Unrated answers, where learn.judge names a judge. */
 export const judgeUnrated = pass<JudgeUnratedDependencies>()
   .step("unrated", ({ agenda }) => agenda)
   .step("judge-unrated", ({ judgeAll }) => async (agenda) => ({ judged: await judgeAll(agenda) }))

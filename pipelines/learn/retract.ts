@@ -15,7 +15,7 @@ export function retractPass(
   const pass = retractAnswers.bind({
     retract: createRetract({
       clickhouse,
-      publish: (keys) => producer.send(keys.map((key) => ({ topic: topic("answers"), key, value: null }))),
+      publish: (keys) => producer.send(keys.map((key) => ({ topic: topic("response-cache"), key, value: null }))),
       minimumReward: config.cache.minimumReward,
       longestTtlMs: longestTtlMs(config.cache),
       clock: Date.now,
@@ -25,7 +25,7 @@ export function retractPass(
   return async () => {
     const { retracted } = await pass();
     if (retracted > 0) {
-      metrics.sent("answers", retracted);
+      metrics.sent("response-cache", retracted);
       log.info({ answers: retracted }, "kept answers were rated badly: they are not given any more");
     }
     return false;

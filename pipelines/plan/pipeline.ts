@@ -18,7 +18,7 @@ export const plan = pipeline()
       name: "plan",
       sources: ["requests"],
       tables: [
-        "answers",
+        "response-cache",
         "documents",
         "examples",
         "kv-inventory",
@@ -30,7 +30,7 @@ export const plan = pipeline()
         // For repeats of what is recorded with placeholders (privacy.redact).
         "responses",
       ],
-      outputs: ["work", "decisions", "responses", "answers", "dead-letters"],
+      outputs: ["work", "decisions", "responses", "response-cache", "dead-letters"],
       // How many calls of inline arms this process has under way, how they end, and what they have
       // said so far.
       beside: ["inline-calls", "breakers", "deltas", "tenant-deltas"],

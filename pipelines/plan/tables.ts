@@ -5,7 +5,7 @@ import { openDocuments } from "../../connections/documents/lmdb.ts";
 import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
 import { openLookup, type OpenedLookup } from "../../operators/lookup/open.ts";
 import { createReuseMetrics } from "../../operators/route/metrics.ts";
-import { atMost } from "../../runtime/at-most.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 import { holdDocuments, type HeldDocuments } from "../../state/documents.ts";
 import { holdHelpfulness, type Helpfulness } from "../../state/helpfulness/helpfulness.ts";
 import { openPolicies, type OpenedPolicies } from "../../state/policies/open.ts";
@@ -54,7 +54,7 @@ export async function openTables(
   const sent = createSentResponses(session, log);
   const lookup = await openLookup(session, { sent: sent.find, log });
   await documents.caughtUp;
-  await atMost(helpfulnessMs, helpfulness.settled());
+  await withTimeout(helpfulnessMs, helpfulness.settled());
   const { version } = policies.router.current().policy;
   log.info({ examples: examples.pool.size(), embedder: examples.embedder.model, policy: version }, "tables restored");
   return {

@@ -9,7 +9,7 @@ import {
   tableOf,
   type RecordedTopic,
 } from "../../operators/decode/rows.ts";
-import type { Place } from "../../operators/decode/values.ts";
+import type { RowPosition } from "../../operators/decode/values.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
 import { createStoredOffsets } from "../../operators/insert/stored-offsets.ts";
 import { createStageMetrics } from "../../runtime/metrics/stage.ts";
@@ -25,9 +25,9 @@ import { openMasking } from "./masking.ts";
 import { record } from "./pipeline.ts";
 
 /**
- * Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones.
+ * No client waits for a row: few large fetches over all partitions cost a fraction of many small ones.
  */
-const patience = { minBytes: 1_048_576, maxWaitMs: 200 };
+const fetchWait = { minBytes: 1_048_576, maxWaitMs: 200 };
 
 const remedies = {
   unadopted: "ClickHouse or Kafka does not say where to go on: see that both answer",
@@ -44,7 +44,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
   let [partitions, resets] = [0, 0];
   const group = groupName(prefix, record.name);
   const topics = recordedTopics.map((name) => topic(name));
-  const consumer = kafka.groupConsumer({ group, topics, instance, sessionTimeoutMs, fetch: patience });
+  const consumer = kafka.groupConsumer({ group, topics, instance, sessionTimeoutMs, fetch: fetchWait });
   const storedOffsets = createStoredOffsets(clickhouse, (name) => tableOf[recordOf(name)]);
   const metrics = createStageMetrics(session.metrics, record.name);
   const letters = openDeadLetters(session, { recordOf, metrics, log });
@@ -113,7 +113,7 @@ function healthOf(
  * Of a client a stamp of its own is believed only near to now; ours may have waited for record as
  * long as they like. What is replayed is history: it is dated by what it says.
  */
-function placeOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): Place {
+function placeOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): RowPosition {
   const { offset, timestamp } = raw;
   const place = { topic, partition, offset, timestamp };
   if (isHistory) return place;

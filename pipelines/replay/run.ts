@@ -167,9 +167,9 @@ export async function replayExamples(
     await record.set({ state: ended });
     return summary(ended);
   } catch (error) {
-    const told = run.signal.aborted || lease.signal.aborted;
-    const problem = told || !(error instanceof Error) ? "" : error.message;
-    await record?.set({ state: told ? "interrupted" : "failed", problem }).catch(() => undefined);
+    const reported = run.signal.aborted || lease.signal.aborted;
+    const problem = reported || !(error instanceof Error) ? "" : error.message;
+    await record?.set({ state: reported ? "interrupted" : "failed", problem }).catch(() => undefined);
     if (run.signal.aborted) return summary("interrupted");
     throw error;
   } finally {

@@ -50,7 +50,7 @@ it("tells what stages say of themselves, a table that waits for long, and both a
     record: { joined: true, partitions: 8, inFlight: 0, stalledMs: 200_000, problems: ["rows are not stored"] },
   };
   const at = (partition: number, seconds: number) => ({
-    ...{ topic: "answers", partition, stable: 7, high: 12, since: Date.now() - 1_000 * seconds },
+    ...{ topic: "response-cache", partition, stable: 7, high: 12, since: Date.now() - 1_000 * seconds },
   });
   const { url } = await start(stages, { stalledAfterMs: 180_000, stuck: () => [at(3, 400), at(4, 20)] });
   const response = await fetch(`${url}/healthz`);
@@ -58,7 +58,7 @@ it("tells what stages say of themselves, a table that waits for long, and both a
   expect((await response.json()) as object).toMatchObject({
     problems: [
       "record: rows are not stored",
-      expect.stringMatching(/^table answers\/3: no progress for 400 s .* keeps 5 offsets from 7 on/),
+      expect.stringMatching(/^table response-cache\/3: no progress for 400 s .* keeps 5 offsets from 7 on/),
     ],
   });
   const metrics = await (await fetch(`${url}/metrics`)).text();

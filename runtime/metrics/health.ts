@@ -1,4 +1,4 @@
-// /metrics for Prometheus and /healthz for whoever restarts us. Healthy means: every stage of this
+// /metrics for Prometheus and /healthz for the supervisor. Healthy means: every stage of this
 // process has joined its group, has adopted what it was assigned and gets on while there is
 // something to do (progress.ts), and no table waits for long behind an open transaction. Being
 // without partitions is healthy (there may be more processes than partitions).
@@ -56,15 +56,15 @@ export async function startHealthServer({
   });
   server.get("/healthz", async (_request, reply) => {
     const reports = Object.entries(stages());
-    const ill = reports.flatMap(([name, report]) => problemOf(name, report, stalledAfterMs));
-    ill.push(...stuckTables(stuck(), stalledAfterMs));
-    if (reports.length === 0) ill.push("no stage runs yet");
+    const problems = reports.flatMap(([name, report]) => problemOf(name, report, stalledAfterMs));
+    problems.push(...stuckTables(stuck(), stalledAfterMs));
+    if (reports.length === 0) problems.push("no stage runs yet");
     const body = {
-      status: ill.length === 0 ? "ok" : "unavailable",
-      problems: ill,
+      status: problems.length === 0 ? "ok" : "unavailable",
+      problems,
       stages: Object.fromEntries(reports),
     };
-    return reply.code(ill.length === 0 ? 200 : 503).send(body);
+    return reply.code(problems.length === 0 ? 200 : 503).send(body);
   });
 
   const url = await server.listen({ host, port });
@@ -93,7 +93,7 @@ function stuckTables(stuck: readonly StuckPartition[], limit: number): string[] 
     );
 }
 
-/** Read when somebody scrapes. */
+/** Read on every scrape. */
 export function createHealthMetrics(registry: Registry, stages: HealthOptions["stages"], limit: number): void {
   const labelNames = ["stage"] as const;
   new Gauge({

@@ -19,7 +19,7 @@ interface Instruments {
   sent: Counter<"stage" | "output">;
   dropped: Counter<"stage" | "reason">;
   resets: Counter<"stage" | "reason">;
-  /** By stage, of each part that counts for it; summed up when somebody asks. */
+  /** By stage, of each part that counts for it; summed up on every scrape. */
   underWay: Map<string, Map<string, number>>;
   lag: Gauge<"stage" | "topic" | "partition">;
   seconds: Histogram<"stage" | "operator">;

@@ -4,13 +4,13 @@ import type { Facts } from "../../connections/tracing/port.ts";
 import type { Emit } from "../step.ts";
 import type { Decision, Response, Work } from "../../schemas/types.ts";
 
-export interface Ended {
+export interface SpanOutcome {
   facts: Facts;
   /** The stable code of what went wrong; undefined: nothing. */
   error: string | undefined;
 }
 
-export function factsOf(emits: readonly Emit[]): Ended {
+export function factsOf(emits: readonly Emit[]): SpanOutcome {
   let facts: Facts = {};
   let error: string | undefined;
   for (const emit of emits) {

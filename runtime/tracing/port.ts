@@ -10,13 +10,13 @@ export interface StageTracing {
   /** Its outputs are visible: it is done, once. */
   committed(position: Position): void;
   /**
-   * The partition is somebody else's now. What was not committed of it counts for nothing, unless
-   * the partition comes back with the results still good.
+   * The partition belongs to another process now. What was not committed of it counts for nothing,
+   * unless the partition comes back with the results still good.
    */
   dropped(partition: TopicPartition): void;
 }
 
-/** Of one attempt at a record. */
+/** Trace of one attempt at a record. */
 export interface RecordTrace {
   /** For its outputs. */
   readonly headers: Readonly<Record<string, string>>;
@@ -25,6 +25,6 @@ export interface RecordTrace {
   /** What its work ended in; it is not done before that is committed. */
   worked(emits: readonly Emit[], timings: readonly StepTiming[]): void;
   deadLettered(code: string): void;
-  /** It ends without outputs: somebody else does it again. */
+  /** It ends without outputs: another process does it again. */
   abandoned(): void;
 }

@@ -41,16 +41,16 @@ export function createStageTracing(
 ): StageTracing {
   /** By position, in the order of their work; those in doubt among them. */
   const waiting = new Map<string, Worked>();
-  let doubts = 0;
+  let unsettled = 0;
   let sweptAt = 0;
 
   const take = (key: string): Worked | undefined => {
     const worked = waiting.get(key);
-    if (worked !== undefined && waiting.delete(key) && worked.lostAt !== undefined) doubts--;
+    if (worked !== undefined && waiting.delete(key) && worked.lostAt !== undefined) unsettled--;
     return worked;
   };
   const sweep = (): void => {
-    if (doubts === 0) return;
+    if (unsettled === 0) return;
     const now = clock();
     if (now - sweptAt < sweepMs) return;
     sweptAt = now;
@@ -103,7 +103,7 @@ export function createStageTracing(
       for (const [key, worked] of waiting)
         if (worked.lostAt === undefined && key.startsWith(prefix)) {
           worked.lostAt = lostAt;
-          doubts++;
+          unsettled++;
         }
     },
   };

@@ -14,11 +14,11 @@ export interface Ender {
 }
 
 const everyMs = 500;
-const patienceMs = 120_000;
+const limitMs = 120_000;
 
 export function createEnder(open: () => Session, stuck: (reason: string) => void): Ender {
   async function end(tag: string, over: AbortSignal): Promise<void> {
-    const limit = performance.now() + patienceMs;
+    const limit = performance.now() + limitMs;
     while (!over.aborted) {
       const session = open();
       try {
@@ -30,7 +30,7 @@ export function createEnder(open: () => Session, stuck: (reason: string) => void
         session.close();
       }
       if (performance.now() > limit) {
-        stuck(`a query could not be ended within ${patienceMs / 1000} s`);
+        stuck(`a query could not be ended within ${limitMs / 1000} s`);
         return;
       }
       await delay(everyMs, undefined, { signal: over }).catch(() => undefined);

@@ -16,7 +16,7 @@ describe("a lane", () => {
     await lane.drain();
   });
 
-  it("gives the place of a caller who left to the next one at once", async () => {
+  it("gives the slot of a caller who left to the next one at once", async () => {
     const lane = createLane(1, 1);
     let finish: () => void = () => undefined;
     const first = lane.add(() => new Promise<void>((resolve) => (finish = resolve)));

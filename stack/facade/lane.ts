@@ -19,12 +19,12 @@ export function createLane(width: number, maxQueued: number): Lane {
   function release(): void {
     const next = waiting.shift();
     if (next)
-      next(); // hands its place over
+      next(); // hands its slot over
     else running -= 1;
     if (running === 0) for (const resolve of drained.splice(0)) resolve();
   }
 
-  /** A caller that goes away gives its place in the queue back at once. */
+  /** A caller that goes away gives its slot in the queue back at once. */
   const turn = (signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       const leave = (): void => {

@@ -45,19 +45,19 @@ function setUp() {
 
 describe("verdicts", () => {
   it.each<[string, ArmResult, number, string]>([
-    ["an answer", answered, 1, "well"],
-    ["no connection", failed("endpoint_refused"), 1, "ill"],
-    ["429 of the endpoint", failed("rate_limited"), 1, "ill"],
-    ["our own limit of requests a minute", failed("rate_limited", { attempts: 0 }), 1, "neither"],
-    ["a timeout of the arm", failed("endpoint_timeout"), 1, "ill"],
-    ["a short deadline", failed("endpoint_timeout", { retriable: false }), 29_999, "neither"],
-    ["a deadline that left it time", failed("endpoint_timeout", { retriable: false }), 30_000, "ill"],
-    ["a request that it refuses", failed("endpoint_rejected", { retriable: false }), 1, "neither"],
-    ["a wrong key", failed("endpoint_rejected", { retriable: false, ill: true }), 1, "ill"],
-    ["a prompt too long", failed("prompt_too_large", { retriable: false }), 1, "neither"],
-    ["a log without the answer", failed("not_recorded", { retriable: false }), 1, "neither"],
-    ["cancelled", failed("cancelled"), 1, "neither"],
-  ])("%s", (_what, result, ms, verdict) => expect(verdictOf(result, ms, settings.patienceMs)).toBe(verdict));
+    ["an answer", answered, 1, "success"],
+    ["no connection", failed("endpoint_refused"), 1, "failure"],
+    ["429 of the endpoint", failed("rate_limited"), 1, "failure"],
+    ["our own limit of requests a minute", failed("rate_limited", { attempts: 0 }), 1, "ignored"],
+    ["a timeout of the arm", failed("endpoint_timeout"), 1, "failure"],
+    ["a short deadline", failed("endpoint_timeout", { retriable: false }), 29_999, "ignored"],
+    ["a deadline that left it time", failed("endpoint_timeout", { retriable: false }), 30_000, "failure"],
+    ["a request that it refuses", failed("endpoint_rejected", { retriable: false }), 1, "ignored"],
+    ["a wrong key", failed("endpoint_rejected", { retriable: false, unhealthy: true }), 1, "failure"],
+    ["a prompt too long", failed("prompt_too_large", { retriable: false }), 1, "ignored"],
+    ["a log without the answer", failed("not_recorded", { retriable: false }), 1, "ignored"],
+    ["cancelled", failed("cancelled"), 1, "ignored"],
+  ])("%s", (_what, result, ms, verdict) => expect(verdictOf(result, ms, settings.slowCallMs)).toBe(verdict));
 });
 
 describe("a guarded arm", () => {

@@ -1,7 +1,7 @@
 // The circuit breakers of the arms (algorithms/queueing/breaker.ts): one an arm and process that
 // calls it, fed by the outcomes of its calls. Every process says how its breakers stand (topic
 // breakers, process-rows.ts), and plan chooses by what all of them say: an arm is open while nobody
-// who calls it gets answers. What is missing makes an arm look well, and its requests fail over.
+// who calls it gets answers. What is missing makes an arm look healthy, and its requests fail over.
 import { createBreaker, type Breaker, type BreakerState, type Verdict } from "../../algorithms/queueing/breaker.ts";
 import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
 import type { Config } from "../../config/schema.ts";
@@ -61,7 +61,7 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
     return state;
   };
 
-  /** What this process says of an arm; undefined: nothing, nobody has called it lately. */
+  /** What this process says of an arm; undefined: nothing, it was not called lately. */
   const ownOf = (arm: string, one: Known): BreakerState | undefined => {
     const state = look(arm, one);
     return state !== "closed" || clock() - one.calledAt < voidMs ? state : undefined;
@@ -82,10 +82,10 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
         look(name, one);
         if (turn === undefined && request.replaceable === true) return broken(name);
         const began = (one.calledAt = clock());
-        let verdict: Verdict = "neither";
+        let verdict: Verdict = "ignored";
         try {
           const result = await arm.answer(request, signal, onText);
-          verdict = verdictOf(result, clock() - began, settings.patienceMs);
+          verdict = verdictOf(result, clock() - began, settings.slowCallMs);
           return result;
         } finally {
           if (turn !== undefined) one.breaker.leave(turn, verdict, request.tenant ?? "", clock(), random());
@@ -96,9 +96,9 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
     state(arm) {
       const one = known.get(arm);
       const mine = one && ownOf(arm, one);
-      const said = [...(mine === undefined ? [] : [mine]), ...others(arm).map(({ state }) => state)];
-      const isClosed = said.length === 0 || said.includes("closed");
-      if (isClosed || !said.includes("half-open")) {
+      const reported = [...(mine === undefined ? [] : [mine]), ...others(arm).map(({ state }) => state)];
+      const isClosed = reported.length === 0 || reported.includes("closed");
+      if (isClosed || !reported.includes("half-open")) {
         probes.delete(arm);
         return isClosed ? "closed" : "open";
       }
@@ -115,11 +115,11 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
 }
 
 /** ms: how long the call took. */
-export function verdictOf(result: ArmResult, ms: number, patienceMs: number): Verdict {
-  if (result.kind === "answer") return "well";
+export function verdictOf(result: ArmResult, ms: number, slowCallMs: number): Verdict {
+  if (result.kind === "answer") return "success";
   // Clients choose their deadlines: a short one must say nothing of the arm.
-  if (endedByDeadline(result)) return result.attempts > 0 && ms >= patienceMs ? "ill" : "neither";
-  return result.attempts > 0 && isArmsFault(result) ? "ill" : "neither";
+  if (endedByDeadline(result)) return result.attempts > 0 && ms >= slowCallMs ? "failure" : "ignored";
+  return result.attempts > 0 && isArmsFault(result) ? "failure" : "ignored";
 }
 
 const broken = (arm: string): ArmFailure => ({
@@ -131,7 +131,7 @@ export interface SharedBreakers extends Breakers {
   stop(): Promise<void>;
 }
 
-/** Of a stage that calls arms, or chooses them. */
+/** Session of a stage that calls arms, or chooses them. */
 export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "arms" | "config" | "log" | "metrics">;
 
 /** The breakers of this process, for a stage. */

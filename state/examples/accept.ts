@@ -2,7 +2,7 @@
 // key, and whether its vector is one.
 import { embeddingFromBytes } from "../../algorithms/selection/embedding.ts";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
-import { isSharedPlace } from "../../algorithms/selection/shared-domains.ts";
+import { isSharedDomain } from "../../algorithms/selection/shared-domains.ts";
 import type { Example } from "../../schemas/types.ts";
 
 const idPattern = /^[\x21-\x7e]{1,256}$/;
@@ -15,8 +15,8 @@ export function accept(
   const { id, tenant, domain } = example;
   if (!idPattern.test(id)) return { reason: "its id is not 1 to 256 printable ASCII characters" };
   const own = sharingDomain(tenant, null);
-  // Whose may be shown from a shared place is asked when they are (operators/select/screen.ts).
-  if (!isSharedPlace(domain) && !domain.startsWith(own.slice(0, own.lastIndexOf("/") + 1)))
+  // Whose may be shown from a shared domain is asked when they are (operators/select/screen.ts).
+  if (!isSharedDomain(domain) && !domain.startsWith(own.slice(0, own.lastIndexOf("/") + 1)))
     return { reason: `its domain ${domain} is not one of its tenant ${tenant}` };
   if (example.embeddingModel !== embedder.model) return { vector: null };
   const vector = embeddingFromBytes(example.embedding, embedder.dimension);

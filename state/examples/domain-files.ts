@@ -59,10 +59,15 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
      */
     async read(domain: number, name: string, from: VectorIndexes): Promise<{ index: VectorIndex; sequence: number }> {
       const { index, note } = await from.restore(fileOf(domain));
-      const told = readNote(note);
+      const reported = readNote(note);
       const { store, model, sequence } = ledger.header;
-      if (told?.store === store && told.domain === name && told.model === model && told.sequence <= sequence)
-        return { index, sequence: told.sequence };
+      if (
+        reported?.store === store &&
+        reported.domain === name &&
+        reported.model === model &&
+        reported.sequence <= sequence
+      )
+        return { index, sequence: reported.sequence };
       await index.close();
       throw new VectorError("bad_snapshot", `it belongs to another state of the pool: ${note}`);
     },

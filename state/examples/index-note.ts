@@ -6,7 +6,7 @@ export interface Note {
   store: string;
   domain: string;
   model: string;
-  /** Of the last change that it knows. */
+  /** Sequence of the last change that it knows. */
   sequence: number;
 }
 

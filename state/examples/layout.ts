@@ -13,7 +13,7 @@ export interface Header {
   version: number;
   /** A random name: index files of another store are not for this one. */
   store: string;
-  /** Of Kafka: offsets mean nothing on another. */
+  /** Cluster id of Kafka: offsets mean nothing on another. */
   clusterId: string;
   model: string;
   dimension: number;

@@ -43,7 +43,7 @@ export function observePool(options: PoolMetricsOptions): { read(): void; stop()
     size: gauge("precedent_index_size", "Vectors in the index of a domain.", byDomain),
     lists: gauge("precedent_index_lists", "Its clusters; 0: exact.", byDomain),
     probes: gauge("precedent_index_probes", "Clusters that a search of it looks into.", byDomain),
-    swaps: gauge("precedent_index_swaps", "Times that a newly built index took its place.", byDomain),
+    swaps: gauge("precedent_index_swaps", "Times that a newly built index replaced the one in use.", byDomain),
     recall: gauge("precedent_index_recall", "Share of the truly nearest that its searches find, by probes.", byDomain),
   };
   let shown: string[] = [];

@@ -31,7 +31,7 @@ export interface Store {
 export interface StoreOptions {
   folder: string;
   embedder: { model: string; dimension: number };
-  /** Of Kafka. */
+  /** Cluster id of Kafka. */
   clusterId: string;
   /**
    * How long the topic keeps tombstones: what was not followed for longer may hold what is long

@@ -1,4 +1,4 @@
-// One process owns an example store's folder; another one is told who has it.
+// One process owns an example store's folder; another one gets an error that names the owner.
 import { takeFolder as take } from "../../connections/process/folder.ts";
 import { PoolError } from "./port.ts";
 

@@ -37,10 +37,10 @@ test("killed at any moment, and killed again: what is there is what the offset s
     const child = spawn(process.execPath, ["tools/bin/run.mjs", writer, folder], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let told = 0;
+    let reported = 0;
     for await (const line of createInterface(child.stdout)) {
       last = Number(line);
-      if (++told === batches) break;
+      if (++reported === batches) break;
     }
     // In the middle of the next one, of a file, or of both.
     child.kill("SIGKILL");

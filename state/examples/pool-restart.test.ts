@@ -158,7 +158,7 @@ describe("a snapshot is refused, with the reason, and the topic read anew", () =
   });
 });
 
-/** Flips a bit of every place where `what` stands in the store. */
+/** Flips a bit of every occurrence of `what` in the store. */
 async function flip(folder: string, what: Buffer): Promise<void> {
   const file = join(folder, "store", "data.mdb");
   const bytes = await readFile(file);

@@ -127,7 +127,7 @@ test("what was written ahead of the topic stays until the topic says otherwise",
   expect(await found(pool)).toEqual([]);
 });
 
-test("a row that can't be held takes the place of the one before it", async () => {
+test("a row that can't be held replaces the one before it", async () => {
   const pool = await testPool();
   await pool.apply(0, [put(anExample({ id: "a" }))], 1n);
   expect((await pool.apply(0, [put(anExample({ id: "a", embedding: Buffer.alloc(3) }))], 2n)).length).toBe(1);

@@ -25,7 +25,7 @@ export interface PoolOptions {
   /** Whose vectors the pool holds. */
   embedder: Pick<Embedder, "model" | "dimension" | "embedAll">;
   openIndexes: () => Promise<VectorIndexes>;
-  /** Of Kafka. */
+  /** Cluster id of Kafka. */
   clusterId: string;
   /**
    * How long the topic keeps tombstones (delete.retention.ms): what was followed last before that
@@ -143,7 +143,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
         const one = ({ id, domain, value }: ExampleChange): void => {
           const reason = value === null ? null : hold(value, partition);
           if (reason !== null) refused.push({ id, reason });
-          // A row that can't be held takes the place of the one before it all the same.
+          // A row that can't be held replaces the one before it all the same.
           if ((value === null || reason !== null) && ledger.isOf(id, domain)) ledger.letGo(id, partition, false);
         };
         await write(given, one, () => ledger.advance(partition, next));

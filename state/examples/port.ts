@@ -14,9 +14,9 @@ export interface Candidate {
   example: Readonly<HeldExample>;
   /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Of unit length, by the embedder of this pool. */
+  /** Vector of unit length, by the embedder of this pool. */
   vector: Float32Array;
-  /** Absent, or null where its texts are long: nobody made them yet. */
+  /** Absent, or null where its texts are long: they are not made yet. */
   traits?: ExampleTraits | null;
 }
 
@@ -45,7 +45,7 @@ export interface PoolFigures {
   damaged: number;
   /** Times that the vector indexes were built again because their owner died. */
   rebuilds: number;
-  /** Of every domain that has an index, the largest first; at most 100. */
+  /** Figures of every domain that has an index, the largest first; at most 100. */
   indexes: { domain: string; figures: IndexFigures }[];
 }
 

@@ -20,10 +20,10 @@ export interface ReadExamplesDependencies {
   mostBytes?: number;
 }
 
-/** Shared by everyone who reads it: nobody may change it. */
+/** Shared by everyone who reads it: it is read-only. */
 export interface ReadExample {
   readonly example: HeldExample;
-  /** Of unit length. */
+  /** Vector of unit length. */
   readonly vector: Float32Array;
   readonly traits: ExampleTraits | null;
   /** Milliseconds since the epoch; Infinity: never. */

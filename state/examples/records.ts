@@ -23,7 +23,7 @@ function seal(bytes: Buffer, seed: number): Buffer {
   bytes.writeUInt32LE(crc32(bytes.subarray(checksumBytes), seed), 0);
   return bytes;
 }
-const isWhole = (bytes: Buffer, seed: number, minimum: number): boolean =>
+const isComplete = (bytes: Buffer, seed: number, minimum: number): boolean =>
   bytes.length >= minimum && crc32(bytes.subarray(checksumBytes, bytes.length), seed) === bytes.readUInt32LE(0);
 
 export function encodeHolding(id: string, { key, domain, ahead, partitions }: Holding): Buffer {
@@ -36,7 +36,7 @@ export function encodeHolding(id: string, { key, domain, ahead, partitions }: Ho
 }
 
 export function decodeHolding(id: string, bytes: Buffer): Holding | null {
-  if (!isWhole(bytes, crc32(id), holdingBytes)) return null;
+  if (!isComplete(bytes, crc32(id), holdingBytes)) return null;
   const partitions: number[] = [];
   for (let at = holdingBytes; at < bytes.length; at += 4) partitions.push(bytes.readUInt32LE(at));
   return { key: bytes.readUInt32LE(4), domain: bytes.readUInt32LE(8), ahead: bytes.readUInt32LE(12) === 1, partitions };
@@ -90,7 +90,7 @@ type Row = [
 ];
 
 export function decodeExample(key: number, bytes: Buffer): HeldExample | null {
-  if (!isWhole(bytes, key, checksumBytes + 2)) return null;
+  if (!isComplete(bytes, key, checksumBytes + 2)) return null;
   const [id, tenant, domain, request, response, arm, model, requestId, quality, size, expiresAt, replays, createdAt] =
     // The checksum says that this is what encodeExample wrote.
     JSON.parse(bytes.toString("utf8", checksumBytes, bytes.length)) as Row;
@@ -111,7 +111,7 @@ export function encodeVector(slot: number, vector: Float32Array, expiresAt: numb
  * null: damaged.
  */
 export function decodeVector(slot: number, bytes: Buffer, into: Float32Array): number | null {
-  if (bytes.length !== vectorHeader + 2 * into.length || !isWhole(bytes, slotSeed(slot), vectorHeader)) return null;
+  if (bytes.length !== vectorHeader + 2 * into.length || !isComplete(bytes, slotSeed(slot), vectorHeader)) return null;
   readHalves(bytes, vectorHeader, into);
   return bytes.readDoubleLE(4);
 }
@@ -133,6 +133,6 @@ export function encodeJson(name: string, value: object): Buffer {
  * Typed by who reads: the checksum says that encodeJson wrote it under this name. null: damaged.
  */
 export const decodeJson = <T>(name: string, bytes: Buffer): T | null =>
-  isWhole(bytes, crc32(name), checksumBytes)
+  isComplete(bytes, crc32(name), checksumBytes)
     ? (JSON.parse(bytes.toString("utf8", checksumBytes, bytes.length)) as T)
     : null;

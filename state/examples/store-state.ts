@@ -22,7 +22,7 @@ export type Touched = Map<number, Map<number, Float32Array | null>>;
 export interface Counts {
   /** Examples. */
   held: number;
-  /** Of them, those that wait for their embedding. */
+  /** Number of them, those that wait for their embedding. */
   pending: number;
   /** Keys that can be given again. */
   free: number;
@@ -100,7 +100,7 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
     numberOfDomain: (name: string): number | undefined => numbers.get(name),
     partitions: (): ReadonlyMap<number, Partition> => partitions,
     change,
-    /** Is told of every change, once it is committed or has failed. */
+    /** Called after every change, committed or failed. */
     onTouched(listener: (touched: Touched) => void): void {
       onTouched = listener;
     },

@@ -114,7 +114,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
           if (state !== undefined) ledger.setPartition(partition, { ...state, damaged: true });
         }
         if (found !== undefined) return ledger.erase(found.id);
-        ledger.header.broken ??= `nobody holds example ${key}`;
+        ledger.header.broken ??= `no partition holds example ${key}`;
         void examples.remove(key);
         if ("slot" in damage) {
           void vectors.remove(damage.slot);

@@ -79,7 +79,7 @@ function gate(): { promise: Promise<void>; open: () => void } {
   return { promise, open };
 }
 
-it("a new version takes the place of the old one, which is closed", async () => {
+it("a new version replaces the old one, which is closed", async () => {
   const { holder, closed, inForce } = setUp();
   expect(holder.current()).toBeNull();
   await apply(holder, policy(1));

@@ -1,5 +1,5 @@
 // The helpfulness model in force in a plan process. A new version is loaded and tried beside the
-// old one and takes its place at once; the old one is closed when nobody uses it any more. One that
+// old one and replaces it at once; the old one is closed when it has no users left. One that
 // can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any
 // of it.
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
 import { decodeHelpfulnessPolicy, HELPFULNESS } from "../policies/helpfulness.ts";
 import type { PolicyMetrics } from "../policies/metrics.ts";
 import type { Policy } from "../../schemas/types.ts";
-import { atMost } from "../../runtime/at-most.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 
 export interface ModelHolderDependencies {
   /** connections/helpfulness/onnx.ts. Rejects with HelpfulnessError. */
@@ -31,7 +31,7 @@ export interface ModelHolder {
   apply(record: Policy): void;
   /** A tombstone: no helpfulness model. */
   remove(): void;
-  /** The model in force; it stays usable for whoever took it, for as long as its grace. */
+  /** The model in force; it stays usable for the holder of a lease, for as long as its grace. */
   current(): HelpfulnessModel | null;
   /** Resolves when everything applied so far is in force or refused. */
   settled(): Promise<void>;
@@ -140,11 +140,11 @@ async function open(
       await probe(model);
       return model;
     });
-    const model = await atMost(loadMs, tried);
+    const model = await withTimeout(loadMs, tried);
     if (model === undefined) throw new Error(`it has not answered within ${loadMs} ms`);
     return model;
   } catch (error) {
-    // Whenever it comes: nobody wants it any more.
+    // Whenever it comes: it is no longer wanted.
     void loading.then((model) => model.close()).catch(() => undefined);
     return {
       problem: `helpfulness ${record.version} can't be used: ${messageOf(error)}`,
@@ -178,7 +178,7 @@ function lease(model: HelpfulnessModel): Leased {
           if (calls === 0) onIdle?.();
         }
       },
-      // Whoever leases it can't close it.
+      // The holder of a lease can't close it.
       close: () => Promise.resolve(),
     },
     async retire(grace) {

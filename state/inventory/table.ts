@@ -5,14 +5,14 @@ import { type BloomFilter, type BloomHash, bloomHash, mayContain } from "../../a
 import { cacheName } from "../../algorithms/identity/identity.ts";
 import type { KvInventory } from "../../schemas/types.ts";
 
-export interface CachesAtHand {
+export interface CacheInventory {
   /** Whether a process of the arm says what it has; where none does, nothing is at hand. */
   tells(arm: string): boolean;
   /** Whether a process of the arm has, most likely, the cache of an example. */
   has(arm: string, example: BloomHash): boolean;
 }
 
-export interface InventoryTable extends CachesAtHand {
+export interface InventoryTable extends CacheInventory {
   /** Both by the record's key, arm/instance. */
   apply(key: string, inventory: KvInventory): void;
   remove(key: string): void;

@@ -14,7 +14,7 @@ export interface MonitoredArm {
   /** What its processes read, as which group: its work; of an inline arm plan's requests. */
   topic: string;
   group: string;
-  /** Of an inline arm: calls that all processes have under way. */
+  /** For an inline arm: calls that all processes have under way. */
   calls?: (() => number) | undefined;
   /** Calls that one of its processes takes at a time. */
   concurrency: number;

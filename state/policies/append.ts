@@ -1,4 +1,5 @@
-// The next version of a policy by somebody beside the learner: becomes the writer for it alone.
+// The next version of a policy by another process than the learner: becomes the writer for it
+// alone.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { PolicyLog } from "./log.ts";

@@ -8,8 +8,8 @@ export const HELPFULNESS = "helpfulness";
 /** How to read the body: base64 of an ONNX file; hash is the sha256 of the file. */
 export const HELPFULNESS_KIND = "helpfulness/onnx/1";
 /**
- * Of the body: it travels as one message to every plan process, and stands in ClickHouse once a
- * version.
+ * Size limit of the body: it travels as one message to every plan process, and stands in ClickHouse
+ * once a version.
  */
 export const largestHelpfulnessBody = 700 * 1024;
 

@@ -1,5 +1,5 @@
 // The policies `link/<arm>`: which policy of linked prefill an arm's process chose, with what it
-// measured. Nobody but people reads them on the topic, so no writer needs to fence another.
+// measured. Only operators read them on the topic, so no writer needs to fence another.
 import type { Policy } from "../../schemas/types.ts";
 import { policyRecord } from "./record.ts";
 

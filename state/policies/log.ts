@@ -54,8 +54,8 @@ export interface PolicyLogs {
 export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
 
 /**
- * Whether the newest version is a revert: somebody chose it on purpose, and nothing that is learnt
- * replaces it.
+ * Whether the newest version is a revert: an operator chose it on purpose, and nothing that is
+ * learnt replaces it.
  */
 export const isPaused = (policies: Pick<PolicyLog, "newest">): boolean =>
   (policies.newest()?.revertOf ?? null) !== null;

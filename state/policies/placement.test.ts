@@ -23,10 +23,10 @@ describe("the placement policy", () => {
       (problem) => void problems.push(problem),
     );
     expect(decodePlacement(encodePlacement(some, 3, 0))).toEqual(some);
-    expect(encodePlacement(some, 3, 0).metrics).toEqual({ examples: 7, domains: 1, places: 2, whole: 1 });
+    expect(encodePlacement(some, 3, 0).metrics).toEqual({ examples: 7, domains: 1, pairs: 2, whole: 1 });
     table.apply(encodePlacement(some, 3, 0));
-    expect([4, 5, undefined].map((position) => table.isWhole("t/a", 0, position))).toEqual([false, true, false]);
-    expect([table.isWhole("t/a", 3, 99), table.isWhole("t/a", 1, 99), table.isWhole("t/b", 0, 99)]).toEqual([
+    expect([4, 5, undefined].map((position) => table.isComplete("t/a", 0, position))).toEqual([false, true, false]);
+    expect([table.isComplete("t/a", 3, 99), table.isComplete("t/a", 1, 99), table.isComplete("t/b", 0, 99)]).toEqual([
       false,
       false,
       false,
@@ -41,6 +41,6 @@ describe("the placement policy", () => {
     table.remove("router");
     expect(modes).toEqual(["shared"]);
     table.remove("placement");
-    expect([table.isWhole("t/a", 0, 99), modes]).toEqual([false, ["shared", "global"]]);
+    expect([table.isComplete("t/a", 0, 99), modes]).toEqual([false, ["shared", "global"]]);
   });
 });

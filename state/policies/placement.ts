@@ -2,7 +2,7 @@
 // partitions, and where the examples of which domain are whole. curate publishes it, plan goes by
 // it. Pure. The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it
 // (about 40 bytes each), and curate lets a time pass between two versions that grows with their
-// size (place.ts).
+// size (operators/placement/placement.ts).
 import { z } from "zod";
 import type { Policy } from "../../schemas/types.ts";
 import { createNewest } from "./newest.ts";
@@ -12,7 +12,7 @@ export const PLACEMENT = "placement";
 const kind = "placement/1";
 
 /** Pairs of domain and partition; what is seen beyond them stays incomplete. */
-export const mostPlaces = 50_000;
+export const mostPairs = 50_000;
 
 export type PlacementMode = "global" | "shared";
 
@@ -20,13 +20,13 @@ export type PlacementMode = "global" | "shared";
  * Partitions of the topic examples on which a domain is placed. Offset from which on it is whole
  * there; null: it is being filled.
  */
-export type Places = Map<number, number | null>;
+export type PlacedPartitions = Map<number, number | null>;
 
 export interface Placement {
   mode: PlacementMode;
   /** Living examples when it was made. */
   count: number;
-  domains: Map<string, Places>;
+  domains: Map<string, PlacedPartitions>;
 }
 
 const bodySchema = z.object({
@@ -38,17 +38,17 @@ const bodySchema = z.object({
 export const nothingPlaced = (): Placement => ({ mode: "global", count: 0, domains: new Map() });
 
 export function encodePlacement({ mode, count, domains }: Placement, version: number, createdAt: number): Policy {
-  const places = [...domains].map(([domain, offsets]) => [domain, Object.fromEntries(offsets)] as const);
+  const partitions = [...domains].map(([domain, offsets]) => [domain, Object.fromEntries(offsets)] as const);
   const all = [...domains.values()].flatMap((offsets) => [...offsets.values()]);
   return policyRecord({
     name: PLACEMENT,
     version,
     kind,
-    body: JSON.stringify({ mode, count, domains: Object.fromEntries(places) }),
+    body: JSON.stringify({ mode, count, domains: Object.fromEntries(partitions) }),
     metrics: {
       examples: count,
       domains: domains.size,
-      places: all.length,
+      pairs: all.length,
       whole: all.filter((offset) => offset !== null).length,
     },
     createdAt,
@@ -60,12 +60,12 @@ export function decodePlacement(policy: Policy): Placement | PolicyProblem {
   const decoded = decodePolicyBody(policy, bodySchema, { name: PLACEMENT, kind });
   if ("problem" in decoded) return decoded;
   const { mode, count, domains } = decoded.body;
-  const placesOf = (offsets: Record<string, number | null>): Places =>
+  const partitionsOf = (offsets: Record<string, number | null>): PlacedPartitions =>
     new Map(Object.entries(offsets).map(([partition, offset]) => [Number(partition), offset]));
   return {
     mode,
     count,
-    domains: new Map(Object.entries(domains).map(([domain, places]) => [domain, placesOf(places)])),
+    domains: new Map(Object.entries(domains).map(([domain, partitions]) => [domain, partitionsOf(partitions)])),
   };
 }
 
@@ -73,14 +73,14 @@ export function decodePlacement(policy: Policy): Placement | PolicyProblem {
 export interface PlacementTable {
   /** Takes a record of the topic; others than the placement are not ours. */
   apply(record: Policy): void;
-  /** A tombstone: nothing is placed, everybody holds everything. */
+  /** A tombstone: nothing is placed, every process holds all examples. */
   remove(name: string): void;
   current(): Placement;
   /**
    * Whether a domain is whole on a partition of examples that was read up to here; undefined: it is
    * not followed.
    */
-  isWhole(domain: string, partition: number, position: number | undefined): boolean;
+  isComplete(domain: string, partition: number, position: number | undefined): boolean;
 }
 
 /** onChange: after every change; onProblem: a version that can't be used. */
@@ -103,7 +103,7 @@ export function createPlacementTable(
       onChange(current());
     },
     current,
-    isWhole(domain, partition, position) {
+    isComplete(domain, partition, position) {
       const from = current().domains.get(domain)?.get(partition) ?? null;
       return from !== null && position !== undefined && position >= from;
     },

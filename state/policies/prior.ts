@@ -14,11 +14,11 @@ export interface PriorConfig {
 }
 
 export interface RouterPrior {
-  /** Of each arm alone. */
+  /** Prior of each arm alone. */
   each: Prior;
   /** What arms share, where variances are estimated. */
   hierarchy?: Hierarchy;
-  /** Of an arm of which nothing is known. */
+  /** Prior of an arm of which nothing is known. */
   unknown: Posterior;
 }
 

@@ -12,7 +12,7 @@ interface Expected {
   /** What problems call it. */
   name: string;
   kind: string;
-  /** Of the features that its body is about; undefined: of none. */
+  /** Version of the features that its body is about; undefined: of none. */
   featureVersion?: number;
 }
 

@@ -26,7 +26,7 @@ export interface ArmPosterior extends Posterior {
 /** What is believed of the arms. */
 export interface Beliefs {
   arms: ReadonlyMap<string, ArmPosterior>;
-  /** Of arms that are not in it; absent: what the configuration says. */
+  /** Prior of arms that are not in it; absent: what the configuration says. */
   prior?: Posterior;
   /** What the sharing domain of the request changes; absent: nothing. */
   here?: DomainBeliefs | undefined;
@@ -35,7 +35,7 @@ export interface Beliefs {
 /** By how much the arms are better or worse in a sharing domain. */
 export interface DomainBeliefs {
   arms: ReadonlyMap<string, DomainShift>;
-  /** Of arms without rewards. */
+  /** Prior of arms without rewards. */
   prior: DomainShift;
 }
 
@@ -50,7 +50,7 @@ export interface RouterPolicy extends Omit<Beliefs, "here"> {
    * is empty then.
    */
   tenants?: ReadonlyMap<string, Beliefs>;
-  /** Of the sharing domains with the most rewards; others are as all of them together. */
+  /** Effects of the sharing domains with the most rewards; others are as all of them together. */
   domains?: ReadonlyMap<string, DomainBeliefs>;
 }
 

@@ -42,7 +42,7 @@ export interface ThresholdTable {
   remove(): void;
   /** tau in force, [0, 1]. */
   current(): number;
-  /** Of the policy in force; 0: none. */
+  /** Version of the policy in force; 0: none. */
   version(): number;
 }
 

@@ -41,9 +41,9 @@ export function createPolicyTopic(): PolicyTopic {
           async publish(messages: readonly OutgoingMessage[]) {
             if (epoch !== writers) throw new Error("fenced");
             for (const { key, value } of messages) {
-              const place = { offset: published.length, key: Buffer.from(String(key)), headers: {}, timestamp: 0 };
-              published.push({ ...place, value });
-              for (const reader of readers) await reader([{ ...place, value }], 0);
+              const record = { offset: published.length, key: Buffer.from(String(key)), headers: {}, timestamp: 0 };
+              published.push({ ...record, value });
+              for (const reader of readers) await reader([{ ...record, value }], 0);
             }
           },
         },

@@ -2,26 +2,26 @@
 // response cache. They come by the topic `answers`, from whichever process made them; the newest
 // counts. An answer that expired is not there any more. Never waits.
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
-import type { Answer } from "../../schemas/types.ts";
+import type { CacheEntry } from "../../schemas/types.ts";
 
 /** What a hit is made of. */
-export type GivenAnswer = Pick<Answer, "requestId" | "text" | "finishReason" | "arm" | "model" | "cost">;
+export type CachedAnswer = Pick<CacheEntry, "requestId" | "text" | "finishReason" | "arm" | "model" | "cost">;
 
-export interface KeptAnswers {
+export interface CacheEntries {
   /** What came by the topic under that key; null: nothing may be given under it any more. */
-  apply(key: string, answer: Answer | null): void;
+  apply(key: string, answer: CacheEntry | null): void;
   /** A request asks for it. */
-  find(key: string): GivenAnswer | undefined;
+  find(key: string): CachedAnswer | undefined;
   /** The same without counting. */
-  peek(key: string): GivenAnswer | undefined;
+  peek(key: string): CachedAnswer | undefined;
   /** So often it was asked for, by what is recorded. */
   asked(key: string, times: number): void;
   /** Drops what has expired. */
   sweep(): void;
-  figures(): KeptFigures;
+  figures(): CacheEntryFigures;
 }
 
-export interface KeptFigures {
+export interface CacheEntryFigures {
   entries: number;
   /** As the policy counts them. */
   bytes: number;
@@ -29,23 +29,23 @@ export interface KeptFigures {
   left: Readonly<Record<"evicted" | "expired" | "removed", number>>;
 }
 
-export interface KeptAnswersOptions {
+export interface CacheEntriesOptions {
   policy: CachePolicy;
   /** Milliseconds since the epoch. */
   clock: () => number;
-  /** Told of every answer that may be given, kept here or not. */
-  onAnswer?: (key: string, answer: GivenAnswer) => void;
+  /** Called for every usable entry, held here or not. */
+  onAnswer?: (key: string, answer: CachedAnswer) => void;
 }
 
-/** Of an entry beside its texts: keys, numbers, the policy's own. */
+/** Bytes of an entry beside its texts: keys, numbers, the policy's own. */
 const overheadBytes = 1_024;
 /** An answer that cost nothing is worth keeping, too, but less than any other. */
 const leastCost = 1e-9;
 
-export const answerKeyOf = (domain: string, hash: string): string => `${domain}/${hash}`;
+export const entryKeyOf = (domain: string, hash: string): string => `${domain}/${hash}`;
 
-export function createKeptAnswers({ policy, clock, onAnswer }: KeptAnswersOptions): KeptAnswers {
-  const held = new Map<string, Answer>();
+export function createCacheEntries({ policy, clock, onAnswer }: CacheEntriesOptions): CacheEntries {
+  const held = new Map<string, CacheEntry>();
   const left = { evicted: 0, expired: 0, removed: 0 };
 
   const remove = (key: string, why: keyof typeof left): void => {

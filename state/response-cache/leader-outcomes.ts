@@ -3,12 +3,12 @@
 // there with placeholders (privacy.redact) is read from its topic.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { SentPlace, SentResponse } from "../sent-response.ts";
-import type { GivenAnswer } from "./entries.ts";
+import type { SentPosition, SentResponse } from "../sent-response.ts";
+import type { CachedAnswer } from "./entries.ts";
 
 export interface LeaderOutcome {
   /** null: it was refused, or failed, or nobody has it any more as it was sent. */
-  answer: GivenAnswer | null;
+  answer: CachedAnswer | null;
   /** Milliseconds since the epoch. */
   createdAt: number;
 }
@@ -28,7 +28,7 @@ export interface LeaderOutcomes {
   find(leaders: readonly Leader[], now: number): Promise<ReadonlyMap<string, LeaderOutcome>>;
 }
 
-interface Row extends Omit<GivenAnswer, "arm" | "model">, Omit<SentPlace, "offset"> {
+interface Row extends Omit<CachedAnswer, "arm" | "model">, Omit<SentPosition, "offset"> {
   offset: number | string;
   redacted: boolean;
   tenant: string;
@@ -53,7 +53,7 @@ const skewMs = 60_000;
 export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">, sent: SentResponse): LeaderOutcomes {
   let turn = 0;
 
-  async function answerOf(row: Row): Promise<GivenAnswer | null> {
+  async function answerOf(row: Row): Promise<CachedAnswer | null> {
     const { tenant, requestId, status, text, finishReason, arm, model, cost, redacted, topic, partition } = row;
     if (status !== "ok") return null;
     const answer = { requestId, text, finishReason, arm: arm ?? "", model: model ?? "", cost };

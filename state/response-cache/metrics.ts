@@ -1,9 +1,9 @@
-// What the response cache does: requests by how they fared, what is held, why answers left, and the
+// What the response cache does: requests by how they fared, what is held, why entries left, and the
 // model cost that was not spent.
 import { Counter } from "prom-client";
 import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 
-/** What is held, as far as it is told. */
+/** What the cache holds. */
 export interface CacheFigures {
   entries: number;
   bytes: number;
@@ -32,9 +32,9 @@ export const createCacheMetrics = oncePerRegistry((registry): CacheMetrics => {
     registers,
   });
   const gauge = gaugesOf(registry);
-  const entries = gauge("precedent_cache_entries", "Answers in the response cache of this process.");
+  const entries = gauge("precedent_cache_entries", "Entries in the response cache of this process.");
   const bytes = gauge("precedent_cache_bytes", "Their bytes, with those of their requests and keys.");
-  const gone = gauge("precedent_cache_left", "Answers that have left since the process was started, by why.", ["why"]);
+  const gone = gauge("precedent_cache_left", "Entries that have left since the process was started, by why.", ["why"]);
   for (const result of ["hit", "followed", "miss", "excluded"]) requests.inc({ result }, 0);
   return {
     count(result, savedCost) {

@@ -8,10 +8,10 @@
 import type { Logger } from "pino";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { LeaderOutcome, LeaderOutcomes } from "./leader-outcomes.ts";
-import type { GivenAnswer } from "./entries.ts";
+import type { CachedAnswer } from "./entries.ts";
 
 /** What became of a follower: it has an answer, or it leads; gone: its signal was aborted. */
-export type Released = { kind: "answer"; answer: GivenAnswer } | { kind: "leads" } | { kind: "gone" };
+export type Released = { kind: "answer"; answer: CachedAnswer } | { kind: "leads" } | { kind: "gone" };
 
 /** Milliseconds since the epoch. */
 export interface Asking {
@@ -30,7 +30,7 @@ export interface UnderWay {
   /** Waits. */
   follow(key: string, asking: Asking, signal: AbortSignal): Promise<Released>;
   /** An answer came under that key. */
-  answered(key: string, answer: GivenAnswer): void;
+  answered(key: string, answer: CachedAnswer): void;
   /** Forgets leaders whose time is over. */
   sweep(): void;
   /** Followers that wait. */
@@ -77,7 +77,7 @@ export function createUnderWay(options: UnderWayOptions): UnderWay {
     next.release({ kind: "leads" });
   };
 
-  const giveAnswer = (flight: Flight, answer: GivenAnswer, until = Infinity): void => {
+  const giveAnswer = (flight: Flight, answer: CachedAnswer, until = Infinity): void => {
     for (const { asking, release } of [...flight.waiting])
       // A request that came later was never under way at the same time.
       if (asking.arrivedAt <= until) release({ kind: "answer", answer });
@@ -140,13 +140,13 @@ export function createUnderWay(options: UnderWayOptions): UnderWay {
         const release = (released: Released): void => {
           if (!flight.waiting.delete(waiter)) return;
           waiters--;
-          clearTimeout(patience);
+          clearTimeout(timer);
           signal.removeEventListener("abort", abort);
           resolve(released);
         };
         const waiter: Waiter = { asking, release };
         const abort = (): void => release({ kind: "gone" });
-        const patience = setTimeout(
+        const timer = setTimeout(
           () => {
             flight.leader = asking;
             release({ kind: "leads" });

@@ -11,8 +11,8 @@ export function checkVector(dimension: number, vector: Float32Array, what: strin
 }
 
 /**
- * Of an addition: row-major, one row a key. Throws VectorError wrong_dimension or not_finite, with
- * the key in its message.
+ * Checks the vectors of an addition: row-major, one row a key. Throws VectorError wrong_dimension
+ * or not_finite, with the key in its message.
  */
 export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32Array): void {
   if (vectors.length !== keys.length * dimension)

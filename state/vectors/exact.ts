@@ -127,13 +127,13 @@ function nearest(
     for (; i < dimension; i++) a += vectors[at + i]! * query[i]!;
     const product = a + b + (c + d);
     if (filled === room && product <= best[room - 1]!) continue;
-    let place = filled < room ? filled++ : room - 1;
-    for (; place > 0 && best[place - 1]! < product; place--) {
-      best[place] = best[place - 1]!;
-      bestSlots[place] = bestSlots[place - 1]!;
+    let index = filled < room ? filled++ : room - 1;
+    for (; index > 0 && best[index - 1]! < product; index--) {
+      best[index] = best[index - 1]!;
+      bestSlots[index] = bestSlots[index - 1]!;
     }
-    best[place] = product;
-    bestSlots[place] = slot;
+    best[index] = product;
+    bestSlots[index] = slot;
   }
   return Array.from(best, (product, i) => [bestSlots[i]!, product]);
 }

@@ -18,7 +18,7 @@ export interface FaissOptions extends Partial<IndexOptions> {
 }
 
 export interface FaissIndexes extends VectorIndexes {
-  /** Of the process that owns them. */
+  /** Process id of the process that owns them. */
   readonly pid: number;
   /** What its loops are made for; "portable": any processor. */
   readonly products: "avx2" | "portable";

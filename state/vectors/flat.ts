@@ -47,9 +47,9 @@ function loadAddon(): FlatAddon {
 }
 
 function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): VectorIndex {
-  /** Key of each place in the index, and the other way round. */
+  /** Key of each position in the index, and the other way round. */
   let keys: number[] = [];
-  let places = new Map<number, number>();
+  let indexes = new Map<number, number>();
   let closed = false;
   // Changes and snapshots one after the other, each of them whole.
   const changes = pLimit(1);
@@ -59,11 +59,11 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
   };
 
   function drop(removed: Iterable<number>): void {
-    const gone = new Set([...removed].flatMap((key) => places.get(key) ?? []));
+    const gone = new Set([...removed].flatMap((key) => indexes.get(key) ?? []));
     if (gone.size === 0) return;
     index.removeIds([...gone]);
-    keys = keys.filter((_key, place) => !gone.has(place));
-    places = new Map(keys.map((key, place) => [key, place]));
+    keys = keys.filter((_key, index) => !gone.has(index));
+    indexes = new Map(keys.map((key, index) => [key, index]));
   }
 
   /**
@@ -94,7 +94,7 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
           const part = wanted.slice(from, from + addAtOnce);
           drop(part.map(([key]) => key));
           index.add(part.flatMap(([, row]) => Array.from(rows.subarray(row * dimension, (row + 1) * dimension))));
-          for (const [key] of part) places.set(key, keys.push(key) - 1);
+          for (const [key] of part) indexes.set(key, keys.push(key) - 1);
         }
       });
     },
@@ -109,7 +109,7 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
       const count = Math.min(k, keys.length);
       if (count === 0) return [];
       const { labels, distances } = index.search(Array.from(vector), count);
-      return labels.map((place, i) => ({ key: keys[place]!, similarity: asCosine(distances[i]!) }));
+      return labels.map((index, i) => ({ key: keys[index]!, similarity: asCosine(distances[i]!) }));
     },
     figures: () => exactFigures(keys.length),
     async save(file, note) {
@@ -124,7 +124,7 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
     async close() {
       closed = true;
       keys = [];
-      places.clear();
+      indexes.clear();
     },
   };
 }

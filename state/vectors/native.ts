@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 export interface NativeFound {
   /**
-   * For each query k places, of which counts[query] are filled; nearest first. k is never more than
+   * For each query k slots, of which counts[query] are filled; nearest first. k is never more than
    * the index holds.
    */
   keys: Uint32Array;
@@ -35,7 +35,7 @@ export interface NativeIndex {
   /** Up to n stored vectors, spread evenly. */
   sample(n: number): Promise<Float32Array>;
   /**
-   * Another content of so many lists (0: exact), built beside this one and put in its place;
+   * Another content of so many lists (0: exact), built beside this one and put in instead of it;
    * changes meanwhile are in it.
    */
   rebuild(lists: number, pointsPerList: number, iterations: number, seed: number): Promise<void>;

@@ -19,11 +19,11 @@ export interface IndexFigures {
   recallSamples: number;
   /** Another index is being built beside this one. */
   building: boolean;
-  /** Times that a newly built index took the place of the old one. */
+  /** Times that a newly built index replaced the old one. */
   swaps: number;
 }
 
-/** Of an index that compares every vector and never did otherwise. */
+/** Figures of an index that compares every vector and never did otherwise. */
 export const exactFigures = (size: number): IndexFigures => ({
   kind: "exact",
   size,

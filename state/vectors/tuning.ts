@@ -60,8 +60,8 @@ export function rebuildFor(
 }
 
 /**
- * Of each compared search: for each of the truly nearest, how many clusters lie nearer than its
- * own.
+ * Ranks of each compared search: for each of the truly nearest, how many clusters lie nearer than
+ * its own.
  */
 export type Ranks = readonly Uint32Array[];
 

@@ -74,7 +74,7 @@ async function opensProbesAndCloses(system: TestSystem): Promise<void> {
     const { breakers, arm } = await decisionOf(system, await system.ask("hello", only("flaky", "steady")));
     return breakers["flaky"] === "half-open" && arm === "flaky" ? true : undefined;
   });
-  upstream.behave("well");
+  upstream.behave("healthy");
   await system.eventually("the breaker to close", async () => {
     const answer = await system.ask("hello", only("flaky", "steady"));
     const { breakers } = await decisionOf(system, answer);
@@ -111,11 +111,11 @@ describe.each(["queued", "inline"])("in one process, %s", (dispatch) => {
   });
 
   test("one tenant's failures do not open it for two others that are answered", async () => {
-    upstream.behave("well");
+    upstream.behave("healthy");
     for (const tenant of ["b", "c"]) await system.ask("hello", { tenant, ...only("flaky") });
     upstream.behave(500);
     for (let i = 0; i < 2 * minimum; i++) await system.ask("hello", { tenant: "hostile", ...only("flaky") });
-    upstream.behave("well");
+    upstream.behave("healthy");
     const answer = await system.ask("hello", { tenant: "b", ...only("flaky", "steady") });
     expect((await decisionOf(system, answer)).breakers).toEqual({});
   });

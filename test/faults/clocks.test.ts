@@ -73,14 +73,14 @@ test("all are answered, within a deadline that runs from when the request came",
 
 test("a row is dated by the broker, stands in this month's partition, and says beside it what the client said", async () => {
   await count("requests", clocks.length);
-  const rows = await query<{ id: string; age: number; said: number | null }>(
+  const rows = await query<{ id: string; age: number; reported: number | null }>(
     `SELECT request_id AS id, toFloat64(now64(3, 'UTC') - created_at) AS age, toUnixTimestamp64Milli(said_at) AS said
      FROM requests FINAL`,
   );
   for (const { age } of rows) expect(Math.abs(age)).toBeLessThan(120);
-  const said = new Map(rows.map((row) => [row.id, row.said]));
-  expect(said.get("clock 2099")).toBe(Date.UTC(2099, 0, 1));
-  expect(said.get("clock none")).toBeNull();
+  const reported = new Map(rows.map((row) => [row.id, row.reported]));
+  expect(reported.get("clock 2099")).toBe(Date.UTC(2099, 0, 1));
+  expect(reported.get("clock none")).toBeNull();
   const partitions = await query<{ partition: string }>(
     `SELECT DISTINCT toString(toYYYYMM(created_at)) AS partition FROM requests`,
   );

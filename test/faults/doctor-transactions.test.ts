@@ -37,19 +37,22 @@ test("names what hangs, leaves it, and ends it with --repair", async () => {
     const { out } = await runCommand(folder, ["doctor", "--json", ...more]);
     return (JSON.parse(out) as Check[]).find(({ name }) => name === "transactions");
   };
-  const [requests, decisions, told] = [`${prefix}requests`, `${prefix}decisions`, `${prefix}told`];
+  const [requests, decisions, reported] = [`${prefix}requests`, `${prefix}decisions`, `${prefix}told`];
   const admin = its.client.admin();
   await admin.connect();
-  await admin.createTopics({ topics: [requests, decisions, told].map((topic) => ({ topic })), waitForLeaders: true });
+  await admin.createTopics({
+    topics: [requests, decisions, reported].map((topic) => ({ topic })),
+    waitForLeaders: true,
+  });
   expect(await doctor()).toMatchObject({ state: "fine", detail: "none hangs" });
 
   const id = `${prefix}plan.one`;
   await leaveHanging({
     ...{ client: its.client, id, group: `${prefix}plan`, input: requests, output: decisions },
-    told: { topic: told, outcome: "commit" },
+    reported: { topic: reported, outcome: "commit" },
   });
   // Where a group is known by its offsets alone, the broker lists it once they are committed.
-  await admin.setOffsets({ groupId: `${prefix}plan`, topic: told, partitions: [{ partition: 0, offset: "0" }] });
+  await admin.setOffsets({ groupId: `${prefix}plan`, topic: reported, partitions: [{ partition: 0, offset: "0" }] });
   await admin.disconnect();
   const before = await doctor();
   expect(before?.state).toBe("missing");

@@ -30,10 +30,10 @@ afterAll(async () => {
 
 /** One in a topic and a group of its own. */
 async function hang(outcome?: "commit" | "abort"): Promise<Left> {
-  const [input, output, told] = [await its.topic(), await its.topic(), await its.topic()];
+  const [input, output, reported] = [await its.topic(), await its.topic(), await its.topic()];
   const left: Left = {
     ...{ client: its.client, id: `${output}.id`, group: `${output}.group`, input, output },
-    ...(outcome === undefined ? {} : { told: { topic: told, outcome } }),
+    ...(outcome === undefined ? {} : { reported: { topic: reported, outcome } }),
   };
   await leaveHanging(left);
   await expect(its.kafka.lag(left.group, input)).rejects.toThrow("transactions open");

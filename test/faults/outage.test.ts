@@ -81,9 +81,9 @@ async function expectAllOnce(): Promise<void> {
     // Who is it that lacks them: the system, or the oracle that listens?
     const { lost } = notOnce(oracle.issued, await oracle.recordsOf(outside.topic("responses")));
     const asked = notOnce(oracle.issued, await oracle.recordsOf(outside.topic("requests")));
-    const told = `${oracle.answered()} of ${oracle.issued.length} heard; ${lost.length} stand in no response, ${asked.lost.length} in no request`;
+    const reported = `${oracle.answered()} of ${oracle.issued.length} heard; ${lost.length} stand in no response, ${asked.lost.length} in no request`;
     const waiting = await oracle.drained(1).catch((still: unknown) => (still as Error).message);
-    throw new Error(`${told}: ${lost.slice(0, 5).join(", ")}; ${waiting ?? "all groups have read everything"}`, {
+    throw new Error(`${reported}: ${lost.slice(0, 5).join(", ")}; ${waiting ?? "all groups have read everything"}`, {
       cause: error,
     });
   });
@@ -191,12 +191,12 @@ test(
       await until(200, 60_000);
       await withoutServer(folder, "kafka", async () => {
         await until(503, 5 * stalledMs);
-        const told = async (stage: string): Promise<true | undefined> => {
+        const reported = async (stage: string): Promise<true | undefined> => {
           const reason = new RegExp(`^${stage}: .*no progress for \\d+ s \\(since 20.*broker`);
           return (await look()).problems.some((problem) => reason.test(problem)) || undefined;
         };
         for (const stage of ["plan", "generate.small", "record"])
-          await eventually(`the reason of ${stage}`, () => told(stage), 3 * stalledMs);
+          await eventually(`the reason of ${stage}`, () => reported(stage), 3 * stalledMs);
       });
       await until(200, 60_000);
       const metrics = await (await fetch(`${health.url}/metrics`)).text();

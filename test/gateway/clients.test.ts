@@ -62,7 +62,7 @@ const callEnded = (question: string): Promise<true> =>
 describe("Python", () => {
   let python: string;
   /** Output of a client's script. */
-  async function told(script: string): Promise<Record<string, unknown>> {
+  async function reported(script: string): Promise<Record<string, unknown>> {
     const file = fileURLToPath(new URL(`clients/${script}`, import.meta.url));
     const environment = {
       ...process.env,
@@ -84,7 +84,7 @@ describe("Python", () => {
   }, 600_000);
 
   test("OpenAI's client: answers, streams, tools, formats, errors, its own retries, and leaving", async () => {
-    expect(await told("with_openai.py")).toEqual({
+    expect(await reported("with_openai.py")).toEqual({
       answer: ["python asks", "stop", 5],
       ...{ stream: "slowly in many words", stream_usage: 5 },
       tool: ["tool_calls", "weather", { city: "Ulm" }],
@@ -104,7 +104,7 @@ describe("Python", () => {
   });
 
   test("LiteLLM", async () => {
-    expect(await told("with_litellm.py")).toEqual({
+    expect(await reported("with_litellm.py")).toEqual({
       answer: ["litellm asks", 5],
       stream: "litellm in many words",
       tool: ["weather", { city: "Ulm" }],
@@ -117,7 +117,7 @@ describe("Python", () => {
   });
 
   test("LangChain", async () => {
-    expect(await told("with_langchain.py")).toEqual({
+    expect(await reported("with_langchain.py")).toEqual({
       answer: ["langchain asks", 5],
       stream: "langchain in many words",
       batch: ["one", "three", "two"],

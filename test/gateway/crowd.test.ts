@@ -1,6 +1,6 @@
 // 10,000 streams open at once at one gateway, a process of its own as operators run it: `precedent
 // up --stage gateway` on the real stack. They wait as streams do where an arm is overrun: the
-// endpoint holds the first calls back, as many as the arm has places, and all others wait behind
+// endpoint holds the first calls back, as many as the arm has slots, and all others wait behind
 // them on their topic. Each has heartbeats; other tenants are answered meanwhile, as are /healthz
 // and /metrics; what is too much is refused at once; and when the endpoint lets go each stream ends
 // with its whole answer, once, and its memory and sockets are given back.
@@ -120,7 +120,7 @@ beforeAll(async () => {
   crowd = fork(join(root, "tools/bin/run.mjs"), [join(root, "test/support/crowd-process.ts"), baseURL, key, "held"], {
     execArgv: [],
   });
-  crowd.on("message", (said: Crowd) => (latest = said));
+  crowd.on("message", (reported: Crowd) => (latest = reported));
 }, 240_000);
 afterAll(async () => {
   crowd.disconnect();
@@ -188,7 +188,7 @@ test(`${streams} streams wait, and each gets its whole answer once`, { timeout: 
   await system.eventually("the connections", async () =>
     (await connections()) <= before.connections ? true : undefined,
   );
-  // Its places are free again.
+  // Its slots are free again.
   tell({ open: { from: streams + 20, count: 20 } });
   await until("later ones", ({ right }) => right === streams + 20);
   await othersAreAnswered();

@@ -179,7 +179,7 @@ describe("a stream", () => {
       await asked.catch(() => undefined);
     });
     await Promise.all(gone);
-    await system.eventually("free places", async () =>
+    await system.eventually("free slots", async () =>
       system.stages.reports()["gateway"]?.inFlight === 0 ? true : undefined,
     );
     expect((await read("inline", "hello again")).text).toBe("hello again");
@@ -312,8 +312,8 @@ describe("beside completions", () => {
 
   test("feedback reaches the request, and the request says why", async () => {
     const { id } = await client.chat.completions.create({ model: "recorded", messages: user("count the lines") });
-    const said = await post("/feedback", { request_id: id, kind: "thumbs", value: 1, comment: "right" });
-    expect(said.status).toBe(202);
+    const reported = await post("/feedback", { request_id: id, kind: "thumbs", value: 1, comment: "right" });
+    expect(reported.status).toBe(202);
     const why = await system.eventually("the recorded request", async () => {
       const found = await fetch(`${baseURL}/requests/${id}`);
       const body = (await found.json()) as { feedback?: unknown[]; response?: unknown; decision?: unknown };

@@ -155,16 +155,17 @@ test(`${steps} steps of ${tenants.length} tenants: nothing crosses`, { timeout: 
     const kind = drawn[pick(drawn.length)]!;
     const { key } = own;
     const { id, own: isOwn } = anId(who);
-    const said = { kind: "thumbs", value: pick(2) === 0 ? 1 : -1, comment: markOf(who), request_id: id };
+    const reported = { kind: "thumbs", value: pick(2) === 0 ? 1 : -1, comment: markOf(who), request_id: id };
     if (kind === "ask") await ask(who, own);
     else if (kind === "read") {
       const { status } = await send(who, kind, { path: `/v1/requests/${id}`, key });
       if (status === 200 && !isOwn) throw new Error(`${tenants[who]} reads ${id}`);
-    } else if (kind === "feedback") await send(who, kind, { method: "POST", path: "/v1/feedback", key, body: said });
+    } else if (kind === "feedback")
+      await send(who, kind, { method: "POST", path: "/v1/feedback", key, body: reported });
     else if (kind === "byToken") {
       // Half of them of the token's own response: of any other it says nothing.
       const { token, id: of } = own.tokens.at(-1 - pick(4)) ?? { token: "pft-none.none", id };
-      const body = pick(2) === 0 ? { ...said, request_id: of } : said;
+      const body = pick(2) === 0 ? { ...reported, request_id: of } : reported;
       await send(who, kind, { method: "POST", path: "/v1/feedback", key: token, body });
     } else if (kind === "cancel") await send(who, kind, { method: "POST", path: `/v1/requests/${id}/cancel`, key });
     else if (kind === "embed") {

@@ -163,22 +163,22 @@ describe("two tenants", () => {
   test("feedback of one is none on the other's requests", async () => {
     const { id } = await ask(a, "judged by b");
     const requestId = id.replace("chatcmpl-", "");
-    const said: Feedback[] = [];
-    const tail = await follow(system.session, "feedback", (feedback) => void said.push(feedback));
+    const reported: Feedback[] = [];
+    const tail = await follow(system.session, "feedback", (feedback) => void reported.push(feedback));
     await b.post("/feedback", { body: { request_id: id, kind: "thumbs", value: -1 } });
     await a.post("/feedback", { body: { request_id: id, kind: "thumbs", value: 1 } });
     const why = await system.eventually("feedback of its owner", async () => {
       const found = (await a.get(`/requests/${id}`)) as { feedback: { value: number }[] };
-      return found.feedback.length > 0 && said.length >= 2 ? found : undefined;
+      return found.feedback.length > 0 && reported.length >= 2 ? found : undefined;
     });
     await tail.stop();
     expect(why.feedback.map(({ value }) => value)).toEqual([1]);
     // What b said is b's own, of a request that b does not have.
-    expect(said.map(({ tenant, value }) => [tenant, value])).toEqual([
+    expect(reported.map(({ tenant, value }) => [tenant, value])).toEqual([
       ["b", -1],
       ["a", 1],
     ]);
-    expect(said.map((one) => one.requestId)).toEqual([requestId, requestId]);
+    expect(reported.map((one) => one.requestId)).toEqual([requestId, requestId]);
   });
 
   test("the token of an answer takes the place of its owner's key for feedback on it, and of no other", async () => {

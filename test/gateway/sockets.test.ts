@@ -45,7 +45,7 @@ async function open(): Promise<Socket> {
   return socket;
 }
 /** All that comes until the gateway closes the connection. */
-async function told(...parts: (string | Buffer)[]): Promise<string> {
+async function reported(...parts: (string | Buffer)[]): Promise<string> {
   const socket = await open();
   const received: Buffer[] = [];
   socket.on("data", (part: Buffer) => received.push(part));
@@ -55,17 +55,17 @@ async function told(...parts: (string | Buffer)[]): Promise<string> {
   return Buffer.concat(received).toString();
 }
 const statuses = (text: string): number[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, code]) => Number(code));
-const placesFree = () =>
-  system.eventually("free places", () =>
+const slotsFree = () =>
+  system.eventually("free slots", () =>
     Promise.resolve(system.stages.reports()["gateway"]?.inFlight === 0 ? true : undefined),
   );
 
 test("requests in other manners are answered", async () => {
   const body = bodyOf("asked another way");
-  const old = await told(headOf(body.length, "", "1.0") + body);
+  const old = await reported(headOf(body.length, "", "1.0") + body);
   expect(statuses(old)).toEqual([200]);
   expect(old).toContain("asked another way");
-  expect(statuses(await told(headOf(body.length, `expect: 100-continue\r\n${last}`), body))).toEqual([100, 200]);
+  expect(statuses(await reported(headOf(body.length, `expect: 100-continue\r\n${last}`), body))).toEqual([100, 200]);
   const socket = await open();
   const answered = once(socket, "data") as Promise<[Buffer]>;
   for (const byte of Buffer.from(requestOf(body, last))) {
@@ -78,7 +78,7 @@ test("requests in other manners are answered", async () => {
 
 test("pipelined requests are answered in their order, a refused one among them", async () => {
   const questions = ["first of three", "takes a while, the second", "third of three"];
-  const all = await told(
+  const all = await reported(
     ...questions.map((question) => requestOf(bodyOf(question))),
     requestOf(bodyOf("refused", { n: 2 })),
     requestOf(bodyOf("the last"), last),
@@ -101,9 +101,9 @@ test("what can't be read is refused, never with a 500", async () => {
     [`GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-long: ${"y".repeat(100_000)}\r\n\r\n`],
   ];
   const codes = [];
-  for (const parts of refused) codes.push(...statuses(await told(...parts)));
+  for (const parts of refused) codes.push(...statuses(await reported(...parts)));
   expect(codes).toEqual([400, 413, 400, 415, 400, 415, 431]);
-  await placesFree();
+  await slotsFree();
 });
 
 test("clients that leave at any moment cost nothing afterwards", { timeout: 180_000 }, async () => {
@@ -120,8 +120,8 @@ test("clients that leave at any moment cost nothing afterwards", { timeout: 180_
     else socket.resetAndDestroy();
   };
   await Promise.all(Array.from({ length: 200 }, (_, n) => leave(n)));
-  await placesFree();
-  const after = await told(requestOf(bodyOf("still here"), last));
+  await slotsFree();
+  const after = await reported(requestOf(bodyOf("still here"), last));
   expect([statuses(after), after.includes('"content":"still here"')]).toEqual([[200], true]);
   // The calls were ended, and so were their connections.
   const asked = () => model.received().filter(({ messages }) => JSON.stringify(messages).includes("slowly"));

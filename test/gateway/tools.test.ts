@@ -92,24 +92,24 @@ describe("tools", () => {
   test("come while the model still speaks, and each piece once", async () => {
     const city = "wait for Pisa";
     const stream = client.chat.completions.stream({ model: "tools", tools, messages: user(city) });
-    const said = [0, 1].map(() => ({ id: "", name: "", arguments: "" }));
+    const reported = [0, 1].map(() => ({ id: "", name: "", arguments: "" }));
     let whileHeld = 0;
     let isHeld = true;
     for await (const { choices } of stream)
       for (const { index, id, function: called } of choices[0]?.delta.tool_calls ?? []) {
-        const call = said[index];
+        const call = reported[index];
         if (call === undefined) throw new Error(`there is no call ${index}`);
         call.id += id ?? "";
         call.name += called?.name ?? "";
         call.arguments += called?.arguments ?? "";
         if (!isHeld) continue;
         whileHeld++;
-        if (said[1]?.arguments.startsWith('{"city"') !== true) continue;
+        if (reported[1]?.arguments.startsWith('{"city"') !== true) continue;
         isHeld = false;
         model.goOn();
       }
     const whole = JSON.stringify({ city });
-    expect(said).toEqual([
+    expect(reported).toEqual([
       { id: "call_0", name: "weather", arguments: whole },
       { id: "call_1", name: "time", arguments: whole },
     ]);

@@ -10,7 +10,7 @@ import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/feature
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages, type RunningStages } from "../../pipelines/up.ts";
-import { runCommand, type Said } from "../../cli/run.testing.ts";
+import { runCommand, type CapturedOutput } from "../../cli/run.testing.ts";
 import { createAggregate, type Aggregate } from "../../operators/aggregate/aggregate.ts";
 import { testingRecords } from "../../operators/decode/records.testing.ts";
 import { scoreArms } from "../../operators/route/score.ts";
@@ -97,7 +97,7 @@ beforeAll(async () => {
   session = await openSession(config, { log: createLog({ level: "silent" }) });
   stages = await startStages(session, { stages: ["record"] });
   const { kafka, registry, clickhouse } = config;
-  const said = {
+  const reported = {
     kafka: { brokers: kafka.brokers, prefix: kafka.prefix, partitions: kafka.partitions },
     registry: { url: registry.url },
     clickhouse: {
@@ -107,7 +107,7 @@ beforeAll(async () => {
     stack: { folder },
     arms: recorded,
   };
-  await writeFile(join(folder, "precedent.yaml"), JSON.stringify(said));
+  await writeFile(join(folder, "precedent.yaml"), JSON.stringify(reported));
 
   decisions = decided();
   const random = splitmix64(12);
@@ -144,7 +144,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const run = (...argv: string[]): Promise<Said> => runCommand(folder, ["policy", ...argv]);
+const run = (...argv: string[]): Promise<CapturedOutput> => runCommand(folder, ["policy", ...argv]);
 interface Figures {
   decisions: number;
   left_out: Record<string, number>;
@@ -161,9 +161,9 @@ interface Value {
   high: number;
 }
 async function json(...argv: string[]): Promise<Figures> {
-  const said = await run(...argv, "--json");
-  expect(said).toMatchObject({ code: 0 });
-  return JSON.parse(said.out) as Figures;
+  const reported = await run(...argv, "--json");
+  expect(reported).toMatchObject({ code: 0 });
+  return JSON.parse(reported.out) as Figures;
 }
 const by = (values: readonly Value[], name: string): Value => values.find(({ estimator }) => estimator === name)!;
 
@@ -196,11 +196,11 @@ describe("precedent policy evaluate", () => {
     // The view knows no responses, so two more decisions are in it.
     expect(chosen[0]!.snips).toBeCloseTo(by(values, "snips").value, 1.9);
     expect(chosen[0]!.effective).toBeGreaterThan(100);
-    const said = await run("evaluate", "large", "--estimators", "snips,dm", "--interval", "bootstrap");
-    expect(said.out).toMatch(/large *│ *snips/);
-    expect(said.out).toContain("percentile bootstrap");
-    expect(said.out).toContain("9 the router was bypassed");
-    expect(said.out).not.toContain("switch-dr");
+    const reported = await run("evaluate", "large", "--estimators", "snips,dm", "--interval", "bootstrap");
+    expect(reported.out).toMatch(/large *│ *snips/);
+    expect(reported.out).toContain("percentile bootstrap");
+    expect(reported.out).toContain("9 the router was bypassed");
+    expect(reported.out).not.toContain("switch-dr");
   });
 
   it("of what happened gives the mean reward", async () => {

@@ -70,10 +70,10 @@ const decided = (tenant: string, id: string, arm: string, more: Partial<Decision
   return { ...one, arms: one.arms.map((each) => ({ ...each, arm: each.arm === "other" ? other : arm, context: x })) };
 };
 
-let told = 0;
+let reported = 0;
 /** So many requests of a tenant that an arm answered, each with a reward. */
 async function rewarded(tenant: string, arm: string, rewards: readonly number[], at = start): Promise<void> {
-  const ids = rewards.map(() => `${tenant}-${arm}-${++told}`);
+  const ids = rewards.map(() => `${tenant}-${arm}-${++reported}`);
   await log.decisions(...ids.map((id) => decided(tenant, id, arm, { createdAt: at })));
   await log.feedback(
     ...ids.map((id, i) => feedbackOf(id, { tenant, kind: "reward", value: rewards[i]!, createdAt: at })),

@@ -76,8 +76,8 @@ describe("on a running system", () => {
   });
   afterEach(() => {
     for (const upstream of [first, second]) {
-      upstream.release("well");
-      upstream.behave("well");
+      upstream.release("healthy");
+      upstream.behave("healthy");
     }
   });
   const alternativeOf = (id: string): Promise<Response> =>

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startExampleReplay } from "../../pipelines/replay/start.ts";
-import { examplesOf } from "../../operators/place/stored.ts";
+import { examplesOf } from "../../operators/placement/stored.ts";
 import { createReferenceJudge, readReferences } from "../../operators/example-replay/judge.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { ExampleReplayRun } from "../../pipelines/replay/replay.ts";

@@ -99,9 +99,9 @@ test("a dry run says what would be asked, and asks and writes nothing", async ()
   await writeFile(join(cwd, "precedent.yaml"), JSON.stringify(system.config));
   const all = () => query("SELECT example_id, response, replays FROM examples FINAL ORDER BY example_id");
   const before = [await all(), await system.session.kafka.spans(system.session.topic("examples"))];
-  const said = await runCommand(cwd, ["examples", "replay", "run", "--dry-run", "--json"]);
-  expect(said.code).toBe(0);
-  const agenda = JSON.parse(said.out) as { items: object[]; left: number; cutOff: { from: string; gain: number } };
+  const reported = await runCommand(cwd, ["examples", "replay", "run", "--dry-run", "--json"]);
+  expect(reported.code).toBe(0);
+  const agenda = JSON.parse(reported.out) as { items: object[]; left: number; cutOff: { from: string; gain: number } };
   expect(agenda.items).toHaveLength(questions.length);
   expect(agenda.items[0]).toMatchObject({ arm: "large", replays: 0, beyond: false });
   expect(agenda.cutOff.from).toBe("prior");

@@ -92,7 +92,7 @@ test("300 repeats of a request that is under way delay no other request, and eac
   // All of them were answered while the first answer of the other tenant was still to come.
   expect(answers("slow")).toEqual([]);
   expect(open).toHaveLength(1);
-  console.log(`a quiet tenant beside 300 repeats, ${inFlight} places: ${latencies.join(", ")} ms`);
+  console.log(`a quiet tenant beside 300 repeats, ${inFlight} slots: ${latencies.join(", ")} ms`);
 
   complete(open[0]);
   await until("301 answers", () => answers("slow").length === 301);

@@ -80,7 +80,7 @@ describe.each([
 
   test("the other one answers; decision and response say so", async () => {
     first.behave(500);
-    second.behave("well");
+    second.behave("healthy");
     const answer = await system.ask("hello", cheapest());
     expect(answer).toMatchObject({
       ...{ status: "ok", text: "second: hello", arm: "second", model: "second", attempt: 2, source: "generated" },
@@ -119,7 +119,7 @@ describe.each([
       ...{ status: "failed", arm: "second", attempt: 2, error: { code: "endpoint_unavailable" } },
       ...{ failedArms: [{ arm: "first" }], degraded: ["fallback"] },
     });
-    second.behave("well");
+    second.behave("healthy");
   });
 
   test.runIf(ofFirst === ofSecond)("a reward of what another arm answered is credited to none", async () => {
@@ -128,7 +128,7 @@ describe.each([
       ...{ clickhouse, featureVersion: FEATURE_VERSION, dimension: FEATURE_COUNT },
       topics: { feedback: topic("feedback"), decisions: topic("decisions"), responses: topic("responses") },
     });
-    first.behave("well");
+    first.behave("healthy");
     const own = await system.ask("hello", cheapest());
     first.behave(500);
     const taken = await system.ask("hello", cheapest());
@@ -181,7 +181,7 @@ describe.each<[StageName, string]>([
 
   test("each request has one decision and one response, of the arm that took over", async () => {
     first.behave(500);
-    second.behave("well");
+    second.behave("healthy");
     const random = splitmix64(17n);
     const ids: string[] = [];
     for (let round = 0; round < 3; round++) {

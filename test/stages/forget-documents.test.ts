@@ -54,10 +54,10 @@ const copies = (): string => join(session.config.stack.folder, "documents");
 const copyOf = (instance: string): string => join(copies(), instance);
 
 async function forget(...more: string[]): Promise<ForgetReport> {
-  const said = await runCommand(folder, ["forget", "--tenant", "acme", "--json", ...more]);
-  if (said.out === "") throw new Error(said.note);
-  expect(said.code, said.note).toBe(0);
-  return JSON.parse(said.out) as ForgetReport;
+  const reported = await runCommand(folder, ["forget", "--tenant", "acme", "--json", ...more]);
+  if (reported.out === "") throw new Error(reported.note);
+  expect(reported.code, reported.note).toBe(0);
+  return JSON.parse(reported.out) as ForgetReport;
 }
 
 test("what a killed plan process left behind is found, and erased; what a living one has is said", async () => {
@@ -65,7 +65,7 @@ test("what a killed plan process left behind is found, and erased; what a living
   expect(await filesWithWord(copyOf("dies"), words.acme)).not.toEqual([]);
 
   const before = await forget("--dry-run");
-  expect(before.found).toContainEqual({ place: `documents ${copyOf("dies")}`, count: 1 });
+  expect(before.found).toContainEqual({ location: `documents ${copyOf("dies")}`, count: 1 });
   expect(await readdir(copies())).toEqual(["dies", "lives"]);
 
   const { found, removed, searched, remains } = await forget();
@@ -75,9 +75,9 @@ test("what a killed plan process left behind is found, and erased; what a living
   expect(searched.folders).toContain(copies());
   expect(await readdir(copies())).toEqual(["lives"]);
   // The tenant's document is gone from the table; LMDB leaves its bytes.
-  expect(remains.filter(({ place }) => place.startsWith("documents "))).toEqual([
+  expect(remains.filter(({ location }) => location.startsWith("documents "))).toEqual([
     {
-      ...{ place: `documents ${copyOf("lives")}`, count: 1, until: null },
+      ...{ location: `documents ${copyOf("lives")}`, count: 1, until: null },
       why: "free pages; until its process stops, or starts again where it is killed",
     },
   ]);
@@ -89,6 +89,6 @@ test("killed after the erasure it leaves bytes that the next one finds", async (
   expect(await filesWithWord(copies(), words.acme)).not.toEqual([]);
   const { found, removed, remains } = await forget();
   expect({ found, leftBehind: removed.leftBehind }).toEqual({ found: [], leftBehind: 1 });
-  expect(remains.filter(({ place }) => place.startsWith("documents "))).toEqual([]);
+  expect(remains.filter(({ location }) => location.startsWith("documents "))).toEqual([]);
   expect(await filesWithWord(session.config.stack.folder, words.acme)).toEqual([]);
 }, 120_000);

@@ -60,7 +60,7 @@ afterAll(async () => {
 const rows = (table: string, word: string): Promise<number> => rowsWith(system.session, table, word);
 const live = (name: CompactedTopic, word: string): Promise<number> => liveWith(system.session, name, word);
 const topicsOf = (word: string): CompactedTopic[] =>
-  inDocuments.includes(word) ? ["answers", "examples", "documents"] : ["answers", "examples"];
+  inDocuments.includes(word) ? ["response-cache", "examples", "documents"] : ["response-cache", "examples"];
 const inFiles = (word: string): Promise<string[]> => filesWithWord(system.config.stack.folder, word);
 
 async function send<N extends "feedback" | "documents">(name: N, key: string, value: RecordOf[N]): Promise<void> {
@@ -71,51 +71,59 @@ async function send<N extends "feedback" | "documents">(name: N, key: string, va
 }
 
 async function forget(...scope: string[]): Promise<ForgetReport> {
-  const said = await runCommand(folder, ["forget", ...scope, "--json"]);
-  if (said.out === "") throw new Error(said.note);
-  const report = JSON.parse(said.out) as ForgetReport;
-  expect({ code: said.code, found: report.found, underWay: report.underWay }, said.note).toEqual({
+  const reported = await runCommand(folder, ["forget", ...scope, "--json"]);
+  if (reported.out === "") throw new Error(reported.note);
+  const report = JSON.parse(reported.out) as ForgetReport;
+  expect({ code: reported.code, found: report.found, underWay: report.underWay }, reported.note).toEqual({
     ...{ code: 0, found: [], underWay: 0 },
   });
   return report;
 }
 
 /** In tables and live values: all places of a word, with how often. */
-async function placesOf(word: string): Promise<Record<string, number>> {
-  const places = await tablesWith(system.session, word);
-  for (const name of ["answers", "examples", "documents"] as const) {
+async function locationsOf(word: string): Promise<Record<string, number>> {
+  const locations = await tablesWith(system.session, word);
+  for (const name of ["response-cache", "examples", "documents"] as const) {
     const count = await live(name, word);
-    if (count > 0) places[`topic ${name}`] = count;
+    if (count > 0) locations[`topic ${name}`] = count;
   }
-  return places;
+  return locations;
 }
 
 const [erased, neighbour] = words.globex;
 
 test("--request: of the one request nothing is found, its tenant's other one and other tenants lose nothing", async () => {
   const others = [neighbour, ...words.acme];
-  const before = await Promise.all(others.map(placesOf));
+  const before = await Promise.all(others.map(locationsOf));
   const report = await forget("--request", ids.get(erased)!);
   expect(report.requests).toBe(1);
-  expect(report.removed).toMatchObject({ answers: 1, documents: 0, rows: { requests: 1, responses: 1, feedback: 1 } });
-  expect(await placesOf(erased)).toEqual({});
-  expect(await Promise.all(others.map(placesOf))).toEqual(before);
+  expect(report.removed).toMatchObject({
+    cacheEntries: 1,
+    documents: 0,
+    rows: { requests: 1, responses: 1, feedback: 1 },
+  });
+  expect(await locationsOf(erased)).toEqual({});
+  expect(await Promise.all(others.map(locationsOf))).toEqual(before);
 }, 120_000);
 
 test("--tenant: of all that the tenant asked, said and handed in nothing is found, others lose nothing", async () => {
-  const before = await placesOf(neighbour);
+  const before = await locationsOf(neighbour);
   const report = await forget("--tenant", "acme");
   expect(report.requests).toBe(2);
-  expect(report.removed).toMatchObject({ answers: 2, documents: 1, rows: { requests: 2, responses: 2, feedback: 2 } });
-  expect(await Promise.all(words.acme.map(placesOf))).toEqual([{}, {}]);
-  expect(await placesOf(neighbour)).toEqual(before);
+  expect(report.removed).toMatchObject({
+    cacheEntries: 2,
+    documents: 1,
+    rows: { requests: 2, responses: 2, feedback: 2 },
+  });
+  expect(await Promise.all(words.acme.map(locationsOf))).toEqual([{}, {}]);
+  expect(await locationsOf(neighbour)).toEqual(before);
 }, 120_000);
 
 test("once no process has the pools open, their files hold no byte of it either", async () => {
   await system.stages.stop();
   // Until now pages that LMDB has free may have it: the report says so.
   const report = await forget("--tenant", "acme");
-  expect(report.remains.filter(({ place, count }) => place.startsWith("pool ") && count !== 0)).toEqual([]);
+  expect(report.remains.filter(({ location, count }) => location.startsWith("pool ") && count !== 0)).toEqual([]);
   await forget("--request", ids.get(erased)!);
   for (const word of [erased, ...words.acme]) expect([word, await inFiles(word)]).toEqual([word, []]);
 }, 120_000);

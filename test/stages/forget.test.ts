@@ -68,7 +68,7 @@ beforeAll(async () => {
         rows("dead_letters", marker),
       ]);
       const there = await Promise.all(["feedback", "responses", "requests"].map((table) => rows(table, marker)));
-      const answers = await liveValues("answers", marker);
+      const answers = await liveValues("response-cache", marker);
       counted = { counts, there, answers };
       const whole = Math.min(counts[0], counts[1], answers, ...there) >= 3 && counts[2] === 1;
       return whole ? true : undefined;
@@ -128,17 +128,17 @@ const allTables = (word: string): Promise<Record<string, number>> => tablesWith(
 const liveValues = (name: CompactedTopic, word: string): Promise<number> => liveWith(system.session, name, word);
 
 async function forget(...argv: string[]): Promise<{ code: number; report: ForgetReport; note: string }> {
-  const said = await runCommand(folder, ["forget", "--tenant", "acme", "--user", "ann", "--json", ...argv]);
-  if (said.out === "") throw new Error(said.note);
-  return { code: said.code, report: JSON.parse(said.out) as ForgetReport, note: said.note };
+  const reported = await runCommand(folder, ["forget", "--tenant", "acme", "--user", "ann", "--json", ...argv]);
+  if (reported.out === "") throw new Error(reported.note);
+  return { code: reported.code, report: JSON.parse(reported.out) as ForgetReport, note: reported.note };
 }
 
 test("a dry run says what there is and changes nothing", async () => {
   const { code, report } = await forget("--dry-run");
   expect(code).toBe(0);
   expect(report).toMatchObject({ erasure: null, requests: 3 });
-  const places = report.found.map(({ place }) => place);
-  expect(places).toEqual(
+  const locations = report.found.map(({ location }) => location);
+  expect(locations).toEqual(
     expect.arrayContaining(["table requests", "table responses", "table feedback", "table dead_letters"]),
   );
   expect(await rows("requests", marker)).toBe(3);
@@ -152,11 +152,11 @@ test("killed in the middle it does the rest when called again: nothing is found 
   const child = spawn(process.execPath, [run!, script!, "forget", "-t", "acme", "-u", "ann"], {
     ...{ cwd: folder, stdio: ["ignore", "ignore", "pipe"] as const },
   });
-  let said = "";
+  let reported = "";
   child.stderr.on("data", (text: Buffer) => {
-    said += text.toString();
+    reported += text.toString();
     // Some tables before the one that is looked at below, which it must not reach.
-    if (said.includes("deleting from responses")) child.kill("SIGKILL");
+    if (reported.includes("deleting from responses")) child.kill("SIGKILL");
   });
   await once(child, "exit");
   expect(child.signalCode).toBe("SIGKILL");
@@ -166,17 +166,17 @@ test("killed in the middle it does the rest when called again: nothing is found 
   expect({ code, found: report.found, underWay: report.underWay }, note).toEqual({ code: 0, found: [], underWay: 0 });
   expect(report.removed.rows).toMatchObject({ requests: 3, feedback: 4 });
   expect(await allTables(marker)).toEqual({});
-  expect(await liveValues("answers", marker)).toBe(0);
+  expect(await liveValues("response-cache", marker)).toBe(0);
   expect(await liveValues("examples", marker)).toBe(0);
   // What cannot be taken out is said, with its time.
   const prefix = system.config.kafka.prefix;
-  const until = new Map(report.remains.map(({ place, until: time }) => [place, time]));
-  for (const name of ["requests", "responses", "feedback", "decisions", "dead-letters", "answers", "examples"])
+  const until = new Map(report.remains.map(({ location, until: time }) => [location, time]));
+  for (const name of ["requests", "responses", "feedback", "decisions", "dead-letters", "response-cache", "examples"])
     expect(Date.parse(until.get(`topic ${prefix}${name}`) ?? "")).toBeGreaterThan(Date.now());
   // Processes that run have their pools open: they are marked.
   expect(
     report.remains
-      .filter(({ place }) => place.startsWith("pool "))
+      .filter(({ location }) => location.startsWith("pool "))
       .map(({ until: time }) => Date.parse(time ?? "") > Date.now()),
   ).toEqual([true, true]);
   // Caches don't record persons: all are gone. The log replay is removed whole.
@@ -196,7 +196,7 @@ test("killed in the middle it does the rest when called again: nothing is found 
   for (const table of ["requests", "responses", "examples", "feedback", "dead_letters"])
     expect([table, after[table]]).toEqual([table, before[table]]);
   expect(await liveValues("examples", kept)).toBeGreaterThanOrEqual(3);
-  expect(await liveValues("answers", kept)).toBeGreaterThanOrEqual(3);
+  expect(await liveValues("response-cache", kept)).toBeGreaterThanOrEqual(3);
 }, 120_000);
 
 test("what comes later of an erased request is not kept, and a repeat of the question is asked anew", async () => {

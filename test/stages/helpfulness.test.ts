@@ -9,7 +9,7 @@ import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import { openPolicyLog } from "../../pipelines/policies.ts";
 import { helpfulnessRows } from "../../pipelines/learn/train-helpfulness.ts";
-import { runCommand, type Said } from "../../cli/run.testing.ts";
+import { runCommand, type CapturedOutput } from "../../cli/run.testing.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { linearModel } from "../../connections/helpfulness/model.testing.ts";
@@ -167,7 +167,7 @@ function worthOfShown(decision: Decision, i: number): number {
   return 0.5 + 0.4 * balance + ((i % 11) - 5) / 100;
 }
 
-const precedent = (...given: string[]): Promise<Said> =>
+const precedent = (...given: string[]): Promise<CapturedOutput> =>
   runCommand(folder, ["-c", join(folder, "precedent.yaml"), ...given], process.env);
 
 /** What a command says that must succeed. */

@@ -168,12 +168,12 @@ describe("all arms inline, in one process", () => {
     open.delete("too slow");
   });
 
-  test("three times as many calls of a slow arm as the stage has places: others go on, and all are told of the load", async () => {
-    const told = new Map<string, InlineCalls>();
+  test("three times as many calls of a slow arm as the stage has slots: others go on, and all are told of the load", async () => {
+    const reported = new Map<string, InlineCalls>();
     const tail = await follow(
       system.session,
       "inline-calls",
-      (row) => void told.set(`${row.arm}/${row.instance}`, row),
+      (row) => void reported.set(`${row.arm}/${row.instance}`, row),
     );
     const held = Array.from({ length: 3 * inFlight }, (_, i) =>
       requestOf("hold", { id: `held-${i}`, tenant: "patient", ...on("slow") }),
@@ -188,8 +188,8 @@ describe("all arms inline, in one process", () => {
     expect(await other).toMatchObject({ status: "ok", text: "at once" });
     expect(held.some(({ id }) => system.responses.has(id))).toBe(false);
 
-    await until(system, "the published calls", () => [...told.values()].some(({ calls }) => calls === held.length));
-    expect([...told.values()].map(({ arm }) => arm)).toEqual(["slow"]);
+    await until(system, "the published calls", () => [...reported.values()].some(({ calls }) => calls === held.length));
+    expect([...reported.values()].map(({ arm }) => arm)).toEqual(["slow"]);
     await system.eventually("the utilisation", async () => {
       const text = await system.session.metrics.metrics();
       const [, value] = /precedent_arm_utilisation\{arm="slow"\} (\S+)/.exec(text) ?? [];
@@ -199,7 +199,7 @@ describe("all arms inline, in one process", () => {
     });
     answer("hold", "held");
     await until(system, "all answers", () => held.every(({ id }) => system.responses.has(id)));
-    await until(system, "the calls to be over", () => [...told.values()].every(({ calls }) => calls === 0));
+    await until(system, "the calls to be over", () => [...reported.values()].every(({ calls }) => calls === 0));
     await tail.stop();
     const rows = { decisions: held.length + 1, responses: held.length + 1, firstResponses: held.length + 1 };
     expect(await expectRows(system, "tenant = 'patient'", rows)).toEqual(rows);

@@ -96,8 +96,8 @@ test("without a word of a user the policy moves to the better arm, and nothing i
   judge.behave("hold");
   await workers.start("learn", "one");
   await system.eventually("a verdict under way", () => Promise.resolve(judge.asked.length > 0 ? true : undefined));
-  judge.behave("well");
-  judge.release("well");
+  judge.behave("healthy");
+  judge.release("healthy");
   await system.eventually("some verdicts", async () => ((await judgedOf()).length >= 3 ? true : undefined));
   await workers.kill("one");
   await workers.start("learn", "two");
@@ -119,15 +119,15 @@ test("without a word of a user the policy moves to the better arm, and nothing i
   expect(better.get("second")).toBeGreaterThan(better.get("first")!);
 
   expect(await judgedOf()).toEqual(wanted);
-  const said = await system.eventually("the feedback", async () => {
+  const reported = await system.eventually("the feedback", async () => {
     const found = await rows(
       `SELECT request_id AS id, uniqExact(feedback_id) AS ids, any(source) AS source, any(kind) AS kind, any(author) AS author
        FROM feedback GROUP BY id ORDER BY id`,
     );
     return found.length >= wanted.length ? found : undefined;
   });
-  expect(said.map(({ id }) => id)).toEqual(wanted);
-  for (const { ids, source, kind, author } of said)
+  expect(reported.map(({ id }) => id)).toEqual(wanted);
+  for (const { ids, source, kind, author } of reported)
     expect({ ids: Number(ids), source, kind, author }).toEqual({
       ...{ ids: 1, source: "judge", kind: "comparison", author: "judge@judge" },
     });
@@ -141,7 +141,7 @@ test("an answer without another one gets it from the reference arm, never on res
   const byFirst = answered.filter(({ arm }) => arm === "first").map(({ requestId }) => requestId);
   await sleep(2_000);
   expect((await judgedOf()).filter((id) => id.startsWith("alone"))).toEqual([]);
-  judge.behave("well");
+  judge.behave("healthy");
   await system.eventually("their verdicts", async () => {
     const judged = (await judgedOf()).filter((id) => id.startsWith("alone"));
     return judged.length >= byFirst.length ? true : undefined;

@@ -80,8 +80,9 @@ function armTests(model: string, called: string): void {
 
   it("goes on from where an earlier request of the conversation ended", async () => {
     const turn = (role: Piece["role"], text: string): Piece => ({ kind: "turn", id: null, role, text });
-    const said = "My name is Ada, I keep nine bees and a very old telescope, and I live in a lighthouse by the sea.";
-    const opening = [turn("user", said), turn("assistant", "Hello Ada."), turn("user", "Greet me.")];
+    const reported =
+      "My name is Ada, I keep nine bees and a very old telescope, and I live in a lighthouse by the sea.";
+    const opening = [turn("user", reported), turn("assistant", "Hello Ada."), turn("user", "Greet me.")];
     const first = await arm.answer(request("", {}, { pieces: opening.slice(0, 1) }), never());
     const second = await arm.answer(request("", {}, { pieces: opening }), never());
     if (first.kind !== "answer" || second.kind !== "answer") throw new Error("unreachable");

@@ -69,8 +69,8 @@ describe("in ClickHouse", () => {
   const say = async (requestId: string, more: Partial<Feedback>): Promise<void> => {
     const { kafka, codec, topic } = system.session;
     const producer = kafka.plainProducer();
-    const said = { id: uuid(), tenant: "acme", author: user, comment: person, createdAt: Date.now(), ...more };
-    const value = codec.encode("feedback", feedbackOf(requestId, said));
+    const reported = { id: uuid(), tenant: "acme", author: user, comment: person, createdAt: Date.now(), ...more };
+    const value = codec.encode("feedback", feedbackOf(requestId, reported));
     await producer.send([{ topic: topic("feedback"), key: requestId, value }]);
     await producer.close();
   };
@@ -142,8 +142,8 @@ describe("in ClickHouse", () => {
     const asked = `${person} And in summer?`;
     await system.produce(ids.map((id) => requestOf(asked, personal({ id }))));
     await system.eventually("the call", () => Promise.resolve(upstream.asked.includes(asked) ? true : undefined));
-    upstream.behave("well");
-    upstream.release("well");
+    upstream.behave("healthy");
+    upstream.release("healthy");
     const answers = await Promise.all(ids.map((id) => system.response(id)));
     expect(answers.map(({ text }) => text)).toEqual(ids.map(() => answerTo(asked)));
     expect(upstream.asked.filter((one) => one === asked)).toHaveLength(1);
@@ -157,9 +157,9 @@ describe("in ClickHouse", () => {
   });
 
   test("precedent forget finds all of the user", async () => {
-    const said = await runCommand(folder, ["forget", "--tenant", "acme", "--user", user, "--json"]);
-    const report = JSON.parse(said.out) as ForgetReport;
-    expect({ code: said.code, found: report.found }, said.note).toEqual({ code: 0, found: [] });
+    const reported = await runCommand(folder, ["forget", "--tenant", "acme", "--user", user, "--json"]);
+    const report = JSON.parse(reported.out) as ForgetReport;
+    expect({ code: reported.code, found: report.found }, reported.note).toEqual({ code: 0, found: [] });
     expect(report.removed.rows).toMatchObject({ dead_letters: 1, feedback: 2 });
     expect(report.removed.examples).toBeGreaterThan(0);
     for (const table of ["requests", "responses", "feedback", "decisions"])

@@ -120,16 +120,16 @@ describe("one process", () => {
     expect(await system.ask(question, on("queued"))).toMatchObject({ source: "generated", text: `model: ${question}` });
   });
 
-  test("the same request under way is answered by one call, and holds no place", async () => {
+  test("the same request under way is answered by one call, and holds no slot", async () => {
     const question = "slow?";
     upstream.behave("hold");
     const ids = Array.from({ length: 40 }, (_, i) => `slow-${i}`);
     await system.produce(ids.map((id) => requestOf(question, { id, ...on("queued") })));
     await until("the call", () => timesAsked(question) === 1);
-    upstream.behave("well");
+    upstream.behave("healthy");
     expect(await system.ask("quick?", on("queued"))).toMatchObject({ status: "ok" });
     expect(ids.flatMap(answers)).toEqual([]);
-    upstream.release("well");
+    upstream.release("healthy");
     await until("all answers", () => ids.every((id) => answers(id).length === 1));
     expect(timesAsked(question)).toBe(1);
     const sources = ids.map((id) => answers(id)[0]?.source);
@@ -144,9 +144,9 @@ describe("one process", () => {
     await system.produce(ids.map((id) => requestOf(question, { id, ...on("queued") })));
     for (const call of [1, 2, 3]) {
       await until(`call ${call}`, () => timesAsked(question) === call);
-      upstream.release(call < 3 ? 500 : "well");
+      upstream.release(call < 3 ? 500 : "healthy");
     }
-    upstream.behave("well");
+    upstream.behave("healthy");
     await until("all answers", () => ids.every((id) => answers(id).length === 1));
     expect(timesAsked(question)).toBe(3);
     const how = ids.map((id) => `${answers(id)[0]?.status} ${answers(id)[0]?.source}`).sort();

@@ -219,16 +219,16 @@ test("no stage was denied what it needs, and its ACLs were of use", async () => 
         (output) => `READ Topic:LITERAL:${topicName(prefix, output as TopicName, "small")}`,
       ),
     );
-    const denied = [...(await secure.said(principalOf(stage), "Denied"))];
+    const denied = [...(await secure.reported(principalOf(stage), "Denied"))];
     expect([stage, denied.filter((line) => !mayLook.includes(line))]).toEqual([stage, []]);
   }
   const unused: string[] = [];
   for (const { principal, resource, name, operations } of acls()) {
     if (!working.some((stage) => principalOf(stage) === principal)) continue;
-    const allowed = await secure.said(principal, "Allowed");
+    const allowed = await secure.reported(principal, "Allowed");
     for (const operation of operations) {
       const line = `${operation.toUpperCase()} ${resources[resource]}:LITERAL:${name}`;
-      if (![...allowed].some((said) => said.startsWith(line)))
+      if (![...allowed].some((reported) => reported.startsWith(line)))
         unused.push(`${principal.replace(/^.*-/, "")} ${operation} ${name.replace(prefix, "")}`);
     }
   }
@@ -283,11 +283,11 @@ test("a stage whose ACL is taken away waits, and goes on when it is back", async
   );
   if (write === undefined) throw new Error("generate may not write responses");
   await admin.deleteAcls({ filters: [write] });
-  // One that no kept answer repeats: the stage itself has to write.
+  // One that no cached answer repeats: the stage itself has to write.
   const id = await ask("another question");
   const denied = `WRITE Topic:LITERAL:${prefix}responses`;
   await eventually("the denial", async () =>
-    (await secure.said(principalOf("generate"), "Denied")).has(denied) ? true : undefined,
+    (await secure.reported(principalOf("generate"), "Denied")).has(denied) ? true : undefined,
   );
   expect(responses.get(id)).toBeUndefined();
   await admin.createAcls({ acl: [write] });

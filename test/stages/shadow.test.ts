@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/routing/bandit.ts";
 import { FEATURE_COUNT } from "../../algorithms/routing/features.ts";
-import { runCommand, type Said } from "../../cli/run.testing.ts";
+import { runCommand, type CapturedOutput } from "../../cli/run.testing.ts";
 import { encodeRouterBody } from "../../state/policies/router.ts";
 import type { Response } from "../../schemas/types.ts";
 import { eventually, startSystem, type TestSystem } from "../support/system.ts";
@@ -63,7 +63,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const policy = (...argv: string[]): Promise<Said> => runCommand(folder, ["policy", ...argv]);
+const policy = (...argv: string[]): Promise<CapturedOutput> => runCommand(folder, ["policy", ...argv]);
 interface Row {
   arm: string;
   probability: number;

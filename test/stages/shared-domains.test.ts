@@ -52,7 +52,7 @@ async function rated(question: string, tenant: string, more: Partial<Request> = 
     return row;
   });
 }
-const placeOf = async (id: string): Promise<string | undefined> => {
+const sharedDomainOf = async (id: string): Promise<string | undefined> => {
   const [row] = await system.session.clickhouse.query<{ domain: string }>(
     "SELECT domain FROM examples FINAL WHERE example_id = {id:String} AND NOT deleted",
     { id },
@@ -63,11 +63,11 @@ const placeOf = async (id: string): Promise<string | undefined> => {
 test("a good answer to one tenant helps the other that shares the domain, and no third one", async () => {
   const { outcome, id } = await rated(questions.shared, "acme");
   expect(outcome).toBe("admitted");
-  expect(await system.eventually("the example recorded", () => placeOf(id))).toBe("+/shell");
+  expect(await system.eventually("the example recorded", () => sharedDomainOf(id))).toBe("+/shell");
   const kept = await rated(questions.private, "acme", { privacy: { cache: true, share: false, fresh: false } });
   expect(kept.outcome).toBe("refused");
   const own = await rated(questions.elsewhere, "acme", { domain: "other" });
-  expect(await system.eventually("the example recorded", () => placeOf(own.id))).toBe("acme/other");
+  expect(await system.eventually("the example recorded", () => sharedDomainOf(own.id))).toBe("acme/other");
 
   const shown = await system.eventually("the other tenant to be shown it", async () => {
     const response = await ask(questions.shared, "beta", { privacy: { cache: true, share: true, fresh: true } });
@@ -89,7 +89,7 @@ test("a good answer to one tenant helps the other that shares the domain, and no
     expect((await ask(question, "beta", fresh)).exampleIds).not.toContain(own.id);
 });
 
-test("no tenant is given the other's kept answer", async () => {
+test("no tenant is given the other's cached answer", async () => {
   const first = await ask(questions.kept, "acme");
   await system.eventually("the answer to be kept", async () => {
     const { source } = await ask(questions.kept, "acme");

@@ -97,7 +97,7 @@ test(
     const before = await system.ask("How do I unpack a tar archive?", { tenant: "gamma", domain: "archives" });
     expect(before).toMatchObject({ status: "ok", exampleIds: [] });
 
-    const said = await runCommand(folder, [
+    const reported = await runCommand(folder, [
       "examples",
       "synthesize",
       "archives",
@@ -109,8 +109,8 @@ test(
       "3",
       "--json",
     ]);
-    expect(said.code, said.note).toBe(0);
-    const made = JSON.parse(said.out) as { published: number; epsilonSpent: number; noise: number };
+    expect(reported.code, reported.note).toBe(0);
+    const made = JSON.parse(reported.out) as { published: number; epsilonSpent: number; noise: number };
     expect(made).toMatchObject({ published: 12 });
     expect(made.epsilonSpent).toBeCloseTo(4, 4);
 
@@ -126,7 +126,7 @@ test(
     expect(alike.length).toBeGreaterThan(examples.length / 2);
     const rounds = await system.session.clickhouse.query("SELECT * FROM synthesis_rounds");
     expect(rounds).toHaveLength(3);
-    expect(JSON.stringify([writer.asked, examples, rounds, said.out, said.note])).not.toContain(marker);
+    expect(JSON.stringify([writer.asked, examples, rounds, reported.out, reported.note])).not.toContain(marker);
 
     const shown = await system.eventually("another member to be shown one", async () => {
       const response = await system.ask("How do I unpack a tar archive?", { tenant: "gamma", domain: "archives" });

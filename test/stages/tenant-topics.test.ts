@@ -201,9 +201,9 @@ test("a tenant that asks for pieces of its answers has them in its own topic whi
   const { text } = await read("acme", mine);
   expect(text).toBe(question);
   // Those behind it may be lost: the response is what counts.
-  const said = saidOf(mine);
-  expect(said.map(({ index }) => index)).toEqual(said.map((_, index) => index));
-  expect(text.startsWith(said.map((piece) => piece.text).join(""))).toBe(true);
+  const reported = saidOf(mine);
+  expect(reported.map(({ index }) => index)).toEqual(reported.map((_, index) => index));
+  expect(text.startsWith(reported.map((piece) => piece.text).join(""))).toBe(true);
   // Another tenant's are in no topic but the common one, where it did not ask for a copy.
   expect(await read("beta", other)).toMatchObject({ tenant: "beta", text: question });
   expect(new Set(clients.acme.pieces.map(({ tenant }) => tenant))).toEqual(new Set(["acme"]));
@@ -244,7 +244,7 @@ test("the broker lets no tenant read what another was answered, or what all were
   const groupId = `${prefix}responses.acme.reader`;
   await expect(clients.beta.admin.fetchOffsets({ groupId })).rejects.toThrow();
   // kafkajs says of it that there is no coordinator.
-  const denied = await secure.said(userOf("beta"), "Denied");
+  const denied = await secure.reported(userOf("beta"), "Denied");
   expect([...denied].some((line) => line.endsWith(` Group:LITERAL:${groupId}`))).toBe(true);
 });
 
@@ -290,7 +290,7 @@ test("precedent forget finds what a tenant put into its own topics, whatever it 
   const options = { dryRun: true, waitMs: 0, onProgress: () => undefined, signal: new AbortController().signal };
   const report = await runForget({ tenant: "beta" }, options, operator);
   const own = Object.fromEntries(
-    report.remains.map(({ place, count }) => [place.replace(`topic ${prefix}`, ""), count]),
+    report.remains.map(({ location, count }) => [location.replace(`topic ${prefix}`, ""), count]),
   );
   // It asked twice.
   expect(own).toMatchObject({ "requests.beta": 2, "responses.beta": 2, requests: 2, responses: 2 });
@@ -345,7 +345,7 @@ test("a tenant that is taken out while the stages run is read no more, and the o
 
 test("intake, outlet and generate were denied nothing that they need", async () => {
   for (const stage of own) {
-    const denied = await secure.said(principalOf(stage), "Denied");
+    const denied = await secure.reported(principalOf(stage), "Denied");
     // A producer looks whether a former one has left a transaction open in its outputs.
     const other = [...denied].filter((line) => !/^(READ Topic|DESCRIBE Topic:LITERAL:__consumer_offsets)/.test(line));
     expect([stage, other]).toEqual([stage, []]);

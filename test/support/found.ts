@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Session } from "../../pipelines/session.ts";
 
-export type CompactedTopic = "answers" | "examples" | "documents";
+export type CompactedTopic = "response-cache" | "examples" | "documents";
 
 /** Rows of a table with the word in any column; bytes in base64 are looked into. */
 export async function rowsWith(

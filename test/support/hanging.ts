@@ -46,25 +46,26 @@ export interface Left {
    * A topic that is added at the coordinator, and the outcome there; absent: the coordinator ends
    * nothing.
    */
-  told?: { topic: string; outcome: "commit" | "abort" };
+  reported?: { topic: string; outcome: "commit" | "abort" };
 }
 
 /**
  * A producer that goes away for good, and leaves a transaction in the group's offsets and in the
  * output.
  */
-export async function leaveHanging({ client, id, group, input, output, told }: Left): Promise<void> {
+export async function leaveHanging({ client, id, group, input, output, reported }: Left): Promise<void> {
   const producer = client.producer({ transactionalId: id, idempotent: true, maxInFlightRequests: 1 });
   await producer.connect();
   await setTransactionVersion(client, 1);
   const transaction = await producer.transaction();
   await setTransactionVersion(client, 2);
-  if (told !== undefined) await transaction.send({ topic: told.topic, messages: [{ key: "told", value: "told" }] });
+  if (reported !== undefined)
+    await transaction.send({ topic: reported.topic, messages: [{ key: "told", value: "told" }] });
   await untold(async () => {
     const topics = [{ topic: input, partitions: [{ partition: 0, offset: "1" }] }];
     await transaction.sendOffsets({ consumerGroupId: group, topics });
     await transaction.send({ topic: output, messages: [{ key: "hung", value: "hung", partition: 0 }] });
   });
-  if (told !== undefined) await transaction[told.outcome]();
+  if (reported !== undefined) await transaction[reported.outcome]();
   await producer.disconnect();
 }

@@ -93,8 +93,8 @@ async function answer(response: ServerResponse, text: string, { stream, call, wh
   response.writeHead(200, { "content-type": "text/event-stream" });
   const [how] = text.split(" ");
   const breaks = how === "break" || ((how === "changes" || how === "resumes") && call === 1);
-  const said = how === "changes" && call > 1 ? `otherwise ${text}` : text;
-  const words = said.match(/\S+\s*/g) ?? [];
+  const reported = how === "changes" && call > 1 ? `otherwise ${text}` : text;
+  const words = reported.match(/\S+\s*/g) ?? [];
   for (const [index, content] of words.entries()) {
     response.write(event({ choices: [{ index: 0, delta: { content } }] }));
     if (how === "slowly") await sleep(4);

@@ -26,7 +26,7 @@ export interface SecureBroker {
   /** PEM file of the authority of both. */
   ca: string;
   /** What the authorizer said: operation and resource, e.g. "WRITE Topic:LITERAL:a". */
-  said(principal: string, what: "Allowed" | "Denied"): Promise<Set<string>>;
+  reported(principal: string, what: "Allowed" | "Denied"): Promise<Set<string>>;
   stop(): Promise<void>;
 }
 
@@ -112,13 +112,13 @@ export async function startSecureBroker({ users, jwks, answers }: SecureBrokerOp
     );
     if (failure === undefined) break;
     if (Date.now() < end) continue;
-    const said = (await readFile(log, "utf8")).slice(-2_000);
+    const reported = (await readFile(log, "utf8")).slice(-2_000);
     await stop();
-    throw new Error(`the broker does not answer: ${said}`, { cause: failure });
+    throw new Error(`the broker does not answer: ${reported}`, { cause: failure });
   }
   return {
     ...{ folder, broker, ca, stop, expired: `localhost:${ports.old}` },
-    async said(principal, what) {
+    async reported(principal, what) {
       const lines = (await readFile(log, "utf8")).split("\n");
       const wanted = new RegExp(
         `Principal = User:${principal} is ${what} operation = (\\w+) from host = \\S+ on resource = (\\S+)`,

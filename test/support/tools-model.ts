@@ -78,15 +78,15 @@ interface Message {
 
 function answerOf({ messages, tools, response_format, logprobs }: Call): { message: Message; logprobs: unknown } {
   const last = messages.at(-1);
-  const said = typeof last?.content === "string" ? last.content : JSON.stringify(last?.content ?? "");
+  const reported = typeof last?.content === "string" ? last.content : JSON.stringify(last?.content ?? "");
   if (tools !== undefined && last?.role === "user") {
     const calls = tools.map(({ function: { name } }, i) => ({
       ...{ id: `call_${i}`, type: "function" },
-      function: { name, arguments: JSON.stringify({ city: said }) },
+      function: { name, arguments: JSON.stringify({ city: reported }) },
     }));
     return { message: { content: null, tool_calls: calls }, logprobs: null };
   }
-  const content = response_format === undefined ? `heard ${said}` : JSON.stringify({ answer: said });
+  const content = response_format === undefined ? `heard ${reported}` : JSON.stringify({ answer: reported });
   const tokens = { content: [{ token: content, logprob: -0.5, bytes: null, top_logprobs: [] }], refusal: null };
   return { message: { content }, logprobs: logprobs === true ? tokens : null };
 }

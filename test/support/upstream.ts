@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 export interface Upstream {
   readonly baseUrl: string;
   /** How it answers from now on; hold: it keeps calls open until they are answered. */
-  behave(how: "well" | "hold" | number): void;
+  behave(how: "healthy" | "hold" | number): void;
   /** Questions that it was asked, in order. */
   readonly asked: string[];
   /** Ends the calls that it keeps. */
-  release(how: "well" | number): void;
+  release(how: "healthy" | number): void;
   close(): void;
 }
 
@@ -19,11 +19,11 @@ export async function startUpstream(
   name: string,
   says: (question: string) => string = (question) => `${name}: ${question}`,
 ): Promise<Upstream> {
-  let behaviour: "well" | "hold" | number = "well";
+  let behaviour: "healthy" | "hold" | number = "healthy";
   const asked: string[] = [];
   const held: { question: string; response: ServerResponse }[] = [];
-  const answer = (response: ServerResponse, question: string, how: "well" | number): void => {
-    if (how !== "well") {
+  const answer = (response: ServerResponse, question: string, how: "healthy" | number): void => {
+    if (how !== "healthy") {
       response.writeHead(how, { "content-type": "application/json" }).end("{}");
       return;
     }

@@ -22,12 +22,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-function writePlace(said: string): Promise<void> {
+function writePlace(reported: string): Promise<void> {
   const lines = [
     "interface Only { types: string }",
     "export function place(n: number): string {",
-    `  if (n === 0) throw new Error("${said}" satisfies Only["types"]);`,
-    `  return "${said} " + import.meta.url;`,
+    `  if (n === 0) throw new Error("${reported}" satisfies Only["types"]);`,
+    `  return "${reported} " + import.meta.url;`,
     "}",
   ];
   return writeFile(file("part/place.ts"), lines.join("\n"));

@@ -103,10 +103,10 @@ function fitted(
     weights = Float64Array.from(solveCholesky(cholesky(packed), target));
     for (let i = 0; i < rows; i++) {
       fill(i);
-      let said = 0;
-      for (let j = 0; j < width; j++) said += weights[j]! * row[j]!;
-      inverse[i] = 1 / Math.max(floor, said);
-      errors[i] = (times[i]! - said) * inverse[i]!;
+      let reported = 0;
+      for (let j = 0; j < width; j++) reported += weights[j]! * row[j]!;
+      inverse[i] = 1 / Math.max(floor, reported);
+      errors[i] = (times[i]! - reported) * inverse[i]!;
     }
     const scale = Math.max(leastScale, 1.4826 * medianOf(errors.map(Math.abs)));
     for (let i = 0; i < rows; i++) huberWeight[i] = Math.min(1, (huber * scale) / Math.abs(errors[i]!));

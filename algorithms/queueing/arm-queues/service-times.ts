@@ -1,6 +1,6 @@
 // How long an arm takes for a call, from its logged ones: prefill milliseconds a token (computed,
 // and taken from a cache), decode milliseconds a token, a constant, and how far calls lie beside
-// that. Waiting for a place is not in it.
+// that. Waiting for a slot is not in it.
 import { fitLine, predicted, type Line } from "./robust-fit.ts";
 
 /** What a call is about. */

@@ -182,7 +182,7 @@ test("of damaged bytes it says what kafkajs says, or nothing", async () => {
 test.each([
   ["a compressed batch", 22, 1],
   ["a message set", 16, 1],
-])("leaves %s to kafkajs", (_what, place, value) => {
+])("leaves %s to kafkajs", (_what, offset, value) => {
   const [whole] = fc.sample(batch, 1) as [Batch];
   const raw = answerBytes([
     {
@@ -193,7 +193,7 @@ test.each([
     },
   ]);
   expect(decodeFetched(raw)).toBeDefined();
-  const at = raw.length - batchBytes(whole).length + place;
+  const at = raw.length - batchBytes(whole).length + offset;
   raw[at] = value;
   expect(decodeFetched(raw)).toBeUndefined();
 });

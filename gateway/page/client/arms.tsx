@@ -197,7 +197,7 @@ function mean(steps: readonly ArmStep[]): number | null {
   return rewarded === 0 ? null : sum(steps, (step) => step.rewardSum) / rewarded;
 }
 
-/** Of what the arm made itself. */
+/** The slowest of what the arm made itself. */
 function slowest(steps: readonly ArmStep[]): number | null {
   const own = steps.filter(({ source }) => source !== "cache");
   return own.length === 0 ? null : Math.max(...own.map(({ medianMs }) => medianMs));

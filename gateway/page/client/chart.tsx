@@ -26,10 +26,10 @@ interface Props {
 const height = 180;
 
 export function Chart({ title, at, series, stacked = false, format, theme }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const key = JSON.stringify([at, series, theme]);
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null || at.length === 0) return undefined;
     const chart = new uPlot(
       optionsOf({ series, stacked, format }, element.clientWidth),
@@ -56,7 +56,7 @@ export function Chart({ title, at, series, stacked = false, format, theme }: Pro
       {at.length === 0 ? (
         <p class="nothing">Nothing in this time.</p>
       ) : (
-        <div ref={place} role="img" aria-label={`${title}; newest: ${newest}`} />
+        <div ref={container} role="img" aria-label={`${title}; newest: ${newest}`} />
       )}
       <ul class="legend">
         {series.map(({ label, colour }) => (

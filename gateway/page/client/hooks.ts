@@ -11,7 +11,7 @@ export interface Loaded<T> {
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** `everyMs`: absent: once. A newer question takes the older one's place. */
+/** `everyMs`: absent: once. A newer question replaces the older one. */
 export function useData<T>(path: string, query: Query = {}, everyMs?: number): Loaded<T> {
   const [data, setData] = useState<T>();
   const [error, setError] = useState<Refused | Error>();
@@ -64,24 +64,24 @@ export function useSpan(initialMs: number): { spanMs: number; from: number; setS
   return { ...span, setSpan: (spanMs) => setSpan({ spanMs, from: Date.now() - spanMs }) };
 }
 
-export interface Place {
+export interface Route {
   view: string;
   query: URLSearchParams;
 }
 
-function placeNow(): Place {
+function currentRoute(): Route {
   const [view = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   return { view: view === "" ? "requests" : view, query: new URLSearchParams(query) };
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(placeNow);
+export function useRoute(): Route {
+  const [route, setRoute] = useState(currentRoute);
   useEffect(() => {
-    const moved = (): void => setPlace(placeNow());
+    const moved = (): void => setRoute(currentRoute());
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
   }, []);
-  return place;
+  return route;
 }
 
 export const linkTo = (view: string, query: Readonly<Record<string, string>> = {}): string => {

@@ -6,7 +6,7 @@ import { Arms } from "./arms.tsx";
 import { armColour } from "./colours.ts";
 import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
-import { linkTo, useData, usePlace, useTheme, type Place } from "./hooks.ts";
+import { linkTo, useData, useRoute, useTheme, type Route } from "./hooks.ts";
 import { Shortcuts, useKeyboard } from "./keyboard.tsx";
 import { Problem } from "./parts.tsx";
 import { Policies } from "./policies.tsx";
@@ -29,15 +29,15 @@ const titles: Readonly<Record<(typeof views)[number], string>> = {
 const none: Names = { arms: [], domains: [], tenants: [] };
 
 function Page() {
-  const place = usePlace();
+  const route = useRoute();
   const [theme, toggle] = useTheme();
   const [helping, setHelping] = useState(false);
   const { data: names, error, reload } = useData<Names>("names", {}, 30_000);
   for (const name of names?.arms ?? []) armColour(name);
   useKeyboard({ views, toggle, help: () => setHelping(true) });
   useEffect(() => {
-    document.title = `${titles[place.view as "arms"] ?? "Request"} · Precedent`;
-  }, [place.view]);
+    document.title = `${titles[route.view as "arms"] ?? "Request"} · Precedent`;
+  }, [route.view]);
   return (
     <>
       <a
@@ -58,7 +58,7 @@ function Page() {
               key={view}
               href={linkTo(view)}
               aria-current={
-                place.view === view || (view === "requests" && place.view === "request") ? "page" : undefined
+                route.view === view || (view === "requests" && route.view === "request") ? "page" : undefined
               }
             >
               {titles[view]}
@@ -84,7 +84,7 @@ function Page() {
         ) : error instanceof Refused && error.status < 429 ? (
           <Problem error={error} />
         ) : (
-          <View place={place} names={names ?? none} theme={theme} />
+          <View route={route} names={names ?? none} theme={theme} />
         )}
       </main>
       {helping && <Shortcuts onClose={() => setHelping(false)} />}
@@ -92,7 +92,7 @@ function Page() {
   );
 }
 
-function View({ place: { view, query }, names, theme }: { place: Place; names: Names; theme: string }) {
+function View({ route: { view, query }, names, theme }: { route: Route; names: Names; theme: string }) {
   switch (view) {
     case "request":
       return <Explain key={query.toString()} id={query.get("id") ?? ""} tenant={query.get("tenant") ?? ""} />;

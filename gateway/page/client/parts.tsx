@@ -66,7 +66,9 @@ export const Stat = ({ label, value, note }: { label: string; value: ComponentCh
   </div>
 );
 
-/** Of a table. Numbers stand to the right; a hidden name is for those who hear the page. */
+/**
+ * A column of a table. Numbers stand to the right; a hidden name is for those who hear the page.
+ */
 export interface Column {
   name: string;
   number?: boolean;

@@ -61,14 +61,14 @@ interface Asked {
 function History({ name, onChange }: { name: string; onChange: () => void }) {
   const { data, error, reload } = useData<PolicyVersion[]>("policies", { name }, 10_000);
   const [asked, setAsked] = useState<Asked>();
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const [problem, setProblem] = useState<Error>();
   const act = ({ path, version }: Asked): void => {
     setProblem(undefined);
-    setSaid("…");
+    setMessage("…");
     post<PolicyVersion>(path, { name, ...(path === "revert" ? { version: version.version } : {}) }).then(
       (made) => {
-        setSaid(
+        setMessage(
           path === "revert"
             ? `${name} ${made.version} repeats ${version.version}; learning is paused.`
             : `${name} ${made.version}: learning goes on.`,
@@ -77,7 +77,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
         setTimeout(() => (reload(), onChange()), 1_500);
       },
       (cause: unknown) => {
-        setSaid("");
+        setMessage("");
         setProblem(cause instanceof Error ? cause : new Error(String(cause)));
       },
     );
@@ -90,7 +90,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
     >
       <Problem error={problem ?? error} />
       <p class="note" role="status">
-        {said}
+        {message}
       </p>
       {newest !== undefined && newest.revertOf !== null && newest.revertible && (
         <p>

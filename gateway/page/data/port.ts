@@ -31,7 +31,7 @@ export interface RequestRow {
   arm: string | null;
   source: string | null;
   probability: number | null;
-  /** Of the chosen arm, when it was chosen. */
+  /** Score of the chosen arm, when it was chosen. */
   score: number | null;
   examples: number;
   policyVersion: number | null;
@@ -47,7 +47,7 @@ export interface RequestRow {
   degraded: string[];
 }
 
-/** Of an arm and a source in a step of time. */
+/** Figures of an arm and a source in a step of time. */
 export interface ArmStep {
   at: number;
   arm: string;
@@ -68,7 +68,7 @@ export interface Overview {
   arms: ArmStep[];
   /** null where no price is known: the most expensive arm answered nothing in that month. */
   savings: { at: number; answers: number; cost: number; alwaysLarge: number | null; saved: number | null }[];
-  /** Of linked prefill, over the whole time. */
+  /** Figures of linked prefill, over the whole time. */
   prefill: { arm: string; prompt: number; linked: number; recomputed: number; prefilled: number }[];
 }
 

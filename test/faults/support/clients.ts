@@ -55,11 +55,11 @@ export const largePrompts: Fault = {
     await rig.oracle.send([requestOf("x".repeat(10_000_000), { id: `large-${uuidv7()}` })]);
     const { codec, topic } = rig.session;
     const value = codec.encode("requests", requestOf("x".repeat(20_000_000)));
-    const told = await retried(rig, [{ topic: topic("requests"), key: "too-large", value }]).then(
+    const reported = await retried(rig, [{ topic: topic("requests"), key: "too-large", value }]).then(
       () => false,
       () => true,
     );
-    if (!told) throw new Error("the broker took a record of 20 MB on requests");
+    if (!reported) throw new Error("the broker took a record of 20 MB on requests");
     return undefined;
   },
 };

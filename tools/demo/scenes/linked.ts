@@ -50,7 +50,7 @@ ORDER BY hour DESC LIMIT 3`,
   );
 };
 
-/** Without the wait for a place; null where nothing was answered by the model. */
+/** Without the wait for a slot; null where nothing was answered by the model. */
 function firstToken({ status, source, timings }: Response): number | null {
   if (status !== "ok" || source !== "generated" || timings.firstToken === null) return null;
   return timings.firstToken - timings.queue;

@@ -5,7 +5,7 @@ import { cost, duration, figure, time, whole } from "../format.ts";
 import { linkTo, useData } from "../hooks.ts";
 import { Arm, Nothing, Panel, Problem, Stat, State } from "../parts.tsx";
 import { Prompt } from "./prompt.tsx";
-import { Said } from "./said.tsx";
+import { Feedback } from "./feedback.tsx";
 import { Timeline } from "./timeline.tsx";
 import { WhyArm } from "./why-arm.tsx";
 import { WhyExamples } from "./why-examples.tsx";
@@ -82,7 +82,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
       {decision !== undefined && <WhyExamples conversation={data} decision={decision} />}
       <div class="columns">
         {response !== undefined && <Prompt response={response} />}
-        <Said conversation={data} />
+        <Feedback conversation={data} />
       </div>
     </div>
   );

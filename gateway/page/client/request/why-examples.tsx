@@ -52,7 +52,7 @@ export function WhyExamples({ conversation, decision }: { conversation: Conversa
         <div class="scroll" tabIndex={0} role="region" aria-label="Examples">
           <table>
             <Head
-              columns={["Place", "Example", "Similarity", "Helpfulness", number("Tokens"), number("Cache bonus")]}
+              columns={["Position", "Example", "Similarity", "Helpfulness", number("Tokens"), number("Cache bonus")]}
             />
             <tbody>
               {rows.map((row) => (

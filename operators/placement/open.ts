@@ -8,7 +8,7 @@ import { highestPolicyVersion } from "../../state/policies/history.ts";
 import { createPolicyLog } from "../../state/policies/log.ts";
 import { PLACEMENT } from "../../state/policies/placement.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { createPlace, type Place } from "./place.ts";
+import { createPlacer, type Placer } from "./placement.ts";
 import { createSeen } from "./seen.ts";
 
 /**
@@ -20,7 +20,7 @@ const seenWithin = { lookBackMs: 86_400_000, overlapMs: 600_000 };
 export interface PlaceOptions {
   /** A lease fences it: no other process writes the placement. */
   writer: FencedProducer<Topic<"examples" | "policies">>;
-  /** As PlaceDependencies has them. */
+  /** As PlacementDependencies has them. */
   groups: { own: string; record: string };
   sharing: SharedDomains;
   /** Milliseconds since the epoch. */
@@ -29,10 +29,10 @@ export interface PlaceOptions {
   log: Logger;
 }
 
-export function openPlace(
+export function openPlacer(
   session: SessionOf<{ sources: ["ClickHouse"]; tables: ["examples", "policies"] }>,
   { writer, groups, sharing, clock, signal, log }: PlaceOptions,
-): Place {
+): Placer {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { pool, shareAbove } = config.selection;
   const policies = createPolicyLog({
@@ -40,7 +40,7 @@ export function openPlace(
     ...{ kafka, codec, topic: topic("policies"), name: PLACEMENT, log },
     highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
   });
-  const place = createPlace({
+  const place = createPlacer({
     ...{ clickhouse, kafka, topic: topic("examples"), groups, policies, clock, signal, log },
     seen: createSeen({ clickhouse, decisions: topic("decisions"), ...seenWithin, clock, sharing }),
     encode: (example) => codec.encode("examples", example),

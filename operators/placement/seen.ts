@@ -6,7 +6,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Pair {
   domain: string;
-  /** Of examples. */
+  /** Partition of examples. */
   partition: number;
 }
 
@@ -22,10 +22,10 @@ export interface SeenDependencies {
   overlapMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
-  sharing: Pick<SharedDomains, "placeOf">;
+  sharing: Pick<SharedDomains, "sharedDomainOf">;
 }
 
-/** Of one look; the most recent are kept. */
+/** Limit of pairs of one look; the most recent are kept. */
 const mostPairs = 20_000;
 
 const selectPairs = `
@@ -36,7 +36,7 @@ const selectPairs = `
 
 /**
  * Resolves to the pairs seen lately, those of former looks among them. Who asks in a domain that is
- * shared asks in its shared place, too.
+ * shared asks in the shared domain, too.
  */
 export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock, sharing }: SeenDependencies) {
   let newest: number | undefined;
@@ -45,8 +45,8 @@ export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock
     const rows = await clickhouse.query<Pair & { newest: number }>(selectPairs, { partitions, decisions, since });
     newest = rows.reduce((latest, row) => Math.max(latest, row.newest), newest ?? 0) || newest;
     return rows.flatMap(({ domain, partition }) => {
-      const place = sharing.placeOf(domain);
-      return [{ domain, partition }, ...(place === null ? [] : [{ domain: place, partition }])];
+      const position = sharing.sharedDomainOf(domain);
+      return [{ domain, partition }, ...(position === null ? [] : [{ domain: position, partition }])];
     });
   };
 }

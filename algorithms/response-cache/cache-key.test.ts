@@ -4,15 +4,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
-import { answerKey, digestOf, type AnsweringArm } from "./answer-key.ts";
+import { cacheKey, digestOf, type AnsweringArm } from "./cache-key.ts";
 
 const arm = (name: string, change: Partial<AnsweringArm> = {}): AnsweringArm => ({
   ...{ name, model: "m", template: "chat-turns/1", settings: "{}" },
   ...change,
 });
 const arms = [arm("a"), arm("b")];
-const keyOf = (request: Request, change: Partial<Parameters<typeof answerKey>[0]> = {}): string =>
-  answerKey({ request, domain: "acme/default", arms, documents: "", ...change });
+const keyOf = (request: Request, change: Partial<Parameters<typeof cacheKey>[0]> = {}): string =>
+  cacheKey({ request, domain: "acme/default", arms, documents: "", ...change });
 
 type Avro =
   | string
@@ -82,7 +82,7 @@ function set(request: Request, [first = "", ...rest]: string[], value: unknown):
 }
 const request = plainRequest("list files\n  by size", {});
 
-describe("answerKey", () => {
+describe("cacheKey", () => {
   it("has every field of a request in it that is not named as having no influence", () => {
     for (const { path, values } of fields) {
       const name = path.join(".");

@@ -1,15 +1,15 @@
-// Place on an example topic in memory, for its tests.
+// The placer on an example topic in memory, for its tests.
 import { pino } from "pino";
-import { createPlace, type Place, type PlaceDependencies } from "./place.ts";
+import { createPlacer, type Placer, type PlacementDependencies } from "./placement.ts";
 import { decodePlacement, type Placement } from "../../state/policies/placement.ts";
 import type { Pair } from "./seen.ts";
 import { encode, groups, topic, type ExampleTopic } from "./topic.testing.ts";
 
 const log = pino({ level: "silent" });
 
-export function placing(its: ExampleTopic, seen: Pair[], over: Partial<PlaceDependencies> = {}): Place {
+export function placing(its: ExampleTopic, seen: Pair[], over: Partial<PlacementDependencies> = {}): Placer {
   let time = 0;
-  return createPlace({
+  return createPlacer({
     clickhouse: its.clickhouse,
     kafka: its.kafka,
     topic,
@@ -33,14 +33,14 @@ export const placement = (its: ExampleTopic): Placement => {
   return decoded;
 };
 /** Where a domain is placed, and from which offset on it is whole there. */
-export const places = (its: ExampleTopic, domain: string): [number, number | null][] => [
+export const partitionOffsets = (its: ExampleTopic, domain: string): [number, number | null][] => [
   ...(placement(its).domains.get(domain) ?? []),
 ];
 /** Passes until nothing is left to do. */
-export async function settle(its: ExampleTopic, place: Place): Promise<void> {
+export async function settle(its: ExampleTopic, placer: Placer): Promise<void> {
   for (let i = 0; i < 10; i++) {
     await its.deliver();
     its.record();
-    await place.pass();
+    await placer.pass();
   }
 }

@@ -1,6 +1,6 @@
-// The places of a stage: how much it has under way, whose turn is next, and what waits outside of
-// them. Places are shared between flows (the tenants, as assembly says) by
-// algorithms/queueing/fair-queue.ts; a record that only waits gives its place back meanwhile (it is
+// The slots of a stage: how much it has under way, whose turn is next, and what waits outside of
+// them. Slots are shared between flows (the tenants) by
+// algorithms/queueing/fair-queue.ts; a record that only waits gives its slot back meanwhile (it is
 // parked): for another one that is under way, or for something slow elsewhere, each in a pool of
 // its own with bounds of its own (pool.ts). Knows no operator and no clock.
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
@@ -9,7 +9,7 @@ import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./
 import { createPool, type Pool } from "./pool.ts";
 import type { Waiting } from "./step.ts";
 
-export interface PlaceLimits {
+export interface SlotLimits {
   /** Records under way, and their bytes; a single larger one passes. */
   inFlight: number;
   inFlightBytes: number;
@@ -20,8 +20,8 @@ export interface PlaceLimits {
   parked?: number;
 }
 
-export interface PlacesOptions {
-  limits: PlaceLimits;
+export interface SlotsOptions {
+  limits: SlotLimits;
   /** Whose a record is; absent: all are of one flow. */
   flowOf?: (record: RawRecord) => string;
   /** Share of a flow, 1 by default. */
@@ -33,30 +33,30 @@ export interface Turn {
   entry: TaskEntry;
 }
 
-export interface Places {
-  /** A record was delivered, or a parked one wants its place back. */
+export interface Slots {
+  /** A record was delivered, or a parked one wants its slot back. */
   wait(turn: Turn): void;
   /**
-   * The next one to start, which has its place from now on; undefined: all are taken, or nothing
+   * The next one to start, which has its slot from now on; undefined: all are taken, or nothing
    * that waits may start.
    */
   next(): Turn | undefined;
-  /** Its outputs are committed, or nobody wants them any more. */
+  /** Its outputs are committed, or are no longer wanted. */
   release(task: Task): void;
   /**
-   * Gives its place back; false: too much is parked in that pool already, by its flow or by all.
+   * Gives its slot back; false: too much is parked in that pool already, by its flow or by all.
    * Without `waiting`: it waits for another record. One that is parked moves to the pool named.
    */
   park(task: Task, waiting?: Waiting): boolean;
-  /** What waits in a partition is somebody else's. */
+  /** What waits in a partition belongs to another process. */
   drop(state: PartitionState): void;
   inFlight(): number;
-  /** Parked because something elsewhere is at work on them: under way, though without a place. */
+  /** Parked because something elsewhere is at work on them: under way, though without a slot. */
   elsewhere(): number;
 }
 
 /**
- * What a stage's places are divided into: a record's share is a whole number of them, so that sums
+ * What a stage's slots are divided into: a record's share is a whole number of them, so that sums
  * are exact.
  */
 const capacity = 1_000_000;
@@ -64,7 +64,7 @@ const capacity = 1_000_000;
 /** The pool of records that wait for another one. */
 const repeats = "";
 
-export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOptions): Places {
+export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOptions): Slots {
   const { inFlight: most, inFlightBytes: mostBytes, parked: mostParked = 16 * most } = limits;
   const queue = createFairQueue<Turn>(weightOf);
   const pools = new Map<string, Pool>();
@@ -108,12 +108,12 @@ export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOpti
         if (turn === undefined) return undefined;
         const { item, state } = turn.entry;
         if (state !== "waiting" && state !== "running") {
-          // It ended (its deadline passed) while it waited for its place again.
+          // It ended (its deadline passed) while it waited for its slot again.
           queue.release(item.flow, costOf(item));
           continue;
         }
-        if (item.place === "parked") unpark(item);
-        item.place = "taken";
+        if (item.slot === "parked") unpark(item);
+        item.slot = "taken";
         taken.records++;
         taken.bytes += item.bytes;
         return turn;
@@ -122,19 +122,19 @@ export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOpti
     },
 
     release(task) {
-      if (task.place === "taken") leave(task);
-      if (task.place === "parked") unpark(task);
-      task.place = "none";
+      if (task.slot === "taken") leave(task);
+      if (task.slot === "parked") unpark(task);
+      task.slot = "none";
     },
 
     park(task, waiting) {
       const parkedIn = { pool: waiting?.pool ?? repeats, bytes: Math.max(task.bytes, waiting?.bytes ?? 0) };
-      const moves = task.place === "parked" && waiting !== undefined && task.parkedIn?.pool !== parkedIn.pool;
-      if (task.place !== "taken" && !moves) return task.place === "parked";
+      const moves = task.slot === "parked" && waiting !== undefined && task.parkedIn?.pool !== parkedIn.pool;
+      if (task.slot !== "taken" && !moves) return task.slot === "parked";
       if (!poolOf(parkedIn.pool).enter(task.flow, parkedIn.bytes)) return false;
       if (moves) unpark(task);
       else leave(task);
-      task.place = "parked";
+      task.slot = "parked";
       task.parkedIn = parkedIn;
       return true;
     },

@@ -1,11 +1,11 @@
-// Crashes, lags and removals in between: every place ends as the homes do.
+// Crashes, lags and removals in between: every partition ends as the homes do.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Pair } from "./seen.ts";
-import { placement, places, placing, settle } from "./place.testing.ts";
+import { placement, partitionOffsets, placing, settle } from "./placement.testing.ts";
 import { createExampleTopic, homeOf, partitions } from "./topic.testing.ts";
 
-test("through any interleaving of writes, removals, sightings, crashes and lags every place ends as the homes do, and whole means whole", async () => {
+test("through any interleaving of writes, removals, sightings, crashes and lags every partition ends as the homes do, and whole means whole", async () => {
   const domains = ["t/one", "t/two"];
   const step = fc.oneof(
     {
@@ -52,7 +52,7 @@ test("through any interleaving of writes, removals, sightings, crashes and lags 
       const seen: Pair[] = [];
       const checked = new Set<string>();
       let version = 0;
-      let place = placing(its, seen);
+      let placer = placing(its, seen);
       /**
        * What is newly called whole has, at that offset, everything that its homes had when the
        * mirror was where it is.
@@ -83,17 +83,17 @@ test("through any interleaving of writes, removals, sightings, crashes and lags 
         else if (one.do === "deliver") await its.deliver();
         else if (one.do === "fail") its.fail(one.when, one.left);
         else if (one.do === "restart") {
-          await place.stop();
-          place = placing(its, seen);
+          await placer.stop();
+          placer = placing(its, seen);
         } else {
-          // As in the process: a pass that failed is done again by the same place, or by another
+          // As in the process: a pass that failed is done again by the same placer, or by another
           // after it lost the lock.
-          await place.pass().catch(() => undefined);
+          await placer.pass().catch(() => undefined);
           check();
         }
       }
       its.heal();
-      await settle(its, place);
+      await settle(its, placer);
       for (const { domain, partition } of seen) {
         expect(placement(its).domains.get(domain)?.get(partition)).not.toBeNull();
         expect([domain, partition, its.contentOf(partition, domain)]).toEqual([
@@ -103,7 +103,7 @@ test("through any interleaving of writes, removals, sightings, crashes and lags 
         ]);
         expect(its.contentOf(partition, domain).size).toBe(its.homesOf(domain).size);
       }
-      await place.stop();
+      await placer.stop();
     }),
     { numRuns: 500 },
   );
@@ -115,15 +115,15 @@ test("a partition that is the home of a key is not filled with what ClickHouse h
   its.put("t/one", "a", 1);
   its.record();
   const seen = [{ domain: "t/two", partition: home }];
-  const place = placing(its, seen);
-  await place.pass();
+  const placer = placing(its, seen);
+  await placer.pass();
   // The home has moved on; neither the mirror nor ClickHouse knows yet.
   its.put("t/one", "a", null);
   seen.push({ domain: "t/one", partition: home });
-  await place.pass();
-  await settle(its, place);
+  await placer.pass();
+  await settle(its, placer);
   expect(its.contentOf(home, "t/one").size).toBe(0);
-  await place.stop();
+  await placer.stop();
 });
 
 test("what was being filled when the process ended is still followed by the next: a removal meanwhile reaches it", async () => {
@@ -142,6 +142,6 @@ test("what was being filled when the process ended is still followed by the next
   const second = placing(its, []);
   await settle(its, second);
   expect(its.contentOf(elsewhere, "t/one").size).toBe(0);
-  expect(places(its, "t/one").map(([, offset]) => offset === null)).toEqual([false]);
+  expect(partitionOffsets(its, "t/one").map(([, offset]) => offset === null)).toEqual([false]);
   await second.stop();
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { silent } from "../../runtime/doubles.testing.ts";
-import { createShare, type ShareDependencies } from "./sharing.ts";
+import { createPartitionAssignment, type PartitionAssignmentDependencies } from "./partition-assignment.ts";
 
 const graceMs = 1_000;
 
@@ -10,13 +10,13 @@ function setUp(held: Record<number, number> = {}, partitions = 4) {
   const ready = new Map<number, () => void>();
   let gated = false;
   let away = false;
-  const follower: ShareDependencies["follower"] = {
+  const follower: PartitionAssignmentDependencies["follower"] = {
     follow: (partition, from) => void calls.push(`follow ${partition} from ${from}`),
     unfollow: (partition) => void calls.push(`unfollow ${partition}`),
     position: () => 7,
     caughtUp: (partition) => (gated ? new Promise((resolve) => void ready.set(partition, resolve)) : Promise.resolve()),
   };
-  const share = createShare({
+  const assignment = createPartitionAssignment({
     follower,
     pool: {
       position: (partition) => positions.get(partition) ?? null,
@@ -35,7 +35,7 @@ function setUp(held: Record<number, number> = {}, partitions = 4) {
   });
   const since = (): string[] => calls.splice(0);
   return {
-    share,
+    assignment,
     since,
     restore: (partition: number) => ready.get(partition)?.(),
     gate: () => void (gated = true),
@@ -49,38 +49,38 @@ afterEach(() => void vi.useRealTimers());
 
 describe("global", () => {
   test("follows everything from where the pool is, adopts without more, and lets nothing go", async () => {
-    const { share, since } = setUp({ 1: 30 });
-    await share.start("global");
+    const { assignment, since } = setUp({ 1: 30 });
+    await assignment.start("global");
     expect(since()).toEqual(["follow 0 from 2", "follow 1 from 30", "follow 2 from 2", "follow 3 from 2"]);
-    await share.adopt([0, 1]);
-    expect(share.complete()).toBe(true);
-    share.drop(1);
+    await assignment.adopt([0, 1]);
+    expect(assignment.complete()).toBe(true);
+    assignment.drop(1);
     await settled(2 * graceMs);
     expect(since()).toEqual([]);
   });
 
   test("an adoption waits for everything, and rejects while the broker is away", async () => {
-    const { share, restore, gate, goAway } = setUp();
+    const { assignment, restore, gate, goAway } = setUp();
     gate();
-    await share.start("global");
+    await assignment.start("global");
     const adopted = vi.fn();
-    void share.adopt([0]).then(adopted);
+    void assignment.adopt([0]).then(adopted);
     await settled();
     [0, 1, 2].forEach(restore);
     await settled();
-    expect([adopted.mock.calls.length, share.complete()]).toEqual([0, false]);
+    expect([adopted.mock.calls.length, assignment.complete()]).toEqual([0, false]);
     restore(3);
     await settled();
-    expect([adopted.mock.calls.length, share.complete()]).toEqual([1, true]);
+    expect([adopted.mock.calls.length, assignment.complete()]).toEqual([1, true]);
     goAway(true);
-    await expect(share.adopt([1])).rejects.toThrow("no broker");
+    await expect(assignment.adopt([1])).rejects.toThrow("no broker");
   });
 });
 
 describe("shared", () => {
   test("a position that the topic never had, or has no more, is given up and the partition read anew", async () => {
-    const { share, since } = setUp({ 0: 51, 1: 1, 2: 50, 3: 2 });
-    await share.start("shared");
+    const { assignment, since } = setUp({ 0: 51, 1: 1, 2: 50, 3: 2 });
+    await assignment.start("shared");
     expect(since()).toEqual([
       "release 0",
       "follow 0 from 2",
@@ -92,66 +92,66 @@ describe("shared", () => {
   });
 
   test("begins with what the pool has; what does not come back is forgotten after the grace", async () => {
-    const { share, since } = setUp({ 1: 30, 2: 40 });
-    await share.start("shared");
+    const { assignment, since } = setUp({ 1: 30, 2: 40 });
+    await assignment.start("shared");
     expect(since()).toEqual(["follow 1 from 30", "follow 2 from 40"]);
     await settled(graceMs / 2);
-    await share.adopt([0, 1]);
+    await assignment.adopt([0, 1]);
     expect(since()).toEqual(["follow 0 from 2"]);
     await settled(graceMs);
     expect(since()).toEqual(["unfollow 2", "release 2"]);
-    expect(share.complete()).toBe(false);
+    expect(assignment.complete()).toBe(false);
   });
 
   test("a partition that comes back within the grace stays as it is, and the grace begins anew when it goes again", async () => {
-    const { share, since } = setUp();
-    await share.start("shared");
-    await share.adopt([0, 1]);
+    const { assignment, since } = setUp();
+    await assignment.start("shared");
+    await assignment.adopt([0, 1]);
     since();
-    share.drop(0);
+    assignment.drop(0);
     await settled(0.9 * graceMs);
-    await share.adopt([0]);
+    await assignment.adopt([0]);
     await settled(graceMs);
-    share.drop(0);
+    assignment.drop(0);
     await settled(0.9 * graceMs);
     expect(since()).toEqual([]);
     await settled(0.2 * graceMs);
     expect(since()).toEqual(["unfollow 0", "release 0"]);
-    await share.adopt([0]);
+    await assignment.adopt([0]);
     expect(since()).toEqual(["follow 0 from 2"]);
   });
 
   test("where requests have more partitions than examples, one goes when the last of its requests does", async () => {
-    const { share, since } = setUp({}, 2);
-    await share.start("shared");
-    await share.adopt([1, 3]);
+    const { assignment, since } = setUp({}, 2);
+    await assignment.start("shared");
+    await assignment.adopt([1, 3]);
     expect(since()).toEqual(["follow 1 from 2"]);
-    share.drop(1);
+    assignment.drop(1);
     await settled(2 * graceMs);
     expect(since()).toEqual([]);
-    share.drop(3);
+    assignment.drop(3);
     await settled(2 * graceMs);
     expect(since()).toEqual(["unfollow 1", "release 1"]);
   });
 });
 
 test("the mode changes while it runs, also when the broker is away at that moment", async () => {
-  const { share, since, goAway } = setUp();
-  await share.start("global");
-  await share.adopt([2]);
+  const { assignment, since, goAway } = setUp();
+  await assignment.start("global");
+  await assignment.adopt([2]);
   since();
   goAway(true);
-  share.setMode("shared");
+  assignment.setMode("shared");
   await settled(graceMs);
   goAway(false);
   await settled(500);
-  expect([since(), share.complete()]).toEqual([[], true]);
+  expect([since(), assignment.complete()]).toEqual([[], true]);
   await settled(graceMs);
-  expect([since(), share.complete()]).toEqual([
+  expect([since(), assignment.complete()]).toEqual([
     ["unfollow 0", "release 0", "unfollow 1", "release 1", "unfollow 3", "release 3"],
     false,
   ]);
-  share.setMode("global");
+  assignment.setMode("global");
   await settled();
-  expect([since(), share.complete()]).toEqual([["follow 0 from 2", "follow 1 from 2", "follow 3 from 2"], true]);
+  expect([since(), assignment.complete()]).toEqual([["follow 0 from 2", "follow 1 from 2", "follow 3 from 2"], true]);
 });

@@ -1,16 +1,16 @@
-// The stage's places between flows, and what is parked outside of them. Records are named
+// The stage's slots between flows, and what is parked outside of them. Records are named
 // tenant-number; nothing ends by itself.
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics/stage.ts";
 import { createStage } from "./stage.ts";
 import type { Process, StageOptions } from "./stage-options.ts";
-import type { Place } from "./step.ts";
+import type { Slot } from "./step.ts";
 import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";
 
 interface Call {
   name: string;
-  place: Place;
+  slot: Slot;
   done(): void;
 }
 const tenantOf = ({ value }: RawRecord): string => String(value).split("-")[0] ?? "";
@@ -23,11 +23,11 @@ async function setUp(limits: Partial<StageOptions["limits"]>, weights: Record<st
     return Promise.resolve();
   };
   const calls: Call[] = [];
-  const process: Process = (record, _position, _signal, place) =>
+  const process: Process = (record, _position, _signal, slot) =>
     new Promise((resolve) => {
-      if (place === undefined) throw new Error("no place");
+      if (slot === undefined) throw new Error("no slot");
       const messages: OutgoingMessage[] = [{ topic: "out", key: null, value: record.value }];
-      calls.push({ name: String(record.value), place, done: () => resolve(messages) });
+      calls.push({ name: String(record.value), slot, done: () => resolve(messages) });
     });
   const kafka: Pick<Kafka, "groupConsumer" | "transactionalProducer"> = {
     groupConsumer: () => consumer,
@@ -68,7 +68,7 @@ async function setUp(limits: Partial<StageOptions["limits"]>, weights: Record<st
 }
 const many = (tenant: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${tenant}-${i}`);
 
-describe("places", () => {
+describe("slots", () => {
   test("a tenant that floods a partition holds another's record back by no more than what it has under way", async () => {
     const { deliver, running, call, consumer } = await setUp({});
     deliver(many("loud", 1_000));
@@ -85,7 +85,7 @@ describe("places", () => {
     expect(running().slice(6)).toEqual(["loud-4"]);
   });
 
-  test("alone it has every place, in all its partitions; others get their share by weight", async () => {
+  test("alone it has every slot, in all its partitions; others get their share by weight", async () => {
     const { deliver, running, call, stage } = await setUp({ inFlight: 6 }, { heavy: 2 });
     deliver(many("light", 20));
     deliver(many("light", 20), 1);
@@ -99,10 +99,10 @@ describe("places", () => {
     expect(now.filter((tenant) => tenant === "heavy")).toHaveLength(4);
   });
 
-  test("a record that only waits gives its place to the next one, and ends without it", async () => {
+  test("a record that only waits gives its slot to the next one, and ends without it", async () => {
     const { deliver, running, call, producer, stage } = await setUp({ inFlight: 1 });
     deliver(["a-0", "b-0", "c-0"]);
-    expect(call("a-0").place.leave()).toBe(true);
+    expect(call("a-0").slot.leave()).toBe(true);
     await settled();
     expect(running()).toEqual(["a-0", "b-0"]);
     expect(stage.health().inFlight).toBe(1);
@@ -112,14 +112,14 @@ describe("places", () => {
     expect(stage.health().inFlight).toBe(1);
   });
 
-  test("it gets its place back in its turn", async () => {
+  test("it gets its slot back in its turn", async () => {
     const { deliver, call, producer, stage } = await setUp({ inFlight: 1 });
     deliver(["a-0", "b-0"]);
-    call("a-0").place.leave();
+    call("a-0").slot.leave();
     await settled();
     let back = false;
     const taken = call("a-0")
-      .place.take()
+      .slot.take()
       .then(() => (back = true));
     await settled();
     expect(back).toBe(false);
@@ -132,12 +132,12 @@ describe("places", () => {
     expect(stage.health().inFlight).toBe(0);
   });
 
-  test("one that ended while it waited for its place again is passed over", async () => {
+  test("one that ended while it waited for its slot again is passed over", async () => {
     const { deliver, call, running, stage } = await setUp({ inFlight: 1 });
     deliver(["a-0", "b-0", "c-0"]);
-    call("a-0").place.leave();
+    call("a-0").slot.leave();
     await settled();
-    void call("a-0").place.take();
+    void call("a-0").slot.take();
     call("a-0").done();
     await settled();
     call("b-0").done();
@@ -154,35 +154,35 @@ describe("places", () => {
     const left: boolean[] = [];
     for (const name of ["a-0", "a-1", "a-2", "b-0"]) {
       await settled();
-      left.push(call(name).place.leave());
+      left.push(call(name).slot.leave());
     }
     expect(left).toEqual([true, true, false, true]);
     expect(running()).toHaveLength(4);
     for (const name of ["a-0", "a-1"]) call(name).done(); // and room comes back
     await settled();
-    expect(call("a-2").place.leave()).toBe(true);
+    expect(call("a-2").slot.leave()).toBe(true);
   });
 
   const slow = { pool: "slow", bytes: 10 };
   const fast = { pool: "fast", bytes: 10 };
 
-  test("what waits for one thing elsewhere keeps no place from what waits for another, nor from other tenants", async () => {
+  test("what waits for one thing elsewhere keeps no slot from what waits for another, nor from other tenants", async () => {
     const { deliver, call, running, stage } = await setUp({ inFlight: 2, parked: 8 });
     deliver(many("a", 6));
     const left: boolean[] = [];
     for (const name of many("a", 5)) {
-      left.push(call(name).place.leave(slow));
+      left.push(call(name).slot.leave(slow));
       await settled();
     }
-    // Half of the pool is full of one tenant; the one too many keeps its place until it is refused.
+    // Half of the pool is full of one tenant; the one too many keeps its slot until it is refused.
     expect(left).toEqual([true, true, true, true, false]);
     expect(running()).toEqual(many("a", 6));
-    expect(call("a-5").place.leave(fast)).toBe(true);
+    expect(call("a-5").slot.leave(fast)).toBe(true);
     await settled();
     deliver(["b-0", "b-1"]);
     call("a-4").done();
     await settled();
-    expect(call("b-0").place.leave(slow)).toBe(true);
+    expect(call("b-0").slot.leave(slow)).toBe(true);
     await settled();
     expect(running().slice(6)).toEqual(["b-0", "b-1"]);
     // All that is at work elsewhere is under way: a stage that stops waits for it.
@@ -195,9 +195,9 @@ describe("places", () => {
   test("what waits elsewhere has room of its own beside repeats, and is committed as it ends", async () => {
     const { deliver, call, producer, stage } = await setUp({ inFlight: 1, parked: 2 });
     deliver(["a-0", "a-1", "a-2"]);
-    expect(call("a-0").place.leave()).toBe(true);
+    expect(call("a-0").slot.leave()).toBe(true);
     await settled();
-    expect(call("a-1").place.leave(slow)).toBe(true);
+    expect(call("a-1").slot.leave(slow)).toBe(true);
     await settled();
     expect(stage.health().inFlight).toBe(2);
     call("a-1").done();
@@ -212,7 +212,7 @@ describe("places", () => {
   test("a stage that stops finishes what is at work elsewhere", async () => {
     const { deliver, call, producer, stage } = await setUp({ inFlight: 1 });
     deliver(["a-0"]);
-    call("a-0").place.leave(slow);
+    call("a-0").slot.leave(slow);
     await settled();
     const stopped = stage.stop();
     await settled();
@@ -226,19 +226,19 @@ describe("places", () => {
     const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
     deliver(["a-0", "a-1", "b-0"]);
     await settled();
-    expect(call("a-0").place.leave({ pool: "slow", bytes: 1_000 })).toBe(true);
-    expect(call("b-0").place.leave({ pool: "slow", bytes: 1 })).toBe(false);
+    expect(call("a-0").slot.leave({ pool: "slow", bytes: 1_000 })).toBe(true);
+    expect(call("b-0").slot.leave({ pool: "slow", bytes: 1 })).toBe(false);
     call("a-0").done();
     await settled();
-    expect(call("b-0").place.leave({ pool: "slow", bytes: 50 })).toBe(true);
-    expect(call("a-1").place.leave({ pool: "slow", bytes: 30 })).toBe(false);
+    expect(call("b-0").slot.leave({ pool: "slow", bytes: 50 })).toBe(true);
+    expect(call("a-1").slot.leave({ pool: "slow", bytes: 30 })).toBe(false);
   });
 
   test("what goes on elsewhere a second time has room there and none in the first pool any more", async () => {
     const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
     deliver(["a-0", "b-0", "c-0"]);
     await settled();
-    const [a, b, c] = ["a-0", "b-0", "c-0"].map((value) => call(value).place);
+    const [a, b, c] = ["a-0", "b-0", "c-0"].map((value) => call(value).slot);
     expect(a!.leave({ pool: "slow", bytes: 1_000 })).toBe(true);
     expect(b!.leave({ pool: "fast", bytes: 1_000 })).toBe(true);
     // No room there: it stays where it is.
@@ -252,7 +252,7 @@ describe("places", () => {
     const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
     deliver(["a-".padEnd(40, "x"), "a-".padEnd(41, "x")]);
     await settled();
-    expect(call("a-".padEnd(40, "x")).place.leave()).toBe(true);
-    expect(call("a-".padEnd(41, "x")).place.leave()).toBe(false);
+    expect(call("a-".padEnd(40, "x")).slot.leave()).toBe(true);
+    expect(call("a-".padEnd(41, "x")).slot.leave()).toBe(false);
   });
 });

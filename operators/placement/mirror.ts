@@ -30,11 +30,11 @@ export interface MirrorDependencies<T extends string = string> {
 
 export interface Mirror {
   /** Copies what has come since; at most so much that it fits a few transactions. */
-  copy(placesOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
+  copy(partitionsOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
   /** Next offset of a home that is not copied yet. */
   position(partition: number): number;
   /**
-   * Whether the topic is still the one that it reads; if not, another mirror has to take its place.
+   * Whether the topic is still the one that it reads; if not, another mirror has to replace it.
    */
   isCurrent(): Promise<boolean>;
   stop(): Promise<void>;
@@ -81,7 +81,7 @@ export async function createMirror<T extends string>(
     const from = anew ? end : valid ? known : beginning;
     positions.set(partition, from);
   }
-  // Known from now on, or whoever comes after us would copy everything.
+  // Known from now on, or the next owner would copy everything.
   if (anew)
     await publish(
       [],
@@ -90,14 +90,14 @@ export async function createMirror<T extends string>(
   for (const [partition, from] of positions) follower.follow(partition, from);
 
   return {
-    async copy(placesOf) {
+    async copy(partitionsOf) {
       const batch = waiting.slice(0, most.records);
       if (batch.length === 0) return { copied: 0, more: false };
       const messages = batch.flatMap(({ partition: home, record }): OutgoingMessage<T>[] => {
         if (copyHeader in record.headers) return [];
         const { key, value, timestamp } = record;
         const domain = domainOf(key?.toString() ?? "");
-        return [...placesOf(domain)]
+        return [...partitionsOf(domain)]
           .filter((partition) => partition !== home)
           .map((partition) => ({ topic, key, value, partition, timestamp, headers: { [copyHeader]: "1" } }));
       });

@@ -3,8 +3,8 @@ import type { Conversation } from "../../../conversation.ts";
 import { whole } from "../format.ts";
 import { Nothing, Panel } from "../parts.tsx";
 
-export const Said = ({ conversation: { feedback, reward, admission } }: { conversation: Conversation }) => (
-  <Panel title="What was said, and what became of it">
+export const Feedback = ({ conversation: { feedback, reward, admission } }: { conversation: Conversation }) => (
+  <Panel title="Feedback, reward and admission">
     {feedback.length === 0 ? (
       <Nothing>No feedback.</Nothing>
     ) : (

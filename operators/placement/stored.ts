@@ -14,7 +14,7 @@ interface Row extends Omit<Example, "embedding" | "source"> {
 
 export interface StoredExample {
   example: Example;
-  /** Of its record on the topic, milliseconds since the epoch. */
+  /** Timestamp of its record on the topic, milliseconds since the epoch. */
   timestamp: number;
 }
 
@@ -52,13 +52,13 @@ export async function countByDomain(clickhouse: Queries, domains: readonly strin
   return new Map(rows.map(({ domain, count }) => [domain, count]));
 }
 
-/** Of all these domains together. */
+/** Examples of all these domains together. */
 export async function examplesOf(clickhouse: Queries, domains: readonly string[]): Promise<StoredExample[]> {
   return (await clickhouse.query<Row>(selectExamples, { domains })).map(toStored);
 }
 
 /**
- * Of one domain those with the next so many ids behind `after`. upTo: where to go on; null: these
+ * From one domain those with the next so many ids behind `after`. upTo: where to go on; null: these
  * are the last.
  */
 export async function nextExamples(

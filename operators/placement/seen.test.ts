@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { createSeen, type SeenDependencies } from "./seen.ts";
 
-test("who asks in a domain that tenants share asks in their common place, too; later looks go on from the newest", async () => {
+test("who asks in a domain that tenants share asks in their common domain, too; later looks go on from the newest", async () => {
   const asked: unknown[] = [];
   const rows = [
     { domain: "acme/support", partition: 1, newest: 5_000 },

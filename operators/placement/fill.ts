@@ -29,7 +29,7 @@ export interface Fill {
    * pairs that are whole now.
    */
   step(
-    openPlaces: (domain: string) => readonly number[],
+    unfilledPartitions: (domain: string) => readonly number[],
     partitions: number,
   ): Promise<{ filled: Pair[]; copied: number }>;
 }
@@ -75,7 +75,7 @@ export function createFill<T extends string>({
       if (!jobs.has(domain)) jobs.set(domain, null);
     },
     size: () => jobs.size,
-    async step(openPlaces, partitions) {
+    async step(unfilledPartitions, partitions) {
       const names = firstOf(jobs.keys());
       const counts = await countByDomain(
         clickhouse,
@@ -99,7 +99,7 @@ export function createFill<T extends string>({
       const finish = (domain: string, targets: readonly number[]): void => {
         filled.push(...targets.map((partition) => ({ domain, partition })));
         // Others of its partitions were seen meanwhile: they come next.
-        if (openPlaces(domain).length > targets.length) jobs.set(domain, null);
+        if (unfilledPartitions(domain).length > targets.length) jobs.set(domain, null);
         else jobs.delete(domain);
       };
 
@@ -109,13 +109,13 @@ export function createFill<T extends string>({
             clickhouse,
             small.filter((name) => counts.has(name)),
           ),
-          openPlaces,
+          unfilledPartitions,
         );
-        for (const name of small) finish(name, openPlaces(name));
+        for (const name of small) finish(name, unfilledPartitions(name));
       }
       const large = names.find((name) => jobs.has(name) && !small.includes(name));
       if (large === undefined) return { filled, copied };
-      const job: Job = jobs.get(large) ?? { partitions: openPlaces(large), after: "" };
+      const job: Job = jobs.get(large) ?? { partitions: unfilledPartitions(large), after: "" };
       jobs.set(large, job);
       while (room > 0) {
         signal.throwIfAborted();

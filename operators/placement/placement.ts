@@ -1,9 +1,9 @@
-// The third verb of curate: while there are more examples than a process should hold, sees to it
-// that a domain's examples lie on every partition of `examples` whose number its requests come
-// from, and says in the policy `placement` from which offset on they are all there. A pair of
-// domain and partition that is new is first written down as being filled, then everything that
-// happens to the domain's examples is copied there too (mirror.ts), then what ClickHouse has of
-// them is: in this order nothing falls between. An old state can't be filled in behind a newer
+// Placement of examples, a step of curate. While there are more examples than a process should
+// hold, sees to it that a domain's examples lie on every partition of `examples` whose number its
+// requests come from, and says in the policy `placement` from which offset on they are all there. A
+// pair of domain and partition that is new is first written down as being filled, then everything
+// that happens to the domain's examples is copied there too (mirror.ts), then what ClickHouse has
+// of them is: in this order nothing falls between. An old state can't be filled in behind a newer
 // copy, because filling waits until ClickHouse has what the mirror has copied, and never writes to
 // the home of a key.
 import type { Logger } from "pino";
@@ -16,14 +16,14 @@ import { createMirror, type Mirror, type MirrorDependencies } from "./mirror.ts"
 import {
   decodePlacement,
   encodePlacement,
-  mostPlaces,
+  mostPairs,
   nothingPlaced,
   type Placement,
 } from "../../state/policies/placement.ts";
 import type { Pair } from "./seen.ts";
 import { countExamples } from "./stored.ts";
 
-export interface PlaceRules {
+export interface PlacementRules {
   /** auto: shared above so many examples, global again below four fifths of them. */
   pool: "auto" | "global" | "shared";
   shareAbove: number;
@@ -32,7 +32,7 @@ export interface PlaceRules {
 }
 
 /** T: the type of the name of examples. */
-export interface PlaceDependencies<T extends string = string> {
+export interface PlacementDependencies<T extends string = string> {
   clickhouse: Pick<ClickHouse, "query">;
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
   /** Full name of examples. */
@@ -45,10 +45,10 @@ export interface PlaceDependencies<T extends string = string> {
   /** Pairs seen lately. */
   seen(partitions: number): Promise<Pair[]>;
   encode(example: Example): Buffer;
-  /** Of the name `placement`. */
+  /** Policies of the name `placement`. */
   policies: Pick<PolicyLog, "open" | "newest" | "append">;
   publish: MirrorDependencies<T>["publish"];
-  rules: PlaceRules;
+  rules: PlacementRules;
   /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
@@ -64,13 +64,13 @@ export interface Placed {
   more: boolean;
 }
 
-export interface Place {
+export interface Placer {
   pass(): Promise<Placed>;
   /**
    * Partitions on which copies of a domain's examples lie or are about to; none before the first
    * pass.
    */
-  placesOf(domain: string): Iterable<number>;
+  partitionsOf(domain: string): Iterable<number>;
   stop(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ const body = { bytesPerSecond: 20_000, free: 20_000 };
 /** So small a share of pairs may still be filled when processes let go of what is not theirs. */
 const openShare = 0.05;
 
-export function createPlace<T extends string>(dependencies: PlaceDependencies<T>): Place {
+export function createPlacer<T extends string>(dependencies: PlacementDependencies<T>): Placer {
   const { clickhouse, kafka, topic, groups, policies, publish, rules, clock, log } = dependencies;
   let placement: Placement | undefined;
   let mirror: Mirror | undefined;
@@ -101,7 +101,8 @@ export function createPlace<T extends string>(dependencies: PlaceDependencies<T>
     const known = newest === null ? nothingPlaced() : decodePlacement(newest);
     if ("problem" in known) log.warn({ problem: known.problem }, "what was placed is not known: it is placed anew");
     placement = "problem" in known ? nothingPlaced() : known;
-    for (const domain of placement.domains.keys()) if (openPlaces(placement, domain).length > 0) fill.add(domain);
+    for (const domain of placement.domains.keys())
+      if (unfilledPartitions(placement, domain).length > 0) fill.add(domain);
     return placement;
   };
 
@@ -129,19 +130,19 @@ export function createPlace<T extends string>(dependencies: PlaceDependencies<T>
     let known = pairsOf(now);
     let left = 0;
     for (const { domain, partition } of await dependencies.seen(partitions)) {
-      const places = now.domains.get(domain) ?? new Map<number, number | null>();
-      if (places.has(partition)) continue;
-      if (known >= mostPlaces) left++;
+      const offsets = now.domains.get(domain) ?? new Map<number, number | null>();
+      if (offsets.has(partition)) continue;
+      if (known >= mostPairs) left++;
       else {
         known++;
-        now.domains.set(domain, places.set(partition, null));
+        now.domains.set(domain, offsets.set(partition, null));
         fill.add(domain);
         unpublished = true;
         undeclared = true;
       }
     }
     if (left > 0)
-      log.warn({ pairs: left, most: mostPlaces }, "no room for more domains in the placement: theirs stay incomplete");
+      log.warn({ pairs: left, most: mostPairs }, "no room for more domains in the placement: theirs stay incomplete");
   };
 
   /** Whether ClickHouse knows everything that was copied. */
@@ -161,10 +162,10 @@ export function createPlace<T extends string>(dependencies: PlaceDependencies<T>
     unpublished = true;
   };
 
-  const placesOf = (domain: string): Iterable<number> => placement?.domains.get(domain)?.keys() ?? [];
+  const partitionsOf = (domain: string): Iterable<number> => placement?.domains.get(domain)?.keys() ?? [];
 
   return {
-    placesOf,
+    partitionsOf,
     async pass() {
       const now = await open();
       const aim = await wanted(now);
@@ -180,12 +181,12 @@ export function createPlace<T extends string>(dependencies: PlaceDependencies<T>
         mirror = await createMirror({ kafka, topic, group: groups.own, publish }, now.domains.size === 0);
       }
       if (aim === "shared") await discover(now);
-      // Written down before anything is copied there: whoever comes after us goes on copying.
+      // Written down before anything is copied there: the next owner goes on copying.
       await announce(now);
-      const mirrored = await mirror.copy(placesOf);
+      const mirrored = await mirror.copy(partitionsOf);
       const fills = aim === "shared" && !undeclared && fill.size() > 0 && (await isRecorded(mirror));
       const { filled, copied } = fills
-        ? await fill.step((domain) => openPlaces(now, domain), partitions)
+        ? await fill.step((domain) => unfilledPartitions(now, domain), partitions)
         : { filled: [], copied: 0 };
       await mark(now, filled);
       if (aim !== now.mode && (aim === "global" || fill.size() <= openShare * pairsOf(now))) {
@@ -207,7 +208,8 @@ export function createPlace<T extends string>(dependencies: PlaceDependencies<T>
   };
 }
 
-const pairsOf = ({ domains }: Placement): number => [...domains.values()].reduce((sum, places) => sum + places.size, 0);
+const pairsOf = ({ domains }: Placement): number =>
+  [...domains.values()].reduce((sum, offsets) => sum + offsets.size, 0);
 
-const openPlaces = ({ domains }: Placement, domain: string): number[] =>
+const unfilledPartitions = ({ domains }: Placement, domain: string): number[] =>
   [...(domains.get(domain) ?? [])].flatMap(([partition, offset]) => (offset === null ? [partition] : []));

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { keepWorker } from "./kept.ts";
+import { superviseWorker } from "./supervised.ts";
 import { WorkerDied } from "./rpc.ts";
 import type { TestMethods } from "./worker.testing.ts";
 
@@ -12,7 +12,7 @@ test("a crashed worker is replaced; calls in between are rejected at once", asyn
   let restarted: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (restarted = resolve));
   let prepared = 0;
-  const kept = await keepWorker<TestMethods>({
+  const supervised = await superviseWorker<TestMethods>({
     ...base,
     prepare: async (client) => {
       await client.call("input", null);
@@ -20,33 +20,33 @@ test("a crashed worker is replaced; calls in between are rejected at once", asyn
     },
     onReady: () => restarted(),
   });
-  await expect(kept.call("crash", "throw")).rejects.toBeInstanceOf(WorkerDied);
-  expect(kept.ready).toBe(false);
-  await expect(kept.call("add", { a: 1, b: 1 })).rejects.toBeInstanceOf(WorkerDied);
+  await expect(supervised.call("crash", "throw")).rejects.toBeInstanceOf(WorkerDied);
+  expect(supervised.ready).toBe(false);
+  await expect(supervised.call("add", { a: 1, b: 1 })).rejects.toBeInstanceOf(WorkerDied);
   await ready;
-  expect(await kept.call("add", { a: 1, b: 1 })).toBe(2);
+  expect(await supervised.call("add", { a: 1, b: 1 })).toBe(2);
   expect(prepared).toBe(2);
-  await kept.close();
+  await supervised.close();
 });
 
 test("a worker that can't be prepared at first rejects", async () => {
   const prepare = (): Promise<void> => Promise.reject(new Error("no model"));
-  await expect(keepWorker<TestMethods>({ ...base, prepare })).rejects.toThrow("no model");
+  await expect(superviseWorker<TestMethods>({ ...base, prepare })).rejects.toThrow("no model");
 });
 
 test("a closed one is not started again", async () => {
-  const kept = await keepWorker<TestMethods>({ ...base, prepare: async () => undefined });
-  const crash = kept.call("crash", "exit");
+  const supervised = await superviseWorker<TestMethods>({ ...base, prepare: async () => undefined });
+  const crash = supervised.call("crash", "exit");
   await expect(crash).rejects.toBeInstanceOf(WorkerDied);
-  await kept.close();
+  await supervised.close();
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(kept.ready).toBe(false);
+  expect(supervised.ready).toBe(false);
 });
 
 test("one that hangs is killed, its calls rejected, and replaced", async () => {
   let restarted: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (restarted = resolve));
-  const kept = await keepWorker<TestMethods>({
+  const supervised = await superviseWorker<TestMethods>({
     ...base,
     isolation: "process",
     prepare: async (client) => {
@@ -54,11 +54,11 @@ test("one that hangs is killed, its calls rejected, and replaced", async () => {
     },
     onReady: () => restarted(),
   });
-  const hanging = kept.call("untilCancelled", null);
-  kept.kill("it hangs");
-  expect(kept.ready).toBe(false);
+  const hanging = supervised.call("untilCancelled", null);
+  supervised.kill("it hangs");
+  expect(supervised.ready).toBe(false);
   await expect(hanging).rejects.toThrow(/it hangs/);
   await ready;
-  expect(await kept.call("add", { a: 1, b: 1 })).toBe(2);
-  await kept.close();
+  expect(await supervised.call("add", { a: 1, b: 1 })).toBe(2);
+  await supervised.close();
 });

@@ -1,13 +1,13 @@
-// Keeps a worker: when it dies, what was pending is rejected and another is started, after a pause
-// that doubles with every death without success in between. While there is none, calls are rejected
-// at once, so that callers degrade instead of waiting.
+// Supervises a worker: when it dies, what was pending is rejected and another is started, after a
+// pause that doubles with every death without success in between. While there is none, calls are
+// rejected at once, so that callers degrade instead of waiting.
 import type { Logger } from "pino";
 import { errorOf } from "../errors.ts";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
 import { connectWorker, WorkerDied, type CallOptions, type Methods, type WorkerClient } from "./rpc.ts";
 import type { ArgumentOf, ResultOf } from "./rpc.ts";
 
-export interface KeptWorker<M> {
+export interface SupervisedWorker<M> {
   /** As WorkerClient.call; rejects with WorkerDied at once while no worker is ready. */
   call<K extends keyof M & string>(
     method: K,
@@ -23,7 +23,7 @@ export interface KeptWorker<M> {
   close(): Promise<void>;
 }
 
-export interface KeptOptions<M> {
+export interface SupervisedOptions<M> {
   name: string;
   entry: URL;
   data: unknown;
@@ -41,7 +41,9 @@ export interface KeptOptions<M> {
 /**
  * Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over.
  */
-export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>): Promise<KeptWorker<M>> {
+export async function superviseWorker<M extends Methods<M>>(
+  options: SupervisedOptions<M>,
+): Promise<SupervisedWorker<M>> {
   const { name, log, pause = { first: 100, limit: 10_000 } } = options;
   let client: WorkerClient<M> | null = null;
   const waits = backoff(pause);

@@ -2,7 +2,7 @@
 // after every one that failed.
 import type { FencedProducer, Lease } from "./singleton.ts";
 
-export function keptWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {
+export function leaseWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {
   let isWriter = false;
   const initialise = async (): Promise<void> => {
     isWriter = false;

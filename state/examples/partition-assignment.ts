@@ -8,17 +8,17 @@ import type { PartitionSpan, TopicFollower } from "../../connections/kafka/port.
 import type { ExamplePool } from "./port.ts";
 import type { PlacementMode } from "../policies/placement.ts";
 
-export interface ShareDependencies {
+export interface PartitionAssignmentDependencies {
   follower: Pick<TopicFollower, "follow" | "unfollow" | "position" | "caughtUp">;
   pool: Pick<ExamplePool, "position" | "release">;
-  /** Of the topic examples. Rejects while the broker is away. */
+  /** Partitions of the topic examples. Rejects while the broker is away. */
   spans(): Promise<PartitionSpan[]>;
   /** Milliseconds for which a partition that went away is still followed. */
   graceMs: number;
   log: Logger;
 }
 
-export interface Share {
+export interface PartitionAssignment {
   /**
    * Global: follows everything. Shared: what the pool still has, for it will probably be ours
    * again. Resolves when it is followed, not restored; waits for the broker.
@@ -51,7 +51,13 @@ interface Held {
 
 const retryMs = 500;
 
-export function createShare({ follower, pool, spans, graceMs, log }: ShareDependencies): Share {
+export function createPartitionAssignment({
+  follower,
+  pool,
+  spans,
+  graceMs,
+  log,
+}: PartitionAssignmentDependencies): PartitionAssignment {
   const held = new Map<number, Held>();
   /** Partitions of requests that are ours. */
   const assigned = new Set<number>();
@@ -59,7 +65,7 @@ export function createShare({ follower, pool, spans, graceMs, log }: ShareDepend
   let partitions = 0;
   let stopped = false;
   const inTurn = pLimit(1);
-  // There are as many of each, as a rule; where somebody added partitions to requests the rest
+  // There are as many of each, as a rule; where an operator added partitions to requests the rest
   // shares.
   const exampleOf = (request: number): number => (partitions === 0 ? request : request % partitions);
   const isWanted = (partition: number): boolean =>

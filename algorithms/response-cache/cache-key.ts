@@ -1,5 +1,5 @@
-// Under which hash an answer is kept and found again. Everything that a request says is in it but
-// what is named here as having no influence on the answer, so that a field that is added to
+// The key of a request in the response cache. Everything that a request says is in it but what is
+// named here as having no influence on the answer, so that a field that is added to
 // requests counts from its first day; and everything of the configuration that makes the answer
 // another one. Pure.
 import { hash } from "node:crypto";
@@ -30,7 +30,7 @@ export interface Asked {
 const LINK_POLICY = "link-policy";
 
 /** sha256 (hex). */
-export function answerKey({ request, domain, arms, documents }: Asked): string {
+export function cacheKey({ request, domain, arms, documents }: Asked): string {
   // Not part of the key: ids, times, accounts and destinations. Whether an answer may be cached is
   // decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [

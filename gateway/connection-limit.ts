@@ -1,14 +1,14 @@
-// How many requests are open: a bound for all, and for a tenant as many as it leaves free, so that
-// one that sends without end leaves places to the others.
+// Limits the open requests: of all tenants together, and of each tenant to as many as it leaves
+// free, so that a tenant that sends without end can't take every connection.
 import { ApiError } from "./errors.ts";
 
-export interface Places {
-  /** Throws ApiError; call what it returns to give the place back. */
+export interface ConnectionLimit {
+  /** Throws ApiError; call what it returns to release the connection. */
   take(tenant: string): () => void;
   open(): number;
 }
 
-export function createPlaces(most: number): Places {
+export function createConnectionLimit(most: number): ConnectionLimit {
   const tenants = new Map<string, number>();
   let open = 0;
   return {

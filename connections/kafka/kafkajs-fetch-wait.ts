@@ -14,7 +14,7 @@ const quietAfter = 10;
 /** What the broker may wait for then. */
 export const quietWaitMs = 500;
 
-interface Patience {
+interface FetchState {
   /** As configured. */
   waitMs: number;
   empty: number;
@@ -29,14 +29,14 @@ interface FetchedBatch {
   rawMessages: { value?: Buffer | null }[];
 }
 
-const patienceOf = new WeakMap<ConsumerGroupLike, Patience>();
+const fetchStates = new WeakMap<ConsumerGroupLike, FetchState>();
 
-function patience(group: ConsumerGroupLike): Patience {
-  let known = patienceOf.get(group);
+function fetchStateOf(group: ConsumerGroupLike): FetchState {
+  let known = fetchStates.get(group);
   if (known === undefined) {
     const gatherBytes = group.minBytes > 1 ? group.minBytes : undefined;
     known = { waitMs: group.maxWaitTime, empty: 0, gatherBytes, next: new Map() };
-    patienceOf.set(group, known);
+    fetchStates.set(group, known);
     group.minBytes = 1;
   }
   return known;
@@ -46,9 +46,9 @@ const bytesOf = (batches: readonly FetchedBatch[]): number =>
   batches.reduce((sum, { rawMessages }) => rawMessages.reduce((s, { value }) => s + (value?.length ?? 0), sum), 0);
 
 /** Wraps ConsumerGroup.fetch. */
-const withPatience = (fetch: ConsumerGroupLike["fetch"]): ConsumerGroupLike["fetch"] =>
-  async function fetchPatiently(this: ConsumerGroupLike, nodeId) {
-    const state = patience(this);
+const withAdaptiveWait = (fetch: ConsumerGroupLike["fetch"]): ConsumerGroupLike["fetch"] =>
+  async function fetchAdaptively(this: ConsumerGroupLike, nodeId) {
+    const state = fetchStateOf(this);
     const { gatherBytes, next } = state;
     const pause = (next.get(nodeId) ?? 0) - performance.now();
     if (pause > 0) await sleep(pause);
@@ -64,14 +64,14 @@ const withPatience = (fetch: ConsumerGroupLike["fetch"]): ConsumerGroupLike["fet
 /** Wraps ConsumerGroup.pause and resume. */
 const lively = <Arguments extends unknown[]>(act: (...given: Arguments) => void) =>
   function actAndLook(this: ConsumerGroupLike, ...given: Arguments): void {
-    patience(this).empty = 0;
+    fetchStateOf(this).empty = 0;
     act.apply(this, given);
   };
 
 /** Idempotent within a process because the module is loaded once. */
-export function patchPatience(): void {
+export function patchFetchWait(): void {
   const { prototype } = internals.ConsumerGroup;
-  prototype.fetch = withPatience(prototype.fetch);
+  prototype.fetch = withAdaptiveWait(prototype.fetch);
   prototype.pause = lively(prototype.pause);
   prototype.resume = lively(prototype.resume);
 }

@@ -1,6 +1,6 @@
 // A text that grows by pieces and may begin again: what of it may be sent. What was sent is never
 // taken back; more is sent only while what came begins with it. Linear in the length of the pieces.
-export interface Grown {
+export interface PrefixGuard {
   /** What comes from now on is the beginning again. */
   restart(): void;
   add(piece: string): void;
@@ -12,7 +12,7 @@ export interface Grown {
   rest(whole: string): string | null;
 }
 
-export function createGrown(): Grown {
+export function createPrefixGuard(): PrefixGuard {
   let sent = "";
   let received = "";
   /** As far as both go. */

@@ -1,7 +1,7 @@
 // kafkajs' own ConsumerGroup, patched, against a broker that notes how long it may wait.
 import { expect, test } from "vitest";
 import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
-import { quietWaitMs } from "./kafkajs-patience.ts";
+import { quietWaitMs } from "./kafkajs-fetch-wait.ts";
 import "./kafkajs.ts";
 
 const ConsumerGroup = internals.ConsumerGroup as unknown as new (options: object) => ConsumerGroupLike;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Response } from "../../schemas/types.ts";
 import { aDecision } from "../values.testing.ts";
-import { createKeep } from "./keep.ts";
+import { createCacheEntry } from "./cache-entry.ts";
 import { answeredResponse } from "./response.ts";
 import { anAnswer, aWork } from "./values.testing.ts";
 
@@ -11,14 +11,14 @@ const response = (change: Partial<Response> = {}): Response => ({
   ...answeredResponse(work, "r1", anAnswer(), times),
   ...change,
 });
-const keepWith = (isClean = () => Promise.resolve(true), maxBytes = 1_000) =>
-  createKeep({ ttlMs: (domain) => (domain === "acme/default" ? 500 : 0), maxBytes, isClean });
+const createEntry = (isClean = () => Promise.resolve(true), maxBytes = 1_000) =>
+  createCacheEntry({ ttlMs: (domain) => (domain === "acme/default" ? 500 : 0), maxBytes, isClean });
 
 describe("keep", () => {
   it("keeps an answer under its domain and key, until its time is over", async () => {
-    expect(await keepWith()(work, response())).toEqual([
+    expect(await createEntry()(work, response())).toEqual([
       {
-        output: "answers",
+        output: "response-cache",
         key: "acme/default/h",
         record: {
           ...{
@@ -45,10 +45,10 @@ describe("keep", () => {
     ["of an arm that took over", work, { failedArms: [{ arm: "large", code: "endpoint_timeout", attempts: 1 }] }],
     ["that is too large", work, { text: "x".repeat(1_001) }],
   ])("keeps nothing %s", async (_what, done, change) => {
-    expect(await keepWith()(done, response(change))).toEqual([]);
+    expect(await createEntry()(done, response(change))).toEqual([]);
   });
 
   it("keeps nothing in which personal data is found", async () => {
-    expect(await keepWith(() => Promise.resolve(false))(work, response())).toEqual([]);
+    expect(await createEntry(() => Promise.resolve(false))(work, response())).toEqual([]);
   });
 });
