@@ -1,6 +1,6 @@
 // Asks as any client of the topics would: produces the request with the gateway's own reply
 // partition and waits for the one final response. Holds nothing but what is open. A repeat of an id
-// that is open here waits along with it; any other is plan's to answer (operators/recall).
+// that is open here waits along with it; any other is plan's to answer (operators/deduplicate).
 import { requestHash } from "../algorithms/text/canonical.ts";
 import { errorOf } from "../connections/errors.ts";
 import { requestKey } from "../algorithms/identity/identity.ts";

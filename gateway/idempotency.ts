@@ -1,5 +1,5 @@
 // The id of a request: a new one, or the one that a client's Idempotency-Key stands for, so that a
-// request that is sent again is the same request (operators/recall answers it by the first
+// request that is sent again is the same request (operators/deduplicate answers it by the first
 // response). A key belongs to its tenant.
 import { createHash } from "node:crypto";
 import { v7 as uuid } from "uuid";

@@ -1,7 +1,8 @@
 // Follows a chosen set of a topic's partitions, each from a given offset, outside any shared group.
 // Partitions can be added and removed while it runs. It is the only member of its own group, so it
-// owns all partitions and pauses those that are not followed. "Caught up" is determined by positions,
-// not by records: a batch of control markers is never delivered, but its end is reported.
+// owns all partitions and pauses those that are not followed. "Caught up" is determined by
+// positions, not by records: a batch of control markers is never delivered, but its end is
+// reported.
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";

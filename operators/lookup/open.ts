@@ -1,5 +1,6 @@
-// The response cache as lookup needs it: follows the topic `answers` and knows from ClickHouse how
-// often each key was asked for. What is put there is the business of call (operators/call/open.ts).
+// The response cache as lookup needs it: follows the topic `response-cache` and knows from
+// ClickHouse how often each key was asked for. What is put there is the business of call
+// (operators/call/open.ts).
 import type { Logger } from "pino";
 import { answerTtlMs } from "../../config/sections/cache.ts";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
@@ -19,7 +20,7 @@ import type { SessionOf } from "../../state/session.ts";
 const restoreMs = { asked: 5_000, answers: 10_000 };
 const sweepMs = 30_000;
 
-export interface OpenedLookup extends Opened<{ responseCache: CacheLookup | undefined }> {}
+export type OpenedLookup = Opened<{ responseCache: CacheLookup | undefined }>;
 
 /** Without a response cache. */
 const noCache: OpenedLookup = {

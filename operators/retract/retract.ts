@@ -7,7 +7,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface RetractDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
-  /** Tombstones of the topic `answers`, by key. */
+  /** Tombstones of the topic `response-cache`, by key. */
   publish: (keys: readonly string[]) => Promise<void>;
   /** [0, 1]. */
   minimumReward: number;

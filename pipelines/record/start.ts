@@ -25,7 +25,8 @@ import { openMasking } from "./masking.ts";
 import { record } from "./pipeline.ts";
 
 /**
- * No client waits for a row: few large fetches over all partitions cost a fraction of many small ones.
+ * No client waits for a row: few large fetches over all partitions cost a fraction of many small
+ * ones.
  */
 const fetchWait = { minBytes: 1_048_576, maxWaitMs: 200 };
 
