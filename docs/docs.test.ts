@@ -117,9 +117,20 @@ const commandLines = (text: string): string[] =>
  */
 const keys: ReadonlySet<string> = new Set(
   [...reference.matchAll(/^##+ (.+)\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
-    [...body.matchAll(/^\| `([^`]+)`/gm)].map(([, key = ""]) => (/ /.test(section) ? key : `${section}.${key}`)),
+    [...body.matchAll(/^\| `([^`]+)`/gm)]
+      .map(([, key = ""]) => {
+        if (section.startsWith("arms,")) return `arms.${key}`;
+        return / /.test(section) ? key.replace("arms[]", "arms") : `${section}.${key}`;
+      })
+      .flatMap(withParents),
   ),
 );
+
+/** A key and the objects that hold it: routing.breaker.share, routing.breaker. */
+function withParents(key: string): string[] {
+  const parts = key.split(".");
+  return parts.map((_, i) => parts.slice(0, i + 1).join("."));
+}
 
 /** Options of a command and of those above it, short and long. */
 function optionsOf(command: Command | null | undefined): string[] {

@@ -16,8 +16,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Whose parts read and write for it. */
 const filesOf = (stage: string): string[] =>
   [
-    `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage}/pipeline`}.ts`,
-    `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1")}/start.ts`,
+    `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage.replace("example-", "")}/pipeline`}.ts`,
+    `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1").replace("example-", "")}/start.ts`,
     ...(stage === "learn"
       ? ["helpfulness", "judge", "passes", "retract", "router"].map((name) => `pipelines/learn/${name}.ts`)
       : []),

@@ -109,6 +109,6 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
       else report[state === "passed" ? "passed" : "skipped"]++;
     }
   }
-  for (const error of uncaught) failed(`an error that nobody caught (${String(error["type"])})`, [error]);
+  for (const error of uncaught) failed(`an uncaught error (${String(error["type"])})`, [error]);
   return report;
 }

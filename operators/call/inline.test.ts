@@ -34,7 +34,7 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
     clock: () => times.shift() ?? NaN,
     partitions: () => 8,
   });
-  const paired = aPaired({ request, ...(other !== undefined && { other }) });
+  const paired = aPaired({ request, ...(other !== undefined && { alternative: other }) });
   return { calls, refusals, paired, outcome: call(paired, aContext()) };
 }
 
@@ -100,7 +100,7 @@ describe("call of an inline arm", () => {
     expect(calls).toEqual([
       {
         ...{ requestId: "r1", tenant: "acme", pieces: paired.prompt.pieces, params: paired.request.params },
-        caching: { domain: paired.domain, keep: true },
+        caching: { domain: paired.domain, mayStore: true },
         deadline: NOW + 120_000,
       },
     ]);

@@ -46,7 +46,10 @@ export function aWork(change: Partial<Work> = {}): Work {
 }
 
 /** What the end of plan makes aWork() of. */
-export function aPaired({ request = {}, second }: { request?: Partial<Request>; second?: string } = {}): Paired {
+export function aPaired({
+  request = {},
+  alternative,
+}: { request?: Partial<Request>; alternative?: string } = {}): Paired {
   const { decision, plannedAt, planMs, notAfter } = aWork();
   const { arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt } = decision;
   return {
@@ -54,13 +57,13 @@ export function aPaired({ request = {}, second }: { request?: Partial<Request>; 
     choice: {
       ...{ arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt },
       ...{
-        asked: second !== undefined,
-        alternativeArm: second ?? null,
+        asked: alternative !== undefined,
+        alternativeArm: alternative ?? null,
         alternativeProbability: decision.alternativeProbability,
       },
     },
     prompt: { pieces, template: decision.template, cacheKey: null, plannedAt },
-    alternative: second === undefined ? null : { arm: second, pieces },
+    alternative: alternative === undefined ? null : { arm: alternative, pieces },
   };
 }
 

@@ -28,7 +28,7 @@ const noCache: OpenedLookup = {
   stop: () => Promise.resolve(),
 };
 
-/** Resolves when what was entries before is there, or after some seconds. */
+/** Resolves when the entries of the topic are restored, or after some seconds. */
 export async function openLookup(
   session: SessionOf<{ tables: ["response-cache", "ClickHouse"] }>,
   { sent, log }: { sent: SentResponse; log: Logger },

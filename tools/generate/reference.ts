@@ -83,7 +83,8 @@ function common(sections: readonly Section[]): string {
 
 /** The keys of a section that stand nowhere above. */
 function advanced({ title, comment, path, rows }: Section): string[] {
-  const left = rows.filter(({ key, cells }) => !commonKeys.includes(`${path}${key}`) && cells[0] !== "object");
+  const isParent = (key: string): boolean => rows.some((other) => other.key.startsWith(`${key}.`));
+  const left = rows.filter(({ key }) => !commonKeys.includes(`${path}${key}`) && !isParent(key));
   if (left.length === 0) return [];
   return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), table(left)].join("\n\n")];
 }
