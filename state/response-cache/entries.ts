@@ -1,6 +1,6 @@
 // The answers that a process keeps, within its byte budget, by the decisions of a policy of the
-// response cache. They come by the topic `response-cache`, from whichever process made them; the newest
-// counts. An answer that expired is not there any more. Never waits.
+// response cache. They come by the topic `response-cache`, from whichever process made them; the
+// newest counts. An answer that expired is not there any more. Never waits.
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import type { CacheEntry } from "../../schemas/types.ts";
 
