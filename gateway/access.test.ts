@@ -45,7 +45,7 @@ describe("with keys", () => {
     expect(callerOf(remote({ authorization: `bearer  ${text}`, "x-forwarded-for": "1.1.1.1" })).tenant).toBe("acme");
   });
 
-  it("serves nobody without one, this machine neither, also when the last was revoked", () => {
+  it("refuses callers without a key once it has read one: local callers too, and after the last is revoked", () => {
     const { keys, callerOf } = made();
     expect(callerOf(local).tenant).toBe("default");
     keys.apply(id, { ...key, revokedAt: 1 });
@@ -62,7 +62,7 @@ describe("with keys", () => {
     },
   );
 
-  it("tells wrong keys from revoked ones to nobody", () => {
+  it("gives wrong keys and revoked ones the same answer", () => {
     const { keys, callerOf } = made();
     const gone = newKey();
     keys.apply(id, key);

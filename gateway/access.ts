@@ -52,7 +52,7 @@ export function createAccess(keys: Pick<KeyTable, "find" | "size">): CallerOf {
   };
 }
 
-/** Whether operators ask: throws ApiError for anybody else. */
+/** Throws ApiError unless the caller is an operator. */
 export type MustBeAdmin = (incoming: Incoming) => void;
 
 export function createAdminAccess(keys: Pick<KeyTable, "find" | "size">): MustBeAdmin {
@@ -83,7 +83,10 @@ export interface TokenAccess {
   keys: Pick<KeyTable, "isValid">;
 }
 
-/** For whoever has the token of a response and no key; it ends with the key that asked. */
+/**
+ * Accepts the feedback token of a response in place of a key. The token is valid only while the key
+ * that made the request is.
+ */
 export function createTokenAccess({ tokens, keys }: TokenAccess, otherwise: CallerOf): CallerOf {
   return function callerOf(incoming) {
     const text = bearerIn(incoming);
@@ -125,7 +128,7 @@ export function addAccess(
   });
   return (incoming) => {
     const caller = callers.get(incoming);
-    if (caller === undefined) throw new Error(`nobody asked whose ${incoming.method} ${incoming.url} is`);
+    if (caller === undefined) throw new Error(`the caller of ${incoming.method} ${incoming.url} was not determined`);
     return caller;
   };
 }

@@ -1,6 +1,7 @@
-// Takes requests back: one cancel record for a request whose client has gone, or says so. Whoever
-// calls its arm ends the call (state/cancels.ts). Best effort: while the brokers are away, or too
-// many are on their way, a call goes on to its end, which costs and changes nothing else.
+// Cancels requests: publishes one cancel record for a request whose client disconnects or cancels
+// it. The process that calls its arm aborts the call (state/cancels.ts). Best effort: while the
+// brokers are away, or too many cancels are in flight, the call runs to its end; nothing else
+// changes.
 import type { Logger } from "pino";
 import type { Codec } from "../connections/registry/port.ts";
 import type { Topic } from "../schemas/records.ts";

@@ -1,7 +1,7 @@
-// A token that allows feedback on one request and nothing else: an application hands it to whoever
-// reads the answer, who has no API key. It names tenant, request, the key that asked and its end in
-// the clear, signed by HMAC-SHA-256 with the deployment's secret: any gateway can check it and none
-// keeps it. Whether the key is still valid is for who reads the token to say (access.ts).
+// A token that allows feedback on one request and nothing else: an application passes it to the
+// reader of the answer, who has no API key. It names tenant, request, the key of the request and
+// its expiry in the clear, signed by HMAC-SHA-256 with the deployment's secret: any gateway can
+// check it and none stores it. access.ts checks whether the key is still valid.
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 export interface FeedbackTokens {

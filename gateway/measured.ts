@@ -1,4 +1,5 @@
-// Counts what the API answers, refusals among it. The page and health are nobody's traffic.
+// Counts the API's answers, refusals among them. Requests of the page and health checks don't
+// count.
 import type { FastifyInstance } from "fastify";
 import type { GatewayMetrics } from "./metrics.ts";
 import { isApi } from "./addresses.ts";

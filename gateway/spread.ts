@@ -1,6 +1,6 @@
 // How many of its reply partitions a gateway uses. Reading one brings every response there, other
-// clients' included, so a gateway that few ask reads few: where all clients use the topics
-// themselves, it would otherwise read every response for nobody.
+// clients' included, so a gateway with few requests reads few: where all clients use the topics
+// themselves, it would otherwise read every response and deliver none.
 
 /** Requests open on a partition before another one is used. */
 const openOnEach = 32;

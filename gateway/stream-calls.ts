@@ -87,7 +87,7 @@ const nothing = {};
 
 function restOf(final: FinalCall | null, index: number, call: Call | undefined): object | null {
   if (call === undefined || call.sent === null) return { index, ...final };
-  // Of another endpoint it may be anything.
+  // An endpoint may send any JSON here, whatever the type says.
   if (typeof final !== "object" || final === null || typeof (final.function ?? null) !== "object") return null;
   const { id, type, function: called, ...more } = final;
   const { name, arguments: all, ...moreOfIt } = called ?? {};

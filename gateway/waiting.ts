@@ -1,5 +1,5 @@
-// Who waits for which response: requests under way by reply partition and id. A record that nobody
-// waits for is another client's, or of somebody who has gone.
+// Listeners for responses: requests under way by reply partition and id. A record without a
+// listener belongs to a client of the topics, or its caller has disconnected.
 import type { Delta, Response } from "../schemas/types.ts";
 
 export interface Listener {

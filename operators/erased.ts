@@ -25,7 +25,7 @@ export function createErasedAmong({
   let known = false;
   let askedAt = -Infinity;
 
-  /** Nearly everywhere nothing ever was: then nobody pays for it. */
+  /** Whether anything was ever erased; where nothing was, no lookup is made. */
   async function isAnything(): Promise<boolean> {
     if (known || clock() - askedAt < recheckMs) return known;
     known = (await clickhouse.query("SELECT 1 FROM erasures LIMIT 1")).length > 0;

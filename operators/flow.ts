@@ -66,7 +66,7 @@ export interface Selected extends Embedded {
   threshold: number;
   /** The tau tried instead on this request. */
   exploredThreshold: number | null;
-  /** Of the model that predicted helpfulness; 0: none did. */
+  /** Version of the model that predicted helpfulness; 0: none did. */
   helpfulnessVersion: number;
 }
 /** What routing chose, and why: its part of the Decision. */

@@ -38,7 +38,7 @@ export interface DomainStatistics {
   rewardSum: number;
 }
 
-/** What somebody said of two answers to one request, by arms. */
+/** A comparison of two answers to one request, by arms. */
 export interface Pair {
   /** Absent where all tenants' comparisons count for all. */
   tenant?: string;
@@ -61,10 +61,7 @@ export interface Pair {
 
 export interface Solved {
   arms: ReadonlyMap<string, ArmPosterior>;
-  /**
-   * Prior of arms that nobody has rewarded yet, from what the others have in common; absent:
-   * nothing.
-   */
+  /** Prior of arms without rewards, from what the others have in common; absent: nothing. */
   prior?: Posterior;
   /** Where each tenant's rewards count for that tenant alone: `arms` is empty then. */
   tenants?: ReadonlyMap<string, Beliefs>;

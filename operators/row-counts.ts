@@ -1,13 +1,13 @@
-// Whether tables have got rows, in one statement that reads hardly anything of them: whoever looks
-// for news every other second asks this first, since looking costs ten times as much. Rejects as
-// the ClickHouse port does.
+// Whether tables have got rows, in one statement that reads hardly anything of them: a loop that
+// looks for new rows every other second asks this first, since looking costs ten times as much.
+// Rejects as the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /**
- * Different from before when rows have come. Of a table whose rows replace each other it is
- * the newest version, since merging takes away as many as came. Of the others, which get every row
- * once, the count: it may be the same by chance, where rows have just become too old; so whoever
- * skips a look for them looks now and then anyway (lookAnywayMs).
+ * A number of each table that changes when rows come. For a table whose rows replace each other it
+ * is the newest version, since merging takes away as many as came. For the others, which get every
+ * row once, it is the count. A count may be the same by chance, where rows have just expired; so a
+ * loop that skips looks takes one every lookAnywayMs anyway.
  */
 export type RowCounts<Table extends string> = () => Promise<Readonly<Record<Table, number>>>;
 

@@ -1,6 +1,6 @@
 // The least that each stage's principal needs of a Kafka with ACLs, from what the stages declare.
-// Whoever makes the topics and does what people do from time to time is the operator, who may do
-// everything below the prefix.
+// The operator creates the topics and runs the commands; its principal may do everything below the
+// prefix.
 import type { StageDescription } from "../runtime/declaration.ts";
 import { isTenantTopic, type TopicName } from "../schemas/records.ts";
 import { stagesOf } from "./topology.ts";
@@ -108,7 +108,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
       ...may,
       resource: "topic",
       name: at,
-      // Of all tenants, those to come as well.
+      // Prefixed: the topics of all tenants, later ones included.
       pattern: ofAllTenants.has(at) ? "prefixed" : "literal",
       operations: [...operations],
     })),
@@ -117,7 +117,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
     ...(ofArms || name === "example-replay" ? [prefixed("group", `${own}.`, "Read")] : []),
     // Who follows a table is a group of its own, without a position.
     ...followed.map((at) => prefixed("group", `reader.${at}.`, "Read")),
-    // Who publishes policies shares an id with whoever reverts one: each fences the other.
+    // The stages that publish and revert policies share an id: each fences the other.
     ...(transactional
       ? [prefixed("transactional-id", name === "learn" || reverts ? `${topic("policies")}.` : `${own}.`, "Write")]
       : []),

@@ -32,7 +32,7 @@ export interface SessionOptions {
   clientId?: string;
   /** Whether a stack that does not run may be started; true by default. */
   start?: boolean;
-  /** Of a log replay. */
+  /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
   subjects?: string;

@@ -175,7 +175,7 @@ async function replaceArms(
   await (plan === undefined ? bringIntoForce() : plan.replaceArms(next, bringIntoForce));
 }
 
-/** Outlet copies for whoever is a tenant at the moment; intake reads topics of tenants. */
+/** Outlet copies for the current tenants; intake reads topics of tenants. */
 const tenantStages =
   (session: Session, instance: string) =>
   (name: TenantStageName): TenantStage[] =>

@@ -193,7 +193,7 @@ describe("what arms declare to serve besides text", () => {
     ["modalities", { modalities: ["audio"] }],
     ["messages[0].content[0]", { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] }],
     ["precedent.documents", { messages: [{ role: "user", name: "a", content: "x" }], precedent: { documents: ["d"] } }],
-  ])("never has %s, which nobody's answer could follow", (param, change) => {
+  ])("is refused with %s, which no arm supports", (param, change) => {
     expect(() => chatRequest({ ...hello, ...change }, all)).toThrow(expect.objectContaining({ status: 400, param }));
   });
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { mostStep, play, tenants } from "./play.testing.ts";
 
-/** Of all runs together: npm test plays a part, npm run soak 20,000; more by hand. */
+/** Steps of all runs together: 6,000, or 20,000 at full counts; PRECEDENT_STEPS sets any number. */
 const steps = Number(process.env.PRECEDENT_STEPS ?? (process.env.PRECEDENT_FULL_COUNTS === undefined ? 6_000 : 20_000));
 const stepsOfARun = 400;
 

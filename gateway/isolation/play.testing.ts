@@ -75,7 +75,10 @@ const start = 1_700_000_000_000;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const mostTurns = 2_000;
 
-/** Steps of those that `only` names. The time is the step's, whoever does the others. */
+/**
+ * Plays the steps of the tenants in `only`. A step happens at the same time whether or not the
+ * others are played.
+ */
 export async function play(
   numbers: readonly number[],
   only: readonly number[] = tenants.map((_, who) => who),
@@ -142,7 +145,7 @@ export async function play(
     until("an answer that was sent", () =>
       all.every(({ open }) => open.every(({ id, ended }) => ended || id === null || waiting.has(0, id))),
     );
-  /** One of theirs, one of another's, or one that nobody has. */
+  /** A request id of this tenant or of another one; where that has none, an unknown id. */
   const anId = (who: number, { pick }: Step): string => {
     const whose = pick(3);
     const { ids = [] } = all[(who + whose) % tenants.length] ?? {};

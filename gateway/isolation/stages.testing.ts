@@ -1,6 +1,6 @@
 // What stands behind the topics, in one process and without Kafka: plan but for its choice of arm
 // and examples, a model that says for whom it answers, and what record writes. Nothing happens by
-// itself: each record goes on when it is told to, so that any interleaving can be made.
+// itself: the test releases each record, so that any interleaving can be made.
 import { setMaxListeners } from "node:events";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import type { Documents } from "../../connections/documents/port.ts";

@@ -100,7 +100,7 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   addFeedback(server, { callerOf, send, codec, topic: "feedback" as never, connectionLimit, clock: now });
   addRequests(server, { callerOf, clickhouse: tables });
   addCancel(server, { callerOf, cancel, connectionLimit });
-  // All that there is of everybody: whoever gets in sees it.
+  // The rows of all tenants: a caller that gets access sees every one.
   const everything = () => Promise.resolve(tables.all().map(({ columns, gives }) => ({ ...columns, ...gives })));
   const dashboard = { requests: everything, request: everything, examples: everything } as unknown as Dashboard;
   addPageRoutes(server, { mayLook: createMayLook(mustBeAdmin), dashboard });

@@ -35,9 +35,7 @@ export function parseHash(hex: string): Buffer | null {
   return /^[0-9a-f]{64}$/.test(hex) ? Buffer.from(hex, "hex") : null;
 }
 
-/**
- * Takes as long for a key that nobody has (null) as for a wrong secret, wherever that differs.
- */
+/** hash: null for an unknown key, which takes as long as a wrong secret, wherever that differs. */
 export function isSecret(secret: string, hash: Buffer | null): boolean {
   const same = timingSafeEqual(hashOf(secret), hash ?? nobody);
   return same && hash !== null;

@@ -52,7 +52,7 @@ describe("requests a minute", () => {
 });
 
 describe("tokens a minute", () => {
-  it("are taken by an estimate that nobody can exceed at once", async () => {
+  it("are taken by estimate when requests start, so that concurrent ones cannot exceed the limit", async () => {
     const { limits } = limitsOf({ tokensPerMinute: 2 * estimate });
     const ask = limits.within(() => new Promise<Response>(() => undefined));
     void ask(request, options);

@@ -1,5 +1,5 @@
-// What a key may ask for: within its spend limits (spend-limits.ts), and in a minute. Of the latter
-// every gateway grants its share, by the number of gateways that it knows of. Tokens are taken by
+// What a key may ask for: within its spend limits (spend-limits.ts), and in a minute. Every gateway
+// grants its share of the latter, by the number of gateways that it knows of. Tokens are taken by
 // an estimate before the request is sent, and set right by what the response says was used.
 import { estimateTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import { createTokenBucket } from "../../algorithms/queueing/token-bucket.ts";

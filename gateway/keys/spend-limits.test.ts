@@ -125,7 +125,7 @@ describe("what was spent", () => {
     await expect(mustHaveLeft(key({ spendLimitPerDay: 3.01 }))).resolves.toBeUndefined();
   });
 
-  it("is read once a second at most, and nobody waits for that", async () => {
+  it("is read once a second at most, and no request waits for the next read", async () => {
     const { state, mustHaveLeft } = gatewayWith([]);
     for (let i = 0; i < 50; i++) await mustHaveLeft(key({ spendLimitPerDay: 1 }));
     expect(state.reads).toHaveLength(1);

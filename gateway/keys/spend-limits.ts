@@ -19,8 +19,9 @@ export type SpendLimited = Pick<ApiKey, "id" | "account" | "spendLimitPerDay" | 
 export type HeldRequest = Pick<Request, "messages" | "allow" | "params"> & { id: string };
 
 /**
- * Holds what the request may cost. Rejects with ApiError where nothing is left of a key's spend
- * limits, what is left is held, or nobody knows. Resolves with what gives it back.
+ * Holds what the request may cost. Rejects with ApiError where a key's spend limit is used up,
+ * where requests under way hold the rest, or where the spending is unknown. Resolves with the
+ * function that releases the hold.
  */
 export type HoldSpending = (key: SpendLimited, request: HeldRequest) => Promise<() => void>;
 
@@ -54,7 +55,7 @@ export function createSpendLimits({ spending, mostCost, mostMs, now }: SpendLimi
       const spent = spentIn(window);
       return { ...limit, spent, resets: startOf(window.next), standing: standing(limit.amount, spent, cost) };
     });
-    // Of two that are used up, the one that stays so for longer.
+    // If both limits are used up, report the one that resets later.
     const usedUp = found.findLast(({ standing: one }) => one === "used_up");
     if (usedUp !== undefined) throw insufficient(usedUp, at);
     if (found.some(({ standing: one }) => one === "share_used_up")) throw unknown();

@@ -1,8 +1,7 @@
-// What accounts have spent: what ClickHouse has of it, read again about every second while an
-// account is in use, the answers of this gateway that do not stand there yet, and what those under
-// way may cost. Nobody waits for
-// ClickHouse but the first request of an account. One query is under way at a time, for all
-// accounts that are due together.
+// What accounts have spent: the costs in ClickHouse, read again about every second while an account
+// is in use; the costs of this gateway's answers that are not there yet; and the most that its
+// requests under way may cost. Only the first request of an account waits for ClickHouse. One query
+// is under way at a time, for all accounts that are due together.
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import {
@@ -151,7 +150,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
     hold: (account, request, cost, until) => held(account).underWay.hold(request, cost, until),
     release: (account, request) => accounts.peek(account)?.underWay.release(request),
     answered(response, { partition, offset }) {
-      // Of an account without a spend limit nobody asks.
+      // An account without a spend limit has no entry.
       const account = response.account === null ? undefined : accounts.peek(response.account);
       if (account === undefined) return;
       account.underWay.release(response.requestId);

@@ -42,7 +42,7 @@ export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable 
 
   return {
     apply(id, key) {
-      // An admin key is nobody else's: one with a tenant is not what any command makes.
+      // An admin key belongs to no tenant: no command makes one that does.
       const hash = id === key.id && key.admin === (key.tenant === "") ? parseHash(key.hash) : null;
       const known = entries.get(id);
       if (known !== undefined) Object.assign(known, { key, hash });

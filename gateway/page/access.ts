@@ -1,6 +1,6 @@
-// Who may look at the page's data: operators. Without API keys that is whoever is on this machine,
-// under its own name; with keys, whoever has an admin key. A page of another site may ask nothing,
-// and change nothing.
+// Who may read the page's data: operators. Without API keys, that is any caller on this machine
+// that addresses it as localhost; with keys, any caller with an admin key. A page of another site
+// may read and change nothing.
 import type { Incoming, MustBeAdmin } from "../access.ts";
 import { ApiError } from "../errors.ts";
 

@@ -1,5 +1,5 @@
-// GET /page/api/live: requests as they happen, as server-sent events. A reader that is slow misses
-// batches and is told how many events that were; it delays no stage.
+// GET /page/api/live: requests as they happen, as server-sent events. A slow reader misses batches,
+// and its next batch counts the missed events; it delays no stage.
 import type { FastifyInstance } from "fastify";
 import { TooManyWatchers, type LiveBatch } from "./data/port.ts";
 import { closed } from "../closed.ts";
@@ -29,7 +29,7 @@ export function addLive(server: FastifyInstance, { mayLook, dashboard }: PageDep
       taken.full = !raw.write(data);
     };
     const take = ({ events, skipped }: LiveBatch): void => {
-      // Of the API keys that have come since, none may be this reader's.
+      // API keys may have been made or revoked since the reader connected.
       try {
         mayLook(incoming);
       } catch {

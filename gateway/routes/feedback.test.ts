@@ -60,7 +60,7 @@ const code = (answer: { json(): unknown }): unknown => (answer.json() as { error
 
 describe("the token of an answer", () => {
   it.each([false, true])(
-    "comes with it (stream: %s) and gives feedback on it, as nobody's in particular",
+    "comes with it (stream: %s) and gives feedback on it, always under the author feedback-token",
     async (stream) => {
       const body = { model: "auto", stream, messages: [{ role: "user", content: "hi" }] };
       const { headers } = await post("/v1/chat/completions", key, body);

@@ -175,7 +175,7 @@ describe("admit", () => {
     expect(await another.decide(correction)).toMatchObject({ outcome: "refused", reason: "near_duplicate" });
   });
 
-  it("keeps what tenants share in one shared domain, where nobody takes out what is another's", async () => {
+  it("keeps what tenants share in one shared domain, where no tenant replaces another's examples", async () => {
     const sharing = createSharedDomains({ shell: { tenants: ["t", "u"] } });
     const ours = candidate({ text: "ls", quality: 0.85 });
     const theirs = candidate({ requestId: "r2", tenant: "u", domain: "u/shell" });

@@ -73,7 +73,7 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
         });
         const refusal = refusalOf(candidate, rules);
         if (refusal !== null) return refused(refusal);
-        // Of what was recorded with placeholders already, those have numbers of a key.
+        // Texts that were redacted when recorded have placeholders with keyed numbers.
         const [request = "", response = ""] = renumberPlaceholders(
           await redact([questionOf(candidate) ?? "", candidate.text], candidate),
         );

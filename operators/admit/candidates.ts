@@ -9,7 +9,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
 import { sourceCounts, withWithdrawals } from "../counting.ts";
 
-/** An answered request that somebody may learn from. */
+/** An answered request that may become an example. */
 export interface Candidate {
   source: "response" | "correction" | "observation";
   requestId: string;

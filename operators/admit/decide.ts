@@ -2,7 +2,7 @@
 // left for later while the others are decided on; after so many passes in which it failed and
 // another of the same pass did not, it is set aside: refused as "failed", which is written down
 // like any other decision, and asked about no more. While nothing succeeds a dependency is away,
-// and nobody is blamed.
+// and no candidate's failures count.
 import type { Logger } from "pino";
 import type { Admission } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";

@@ -11,7 +11,7 @@ export interface ProbeDependencies {
 }
 
 export function createProbe({ examples, text, clock }: ProbeDependencies): () => Promise<boolean> {
-  // A text that nobody asked about before, so that no cache answers.
+  // Makes each text a new one, so that no cache answers.
   let asked = 0;
   return async function works() {
     try {

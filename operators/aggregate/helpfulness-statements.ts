@@ -126,7 +126,7 @@ WITH
   withs AS (
     SELECT *, arrayFilter(id -> id != example_id, shown) AS prompt
     FROM uses INNER JOIN rated USING (request_id, tenant)
-    -- Of questions that were asked once there is nothing to compare.
+    -- A question that was asked once has nothing to be compared with.
     WHERE conversation_hash IN (SELECT conversation_hash FROM rated GROUP BY conversation_hash HAVING count() > 1)
   )
 SELECT

@@ -58,7 +58,7 @@ describe("batch", () => {
     expect([second, third].map(({ last: [own] }) => text(own!))).toEqual([given("second"), given("third")]);
   });
 
-  it("holds a record that has no row until its position is told", () => {
+  it("holds the position of a record that has no row", () => {
     const batch = createBatch({ maxRows: 100, maxBytes: 1_000_000 });
     batch.skip(source(0));
     expect([batch.isEmpty(), batch.rows()]).toEqual([false, 0]);

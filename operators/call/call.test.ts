@@ -276,7 +276,7 @@ describe("call, for a request that is taken back", () => {
     const decision = aDecision({ asked: true, alternativeArm: "large", alternative: true });
     const alternative: Run = { work: { decision, role: "alternative", cacheKey: "5f" } };
 
-    it("publishes it to alternative-answers alone, as the alternative arm's, heard of and kept by nobody", async () => {
+    it("publishes it to alternative-answers alone, as the alternative arm's, with no reply and no cache entry", async () => {
       const request = { account: "prk-1", replyPartition: 2, deltas: true };
       const { outcome } = await run({ ...alternative, request, partitions: 4 });
       expect(emits(outcome)).toMatchObject([

@@ -1,7 +1,7 @@
 // Calls the arm and makes the one final response, or the work for another arm where this one failed
 // by its own fault (fallback.ts). Work for the alternative answer of a pair ends on
-// alternative-answers and nowhere else: no other arm takes over, nothing is kept, nobody is told of
-// pieces. Needs link before it. A repeated call may cost twice; response or work is published once,
+// alternative-answers and nowhere else: no other arm takes over, there are no deltas and no cache
+// entry. Needs link before it. A repeated call may cost twice; response or work is published once,
 // for the stage commits it with the work that was taken. It never retries: that is the arm's own
 // business.
 import { workDeadline } from "../../algorithms/identity/identity.ts";

@@ -88,7 +88,7 @@ describe("call of an inline arm", () => {
     expect(calls).toEqual([]);
   });
 
-  it("waits in the pool of its arm, with the bytes of its prompt, and calls nobody before it is there", () => {
+  it("waits in the pool of its arm, with the bytes of its prompt, and calls no arm before it is there", () => {
     const { outcome, calls } = setUp();
     const bytes = Buffer.byteLength("list files" + "ls" + "list all files");
     expect(outcome).toMatchObject({ kind: "elsewhere", pool: "small", bytes });

@@ -144,5 +144,5 @@ function finishWith({ decision, alternative }: Decided, timings: StepTiming[], e
   };
 }
 
-/** Of the prompt, which may be many times its request: examples and documents stand in it. */
+/** Bytes of the prompt: with examples and documents, many times those of the request. */
 const bytesOf = ({ pieces }: Work): number => pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);

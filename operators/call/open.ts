@@ -39,7 +39,7 @@ export async function openCall(
   };
 }
 
-/** Of the arms in force in this process. */
+/** Fallback among the arms in force in this process. */
 function fallbackOf(
   { arms, config, metrics }: Pick<SessionOf<object>, "arms" | "config" | "metrics">,
   breakers: Pick<Breakers, "state">,

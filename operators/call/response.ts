@@ -125,7 +125,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     duplicate: false,
     cost: 0,
     savedCost: 0,
-    // The alternative answer of a comparison is nobody's expense but the operator's.
+    // The operator pays for an alternative answer, not the account of the request.
     account: work.role === "alternative" ? null : work.request.account,
     timings: {
       plan: work.planMs,

@@ -17,7 +17,7 @@ interface ComposedArm {
   examples: boolean;
   template: TemplateName;
   system?: string | undefined;
-  /** Of an arm that gives examples' answers as they are; its answers are not kept again. */
+  /** Set where the arm reuses examples' answers as they are; its answers are not cached. */
   reuse?: object | undefined;
 }
 
@@ -51,7 +51,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const template = templates[arm?.template ?? "chat-turns"];
     const degraded = [...routed.degraded, ...missing, ...rough];
     const { cacheKey: key } = routed;
-    // Not what was made of less than there is, nor of documents put anew since the lookup.
+    // Degraded prompts are not cached, nor those whose documents changed after the lookup.
     const isOwn = arm?.reuse === undefined;
     const isKept = isOwn && degraded.length === 0 && key?.documents === digestOf(found.pieces.map(({ text }) => text));
     const cacheKey = isKept ? key.hash : null;

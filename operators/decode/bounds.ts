@@ -1,6 +1,6 @@
-// What of a client's record is too large to be kept, or no value of its kind: such feedback or
-// observation goes to dead-letters with the reason, for nobody can be answered. A request is not
-// among them: plan refuses it, and its row stands under short names
+// What of a client's record is too large to be stored, or no value of its kind: such feedback or
+// observation goes to dead-letters with the reason, since its client waits for no reply. Requests
+// are not among them: plan refuses such a request, and its row has short names
 // (algorithms/identity/identity.ts).
 import { bytesOf, metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import type { RecordOf } from "../../schemas/records.ts";

@@ -166,7 +166,7 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   ...at(position),
 });
 
-/** What it cost, where that counts to somebody's spending: one row at most. */
+/** What the response cost, where it is charged to an account: one row at most. */
 export function accountCostRows(record: Response, position: RowPosition): Row[] {
   const charged = chargedCost(record);
   if (charged === null) return [];

@@ -19,7 +19,7 @@ import {
   type RowPosition,
 } from "./values.ts";
 
-/** Written by clients, whose clocks nobody knows; everything else is written by our own stages. */
+/** Topics that clients write, whose clocks are not trusted; our own stages write all others. */
 export const clientTopics: ReadonlySet<TopicName> = new Set<TopicName>(["requests", "feedback", "observations"]);
 
 /**

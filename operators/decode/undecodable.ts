@@ -1,7 +1,7 @@
 // What becomes of a record that can't be decoded (one whose row is refused:
-// operators/insert/refused.ts): it is counted, and its bytes go to dead-letters where nobody else
-// puts them there. plan does so for requests; a record of dead-letters itself would come back for
-// ever; without a value there is nothing to keep.
+// operators/insert/refused.ts): it is counted, and its bytes go to dead-letters. There are three
+// exceptions: plan sends requests there itself; a record of dead-letters would come back for ever;
+// a record without a value has nothing to store.
 import type { Source } from "../../runtime/rows.ts";
 import type { RecordedTopic } from "./rows.ts";
 

@@ -28,13 +28,13 @@ const deduplicateWith = (find: FirstResponses["find"]) =>
 const notSent = () => Promise.resolve(null);
 const never: FirstResponses["find"] = () => Promise.reject(new Error("must not be asked"));
 
-describe("recall", () => {
+describe("deduplicate", () => {
   it("lets new requests pass as they are", async () => {
     const deduplicate = deduplicateWith(never);
     expect(await deduplicate(validated(), aContext())).toEqual({ kind: "ok", value: validated() });
   });
 
-  it("refuses a repeat whose first response nobody has any more as it was sent", async () => {
+  it("refuses a repeat whose first response is no longer stored as it was sent", async () => {
     const deduplicate = deduplicateWith(() => Promise.resolve("gone"));
     await deduplicate(validated(), aContext());
     const again = validated({}, 9);

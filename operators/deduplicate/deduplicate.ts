@@ -53,9 +53,9 @@ export function createDeduplicate({
 }: DeduplicateDependencies): Step<Needs, object, "responses"> {
   return async function deduplicate(validated) {
     const { record, request, position } = validated;
-    // An id of ours comes from the position: nobody else has it.
+    // An id that plan makes comes from the record's position: no other request has it.
     const named = record.id !== null && record.id !== "";
-    // Of the record as it came, which is what record stores of it.
+    // Hash of the record as it came: record stores the same one.
     const hash = named ? requestHash(record) : "";
     const first = named ? seen.firstSeen(request.tenant, request.id, position, validated.timestamp, hash) : null;
     if (first === null) return ok(validated);

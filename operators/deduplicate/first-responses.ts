@@ -1,6 +1,6 @@
 // The first response to an id, found in ClickHouse: record writes every response there, usually
-// within a second. Of one that stands there with placeholders (privacy.redact) the row says where
-// on the topic it stands as it was sent.
+// within a second. The row of a redacted one (privacy.redact) names its position on the topic,
+// where it is as it was sent.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { SentPosition, SentResponse } from "../../state/sent-response.ts";

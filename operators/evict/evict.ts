@@ -14,7 +14,7 @@ export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   solver: Solver;
   rules: {
-    /** Of texts and embeddings. */
+    /** Byte budget of the examples' texts and embeddings. */
     budgetBytes: number;
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;
@@ -118,8 +118,8 @@ export interface Leaving {
 }
 
 /**
- * Who has to go, so that so many bytes are gained at the least loss; rivals come by density, those
- * in grace last. In grace nobody goes, unless all others are too few.
+ * The examples to evict, so that `excess` bytes are freed at the least loss. rivals: by density,
+ * those in grace last. An example in grace is evicted only where all others are too few.
  */
 export async function toLeave(rivals: readonly Rival[], excess: number, solver: Solver): Promise<Leaving> {
   if (excess <= 0) return { leaving: [], gap: 0, ms: 0 };

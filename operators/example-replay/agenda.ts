@@ -1,6 +1,6 @@
 // What an example replay run will try, in its order: the top of the ranking down to the cut-off,
 // and one beyond it, or a cut-off that is too high would never be known to be. Reads and decides,
-// asks nobody. Rejects as the ClickHouse port does.
+// calls no arm. Rejects as the ClickHouse port does.
 import type { SavingCurve } from "../../algorithms/routing/example-replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";

@@ -17,7 +17,7 @@ export type ExampleReplayOutcome = "replaced" | "kept" | "same" | "failed" | "un
 
 export interface ExampleReplayResult {
   outcome: ExampleReplayOutcome;
-  /** Of the stored answer, as judged where the judge can tell. */
+  /** Quality of the stored answer, as judged where the judge can tell. */
   oldQuality: number;
   /** Quality of the best new answer that was judged; null: none. */
   newQuality: number | null;

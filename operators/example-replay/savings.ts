@@ -52,9 +52,9 @@ const selectTokens = `
 
 /** Costs are in average answers of an arm of cost 1: the unit of gain. */
 export interface ExampleReplayCosts {
-  /** Of one replay that was done. */
+  /** Cost of one replay that was done. */
   of(result: Pick<ExampleReplayResult, "tokens" | "judgeTokens">, arm: string, judge: string): number;
-  /** Of one that is not; without a judge where no replay at the arm is recorded. */
+  /** Expected cost of one replay; leaves out the judge where too few at the arm are recorded. */
   expected(example: Pick<Example, "request" | "response">, arm: string, samples: number): number;
 }
 

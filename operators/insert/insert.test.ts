@@ -93,7 +93,7 @@ describe("insert", () => {
     expect(calls).toEqual([[0, 1], [2], [3]]);
   });
 
-  it("ends a wait when it is told to stop", async () => {
+  it("ends a wait when its signal is aborted", async () => {
     const stop = new AbortController();
     const insert = createInsert({
       clickhouse: { insertLines: () => Promise.reject(new ClickHouseUnavailable("away")) },

@@ -20,7 +20,7 @@ export const intakeFeedbackContract = ({
   tenantOf,
 }: IntakeDependencies): SourceContract<"tenant-feedback", "dead-letters"> => ({
   tenantOf: ({ topic }) => tenantOf(topic),
-  // Feedback is never too late, and nobody waits for an answer to it.
+  // Feedback is never too late, and no client waits for an answer to it.
   deadline: () => Infinity,
   id: ({ record }) => shortName(record.id),
   answer: () => [],

@@ -1,5 +1,5 @@
-// Whose a record of a tenant's own topic is: the broker let nobody else write there, so the topic
-// says it. What the record says of itself can only agree.
+// Tenant of a record on a tenant's own topic: the broker lets no other client write there, so the
+// topic decides. A tenant that the record names has to agree.
 import { deadLetter, type DeadLetter, type Position } from "../../runtime/step.ts";
 
 export interface IntakeDependencies {

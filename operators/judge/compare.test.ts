@@ -115,7 +115,7 @@ describe("an autorater", () => {
     expect(compared).toMatchObject({ score: null, verdicts: [3, 3], unread: 2, tokens: 48, cost: 2 });
   });
 
-  it("stops when it is told to", async () => {
+  it("stops when its signal is aborted", async () => {
     const stop = new AbortController();
     const arm = armOf(() => {
       stop.abort(new Error("enough"));

@@ -1,7 +1,7 @@
-// Judges one answer that nobody rated: gets another one where there is none, lets the judge
-// compare both, and says what becomes of it: comparison feedback of the source judge, whose id
-// follows from the request and the judge, and the row by which it is not judged again. Rejects only
-// when the signal is aborted.
+// Judges one unrated answer: gets another one where there is none, lets the judge compare both, and
+// says what becomes of it: comparison feedback of the source judge, whose id follows from the
+// request and the judge, and the row by which it is not judged again. Rejects only when the signal
+// is aborted.
 import type { Arm } from "../../arms/arm.ts";
 import type { Compared, Comparison } from "../../algorithms/routing/comparison.ts";
 import type { Feedback, Message } from "../../schemas/types.ts";
@@ -33,7 +33,7 @@ export interface Judged {
   judgement: Judgement;
   /** null: no verdict could be read, or of one order alone. */
   feedback: Feedback | null;
-  /** Nobody answered at all: the judge, or who gives the other answer, is away or refuses this. */
+  /** No arm answered: the judge, or the arm of the other answer, is away or refuses this. */
   unanswered: boolean;
 }
 
@@ -56,7 +56,7 @@ export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
         pieces: templates[template].pieces({ messages: item.messages, system, examples: [] }),
         params: { maxTokens: item.maxTokens, temperature: null, topP: null, seed: null, stop: [] },
         deadline: clock() + callMs,
-        // A client's conversation, asked once: what is kept of it would be in nobody's domain.
+        // A client's conversation, asked once: a cache entry of it would belong to no domain.
         caching: { domain: "", mayStore: false },
       },
       signal,
@@ -96,7 +96,7 @@ function feedbackOf(judgement: Judgement, value: number): Feedback {
   };
 }
 
-/** Of one turn its text, else the whole conversation, each turn with who speaks. */
+/** Text of a single turn; of several turns the whole conversation, each with its role. */
 const questionOf = (messages: readonly Message[]): string =>
   messages.length === 1
     ? (messages[0]?.content ?? "")

@@ -1,4 +1,4 @@
-// Answers that an arm compared because nobody rated them (docs/learning.md, The automatic judge).
+// Unrated answers that an arm compared (docs/learning.md, The automatic judge).
 import { Counter } from "prom-client";
 import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";

@@ -1,7 +1,7 @@
-// Which answers the automatic judge compares next: of those that nobody rated a share drawn by
-// chance (a hash of the request's id, so that every process draws the same ones), with a second
-// answer or an arm that can give one. What its client or tenant wants kept private is never drawn,
-// nor what is erased. Rejects as the ClickHouse port does.
+// Which answers the automatic judge compares next: a share of the unrated ones, drawn by chance (a
+// hash of the request's id, so that every process draws the same ones), with an alternative answer
+// or an arm that can give one. What its client or tenant wants kept private is never drawn, nor
+// what is erased. Rejects as the ClickHouse port does.
 import { withheldText } from "../../algorithms/privacy/mask.ts";
 import { fairAgenda } from "../../algorithms/queueing/fair-agenda.ts";
 import { erasedRequestSql } from "../../algorithms/privacy/erasure.ts";
@@ -148,7 +148,7 @@ export async function readUnrated(
   };
 }
 
-/** Nobody has rated or erased it meanwhile. */
+/** Whether the answer is still unrated, and its request not erased. */
 export async function isUnrated(
   clickhouse: Pick<ClickHouse, "query">,
   { requestId, tenant }: Pick<Unrated, "requestId" | "tenant">,

@@ -75,7 +75,8 @@ export async function openLookup(
   };
 }
 
-// Of the last day, the most asked for last, so that they are the ones that a small memory holds.
+// Cache keys asked for within a day, by how often. Entered in reverse: a small memory holds those
+// asked for most.
 const ASKED = `
   SELECT concat(domain, '/', cache_key) AS key, least(count(), 64) AS times FROM decisions
   WHERE cache_key != '' AND created_at >= now('UTC') - INTERVAL 1 DAY

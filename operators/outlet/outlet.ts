@@ -1,6 +1,6 @@
-// Copies what a tenant was answered to the tenant's own topic, which nobody else may read; what
-// belongs to a tenant without one stays where it is. The copy lies on the same partition, so that
-// who asked for one finds it there. Needs nothing before it. Delivery: exactly one copy.
+// Copies a tenant's answers to the tenant's own topic, which no other client may read; answers of a
+// tenant without one stay where they are. The copy is on the same partition, so that a client that
+// asked for one finds it there. Needs nothing before it. Delivery: exactly one copy.
 import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
@@ -23,7 +23,7 @@ export const createOutlet =
       return ok({ ...received, emits: hasTopics(tenant) ? [copy] : [] });
     };
 
-/** A copy is never too late, and nobody is owed more. */
+/** A copy is never too late, and no client waits for an answer to it. */
 export const outletContract = (): SourceContract<"responses" | "alternative-answers", "dead-letters"> => ({
   deadline: () => Infinity,
   id: ({ record }) => record.requestId,

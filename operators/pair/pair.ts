@@ -42,7 +42,7 @@ export function createPair({ arms, routing, clock }: PairDependencies): Step<Nee
   };
 }
 
-/** In overload nobody waits longer for the sake of a comparison. */
+/** In overload no request waits longer for the sake of a comparison. */
 const hasRoom = ({ load, arms, breakers }: Choice, alternative: string, threshold: number): boolean =>
   load <= threshold &&
   breakers[alternative] === undefined &&

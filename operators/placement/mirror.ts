@@ -1,5 +1,5 @@
 // Copies what happens to an example to the other partitions on which its domain is placed.
-// Everybody writes an example to the home of its key alone, so its home has its whole history in
+// Every stage writes an example to the home of its key alone, so its home has its whole history in
 // order; the copies follow it in that order, whatever is read twice, and so end as the home does.
 // How far the homes were read is committed with the copies. A copy says so in a header (or it would
 // be copied in its turn) and keeps the time of the original, by which ClickHouse tells the newest

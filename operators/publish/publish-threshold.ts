@@ -21,8 +21,8 @@ export function thresholdInForce(policies: Pick<PolicyLog, "newest">): number {
 }
 
 /**
- * Of a decision made about the one in force. Rejects as PolicyLog does; null: nothing to publish,
- * or paused.
+ * Publishes a threshold chosen by comparison with the one in force. Rejects as PolicyLog does;
+ * null: nothing to publish, or paused.
  */
 export function createPublishThreshold({ policies, clock }: { policies: PolicyLog; clock: () => number }) {
   return async function publishThreshold({ threshold, grid, better }: ChosenThreshold): Promise<Policy | null> {

@@ -23,7 +23,7 @@ const metadataOf = (value: unknown, clean: Clean, key: string): Record<string, s
     ),
   );
 
-/** Marked where it is not what the client got: nobody is given it as an answer. */
+/** Sets `redacted` where the row is not what the client got: no repeat is answered with it. */
 const answer: Rewrite = (row, clean) => {
   const given = { text: textOf(row.text), passthrough: textOf(row.passthrough), error_message: row.error_message };
   const cleaned = {
@@ -44,8 +44,8 @@ const withheldBytes = Buffer.from(withheldText).toString("base64");
 const isOurs = (header: string): boolean => header.startsWith("precedent-");
 
 /**
- * Nobody could read the record, so nobody can tell what in its bytes is personal: they are withheld
- * whole. The topic has them, and by it precedent forget finds the row.
+ * No stage could decode the record, so what in its bytes is personal is unknown: they are withheld
+ * whole. The source topic has them, and precedent forget finds the row by its position there.
  */
 const letter: Rewrite = (row, clean) => {
   const key = typeof row.key_base64 === "string" ? Buffer.from(row.key_base64, "base64").toString("utf8") : null;
@@ -93,7 +93,7 @@ export const hasTexts = (table: string): boolean => Object.hasOwn(rewrites, tabl
 export const rewrite = (table: string, row: Row, clean: Clean, key: string): Row =>
   rewrites[table]?.(row, clean, key) ?? row;
 
-/** What its texts are of. A dead letter is of no request that anybody knows. */
+/** Scope of a row's texts. The request of a dead letter is unknown. */
 export const scopeOfRow = (table: string, row: Row): string =>
   scopeOf(
     textOf(row.tenant),

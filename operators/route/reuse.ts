@@ -42,7 +42,7 @@ export function weighReuse(
 export interface Settling {
   /** Chooses among all contenders, with a draw of its own; null: they can't be scored. */
   score: (contenders: readonly Contender[]) => Scored | null;
-  /** Of the choice that counts; null: it was no draw. */
+  /** Scores that the request's arm was drawn by; null: it was not drawn. */
   scored: Scored | null;
   promptCharacters: number;
   /** Tokens of the example's answer. */

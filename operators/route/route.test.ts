@@ -216,7 +216,7 @@ describe("route", () => {
     const all = await decide({ ...three, ...health({ small: "open", middle: "open", large: "open" }) });
     expect(all.arms).toHaveLength(3);
     expect(all).toMatchObject({ degraded: ["breaker"] });
-    // Of what the request does not allow nothing is reported.
+    // Breakers of arms that the request does not allow are not reported.
     const only = await decide({ ...three, ...health({ small: "open" }) }, {}, allow({ arms: ["large"] }));
     expect([only.breakers, only.degraded]).toEqual([{}, []]);
     const probe = await decide({ ...three, ...health({ large: "half-open" }) }, {}, allow({ arms: ["large"] }));
@@ -353,7 +353,7 @@ describe("route", () => {
     expect([clear.alternativeArm, clear.alternativeProbability]).toEqual([null, null]);
   });
 
-  it("asks a random share where the arms are far apart, logs that share, and asks no more where it is told so", async () => {
+  it("asks a random share where the arms are far apart, logs that share, and asks none with askShare 0", async () => {
     const policy = policyOf({ small: 0.9, large: 0.1 });
     const random = splitmix64(5);
     let asked = 0;

@@ -64,7 +64,7 @@ export interface RouteDependencies {
   load: () => Load;
   /** The arms' breakers; absent: all are closed. */
   health?: ArmHealth;
-  /** Of an arm that reuses answers; absent: nothing is known, and it is off. */
+  /** Bound of a reuse arm's wrong answers; absent: 1, and the arm is off. */
   reuseBound?: ReuseBound;
   /** Called for every request that an answer could be reused for, for metrics. */
   onReuse?: (trial: ReuseTrial, isChosen: boolean) => void;
@@ -86,7 +86,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
   const { indifference = 0, explorationFloor = 0 } = routing;
   const exploring = { indifference, explorationFloor };
-  /** Of the arms as they were last. */
+  /** Overload biases, cached for the arms of the last request. */
   let pressing: { arms: readonly RouteArm[]; biases: ReturnType<typeof overloadBiases> } | undefined;
   const biasesOf = (current: readonly RouteArm[]) => {
     if (pressing?.arms !== current) pressing = { arms: current, biases: overloadBiases(current, routing) };

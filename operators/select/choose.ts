@@ -25,7 +25,7 @@ export interface Rated {
    * it is read for the few that are shown, and one for all of the arm.
    */
   features: (row: number) => number[];
-  /** Whether the arm has its cache at hand (caches.ts); absent: nobody knows. */
+  /** Whether the arm holds the example's cache (caches.ts); absent: unknown. */
   cached?: boolean;
   /** Why it can't be shown at all; null when it can. */
   unfit: Unfit | null;

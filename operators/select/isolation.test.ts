@@ -1,6 +1,6 @@
-// Nobody is shown an example of another tenant or domain, whatever happens meanwhile: requests of
-// several askers interleave with changes of the pool, over a pool that keeps its port's promise and
-// over one that gives out whatever it has.
+// No request is shown an example of another tenant or domain, whatever happens meanwhile: requests
+// of several tenants interleave with changes of the pool, over a pool that keeps its port's promise
+// and over one that gives out whatever it has.
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";
@@ -38,7 +38,7 @@ const selection = configSchema.shape.selection.parse({ explore: { trials: 0.5, t
 test.each([
   ["that keeps its promise", false],
   ["that gives out everything", true],
-])("with a pool %s nobody sees what is another's", async (_, hostile) => {
+])("with a pool %s no request sees examples of another tenant or domain", async (_, hostile) => {
   let shown = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -56,7 +56,7 @@ describe("examples whose caches are at hand", () => {
   });
 });
 
-test("whatever the candidates, the shown ones lose at most the bonus each, and nobody is let in by it", () => {
+test("whatever the candidates, the shown ones lose at most the bonus each, and the bonus admits no candidate", () => {
   const share = fc.double({ min: 0, max: 1, noNaN: true });
   const given = fc.record({
     id: fc.uuid(),

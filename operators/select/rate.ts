@@ -41,7 +41,7 @@ export async function rate(
   });
   if (model === null || count === 0) return standIn(null);
   try {
-    // Whoever scores may move the buffer to a worker: nobody else reads it.
+    // The model may move the buffer to a worker: nothing else reads it.
     const helpfulness = await within(waitMs, model.score(rows.all()));
     if (helpfulness.length !== count)
       throw new Error(`the helpfulness model gave ${helpfulness.length} values for ${count} rows of features`);

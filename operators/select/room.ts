@@ -45,8 +45,8 @@ export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): n
 }
 
 /**
- * Estimated tokens of an example, `known` where somebody counted them; Infinity, unread, where its
- * texts can't fit into `most`.
+ * Estimated tokens of an example, or `known` where they were counted; Infinity, without reading the
+ * texts, where they can't fit into `most`.
  */
 export function tokensWithin(example: { request: string; response: string }, most: number, known?: number): number {
   const { request, response } = example;

@@ -91,7 +91,7 @@ export interface Selection {
   /** tau in force, and the one tried instead. */
   threshold: number;
   exploredThreshold: number | null;
-  /** Of the model that predicted; 0: similarity stood in. */
+  /** Version of the helpfulness model that predicted; 0: similarity stood in. */
   helpfulnessVersion: number;
   /** examples: the index is away; helpfulness: the model failed. */
   degraded: ("examples" | "helpfulness")[];

@@ -1,6 +1,6 @@
-// How often reused answers are wrong in each sharing domain, at the most
-// (algorithms/routing/error-bound.ts): one tenant's bad examples switch the arm off for nobody
-// else. Pure.
+// Upper bound of the share of wrong reused answers in each sharing domain
+// (algorithms/routing/error-bound.ts): bad examples of one domain switch the arm off in no other.
+// Pure.
 import { watchErrors, type ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
 

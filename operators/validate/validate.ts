@@ -1,6 +1,6 @@
 // Checks a request before anything is spent on it, and settles its id, time, domain, deadline and
 // question. Needs nothing before it; touches no service; never alters what the client said. Order
-// of the checks: cheap ones first, and the tenant before all, for nothing may be done for nobody.
+// of the checks: cheap ones first, and the tenant before all: without one nothing may be done.
 import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";

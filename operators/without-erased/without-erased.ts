@@ -21,7 +21,7 @@ export interface WithoutErasedDependencies {
 const waits = { first: 100, limit: 10_000 };
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** By which an erasure knows a row; none: it is nobody's. Pure. */
+/** Hashes by which an erasure finds a row; empty: no erasure concerns it. Pure. */
 function hashesOf(table: string, read: () => Row): string[] {
   const kept = personalTables[table];
   if (kept === undefined || "none" in kept || kept.by === "example-replay") return [];

@@ -23,7 +23,7 @@ const session = {
   // What is used of a session, as the function names it.
 } as unknown as Parameters<typeof exampleMessages>[0];
 
-test("a state goes to its home alone, and nobody is asked for partitions", async () => {
+test("a state goes to its home alone, and no partitions are looked up", async () => {
   const value = exampleOf(domain, "a");
   const [message, ...more] = await exampleMessages(session, [{ id: "a", domain, value }]);
   expect(message).toMatchObject({ topic: "x.examples", key: "t/one/a", value: encode(value) });

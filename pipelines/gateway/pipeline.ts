@@ -12,6 +12,6 @@ export const gateway = {
   tables: ["responses", "deltas", "keys", "decisions", "policies", "ClickHouse"],
   // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
   operators: [],
-  // policies: an old version again, where somebody says so on the page.
+  // policies: an old version again, where an operator reverts to it on the page.
   outputs: ["requests", "cancels", "feedback", "policies"],
 } as const satisfies StageDescription;

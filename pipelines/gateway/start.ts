@@ -26,7 +26,7 @@ const usualPort = 7717;
 const pollMs = 50;
 
 export interface RunningGateway extends RunningStage {
-  /** Of OpenAI clients: http://HOST:PORT/v1 */
+  /** Base URL for OpenAI clients: http://HOST:PORT/v1 */
   baseUrl: string;
 }
 

@@ -1,5 +1,5 @@
 // generate: from work to the one final response, or to the alternative answer of a pair. One
-// consumer group an arm; exactly-once; a slow answer holds nobody back.
+// consumer group an arm; exactly-once; a slow answer delays no other.
 import { createCall } from "../../operators/call/call.ts";
 import { generateContract } from "../../operators/contracts.ts";
 import { createLink } from "../../operators/link/link.ts";

@@ -1,8 +1,8 @@
-// The pass of learn that judges answers which nobody rated: as many as the spend limit has room
-// for, one after the other, each only while the arms have nothing better to do. The feedback is
-// published before the row says that it is done: killed in between, the same feedback (the same id)
-// is published once more and counts once. When the judge gives no answer nothing is recorded, the
-// pass fails, and it is tried again later.
+// The pass of learn that judges unrated answers: as many as the spend limit has room for, one after
+// the other, each only while the arms are idle. The feedback is published before the row says that
+// it is done: killed in between, the same feedback (the same id) is published once more and counts
+// once. When the judge gives no answer nothing is recorded, the pass fails, and it is tried again
+// later.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Judged } from "../../operators/judge/judge-unrated.ts";
 import { isUnrated, type JudgingAgenda, type Unrated } from "../../operators/judge/unrated.ts";

@@ -38,7 +38,7 @@ export function openPasses(
       everyMs: threshold.everyMs,
       health: health.of("threshold"),
     }),
-    // Not health's business: an arm that nobody watches is off within the hour
+    // No health check: a reuse arm that this pass does not verify is off within the hour
     // (state/policies/reuse.ts).
     repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }),
   ];

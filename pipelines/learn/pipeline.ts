@@ -52,7 +52,7 @@ const router = pass<LearnDependencies>()
   .step("publish", ({ publish }) => async ({ solved }) => ({ published: await publish(solved) }))
   .end();
 
-/** Of the version that was published, if one was. */
+/** Publishes a better threshold. `published`: its version; null: none was published. */
 export const learnThreshold = pass<LearnThresholdDependencies>()
   .step("threshold", createChoose)
   .step("publish-threshold", ({ publish }) => async ({ chosen }) => ({ published: await publish(chosen) }))
@@ -62,7 +62,7 @@ export const retractAnswers = pass<{ retract: () => Promise<Retracted> }>()
   .step("retract", ({ retract }) => retract)
   .end();
 
-/** Of the version that was published, if one was. */
+/** Publishes error bounds of reuse. `published`: their version; null: none was published. */
 export const learnReuse = pass<LearnReuseDependencies>()
   .step("reuse-trials", ({ cases }) => async () => ({ cases: await cases() }))
   .step("verify-reuse", createVerifyReuse)

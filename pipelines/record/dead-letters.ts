@@ -9,7 +9,7 @@ import type { SessionOf } from "../../state/session.ts";
 import { record } from "./pipeline.ts";
 
 export interface LettersOptions {
-  /** Of a topic with its prefix. */
+  /** The recorded topic by its full name, with the prefix. */
   recordOf: (topic: string) => RecordedTopic;
   metrics: Pick<StageMetrics, "dropped">;
   log: SessionOf<object>["log"];

@@ -111,8 +111,9 @@ function healthOf(
 }
 
 /**
- * Of a client a stamp of its own is believed only near to now; ours may have waited for record as
- * long as they like. What is replayed is history: it is dated by what it says.
+ * Position of a record's rows, with its arrival. A client's own timestamp is trusted only near now;
+ * that of a stage however long its record has waited. A log replay reads history: its records keep
+ * their own times.
  */
 function placeOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): RowPosition {
   const { offset, timestamp } = raw;

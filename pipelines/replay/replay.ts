@@ -1,5 +1,5 @@
-// Starts an example replay run as the only one: whoever holds the lock of the group
-// `example-replay`. A run that was stopped goes on under its id where it stood.
+// Starts an example replay run, one at a time: the one that holds the lock of the group
+// `example-replay`. A run that was stopped continues under its id where it stood.
 import { exampleReplay } from "./pipeline.ts";
 import { createSingleton } from "../../runtime/singleton.ts";
 import { replayExamples, type OpenArm, type ExampleReplayRun, type ExampleReplaySummary } from "./run.ts";

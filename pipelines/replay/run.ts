@@ -25,7 +25,7 @@ import { keepRunRecord, type RunEnd } from "./runs.ts";
 import type { SessionOf } from "../../state/session.ts";
 
 export interface ExampleReplayRun {
-  /** Of this run; an old one goes on. */
+  /** Id of this run; that of an earlier run continues it. */
   runId: string;
   judge: Judge;
   /** Examples tried at most, those of the run's earlier parts included. */
@@ -77,7 +77,7 @@ export async function replayExamples(
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const ranking = createRanking(clickhouse);
   const arms = openArms(session, openArm);
-  // Whoever held the lock before can publish nothing more from here on.
+  // From here on a previous holder of the lock can publish nothing more.
   await lease.initialise();
   const busiest = await watchBusiestArm(session, signal);
   const gate = createOffPeak({

@@ -25,7 +25,7 @@ export interface RunRecord {
 }
 
 const renewMs = 30_000;
-/** A run of a schedule that was not renewed for longer is nobody's any more. */
+/** Milliseconds without renewal after which no process runs a scheduled run any more. */
 export const runLapsesMs = 10 * 60_000;
 
 interface Known {

@@ -1,7 +1,7 @@
 // When example replay runs begin by themselves (curate.exampleReplay.schedule). A time of the
-// schedule is one run, whose id says which: it is begun at most ten minutes late, by whoever is the
-// only one to look, and gone on with when its process died or stopped in the middle. Times that
-// were missed by more are left out: they were chosen for the load at that time.
+// schedule is one run, named in its id. The process that holds the schedule's lock begins it, at
+// most ten minutes late, and continues it when its process died or stopped in the middle. Times
+// missed by more are skipped: they were chosen for the load at that time.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { lastTime, nextTime, type DailyTimes } from "../../algorithms/queueing/daily-times.ts";

@@ -1,5 +1,5 @@
-// A chart over time (uPlot), stacked or as lines, with its newest figures in words for whoever does
-// not see it. Its colours are those of the theme: it is drawn again when that changes.
+// A chart over time (uPlot), stacked or as lines, with its newest figures in words for readers who
+// can't see it. Its colours are those of the theme: it is drawn again when that changes.
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";

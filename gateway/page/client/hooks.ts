@@ -46,9 +46,7 @@ export function useData<T>(path: string, query: Query = {}, everyMs?: number): L
 
 const settledMs = 250;
 
-/**
- * A text as it was when nobody had typed for a moment: a question for each letter would be many.
- */
+/** The text, trimmed, once it has not changed for settledMs: saves a query for each keystroke. */
 export function useSettled(text: string): string {
   const [settled, setSettled] = useState(text.trim());
   useEffect(() => {
@@ -92,7 +90,7 @@ export const linkTo = (view: string, query: Readonly<Record<string, string>> = {
 export type Theme = "light" | "dark";
 const themeName = "precedent.theme";
 
-/** The system's until somebody chooses. */
+/** The system's theme until the reader chooses one. */
 export function useTheme(): [Theme, () => void] {
   const system = (): Theme => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem(themeName) as Theme | null) ?? system());

@@ -1,5 +1,5 @@
-// Requests as they happen: a tail of `decisions` and `responses`, read once for all who watch, and
-// only while somebody does. Best effort: what is missing stands in ClickHouse a second later.
+// Requests as they happen: a tail of `decisions` and `responses`, read once for all watchers, and
+// only while there are any. Best effort: a missed event is in ClickHouse a second later.
 import { setInterval } from "node:timers";
 import type { Logger } from "pino";
 import type { Kafka, RawRecord } from "../../../connections/kafka/port.ts";

@@ -58,7 +58,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
           ))}
           {response !== undefined && (
             <Turn
-              who={`answer of ${response.arm ?? "nobody"}`}
+              who={`answer of ${response.arm ?? "no arm"}`}
               text={
                 response.status === "ok" ? response.text : `${response.errorCode ?? ""}: ${response.errorMessage ?? ""}`
               }
@@ -66,7 +66,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
           )}
           {alternative !== undefined && (
             <Turn
-              who={`alternative answer, of ${alternative.arm ?? "nobody"}, for comparison`}
+              who={`alternative answer, of ${alternative.arm ?? "no arm"}, for comparison`}
               text={alternative.status === "ok" ? alternative.text : (alternative.errorMessage ?? "")}
             />
           )}
