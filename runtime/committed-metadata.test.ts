@@ -32,7 +32,7 @@ test.each(["", "rAAE=", "bAg==", "@", "@x", "@a b.c:"])("metadata of an older ve
   expect(splitOrigin(text)).toEqual({ origin: unknownOrigin, metadata: text });
 });
 
-test("another cluster or another topic is told from what is merely unknown", () => {
+test("another cluster or another topic is distinguished from an unknown one", () => {
   const known = { cluster: "c", topicId: "t" };
   expect(sameOrigin(known, { ...known })).toBe(true);
   expect(sameOrigin(known, unknownOrigin)).toBe(true);

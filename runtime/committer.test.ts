@@ -204,7 +204,7 @@ describe("committer", () => {
     expect(producer.committed[0]?.offsets[0]?.partitions[0]?.offset).toBe("1");
   });
 
-  test("suspects of a partition that was lost slow nobody down", async () => {
+  test("suspects of a lost partition slow down no other partition", async () => {
     const [lost, kept] = [partitionWith(0, [0, 1], [0, 1]), partitionWith(1, [0, 1, 2], [])];
     const { producer, its, committer } = setUp([lost, kept]);
     producer.outcomes = [

@@ -43,7 +43,7 @@ test("what hangs at two looks is ended, what is gone at the second was none", as
   watch.stop();
 });
 
-test("what is refused is told once, with what to do, until it is gone", async () => {
+test("a refused transaction is reported once, with its remedy, until it is gone", async () => {
   const { endTransactions, find, watch } = setUp("CLUSTER_AUTHORIZATION_FAILED");
   find([hung(), hung({ topic: "__consumer_offsets", outcome: undefined, remedy: "abort it" })]);
   await looks(5);

@@ -9,7 +9,7 @@ export interface HangingWatchOptions {
   kafka: Pick<Kafka, "hangingTransactions" | "endTransactions">;
   search: () => HangingSearch;
   log: Logger;
-  /** Several transaction timeouts: what is there at two looks is nobody's to end but ours. */
+  /** Several transaction timeouts: no other process ends what is open at two looks. */
   everyMs?: number;
 }
 
@@ -32,7 +32,7 @@ export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWa
     const again = found.filter((transaction) => before.has(keyOf(transaction)));
     before = new Set(found.map(keyOf));
     const still = new Map<string, string>();
-    // What was refused is not tried again; whoever ends it makes it healthy.
+    // A refused transaction is not tried again; the stage is healthy once it is gone.
     const tried = again.filter((transaction) => problems.has(keyOf(transaction)));
     for (const key of tried.map(keyOf)) still.set(key, problems.get(key) ?? "");
     const fresh = again.filter((transaction) => !problems.has(keyOf(transaction)));

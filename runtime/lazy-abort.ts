@@ -1,6 +1,6 @@
-// What an AbortController and its signal are to whoever only asks or listens. Node takes some
-// microseconds to make a signal and to add a listener to it, more than most operators take, and
-// most records end before anybody needs one.
+// An AbortController and its signal for callers that only read the state or add listeners. Node
+// takes some microseconds to create a signal and to add a listener, more than most operators take,
+// and most records end before any operator needs one.
 
 /** What says that something ends before its time, as an AbortSignal does. */
 export interface Cancellation {

@@ -22,7 +22,7 @@ test("a pass that fails for too long is reported with its error, until one passe
   expect(passes.report()).toEqual({});
 });
 
-test("a pass that does not end is told, after ten times the limit", () => {
+test("a pass that does not end is reported after ten times the limit", () => {
   let time = 0;
   const passes = watchPasses({ stalledAfterMs: 10_000, now: () => time });
   const router = passes.of("router");

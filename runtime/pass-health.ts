@@ -7,7 +7,7 @@ import { describeStall } from "./progress.ts";
 export interface PassHealth {
   /** For the `health` of repeat.ts; the name tells the passes of one task apart. */
   of(name: string): { began(): void; passed(): void; failed(error: unknown): void };
-  /** The task is over: another process does it now, or nobody. */
+  /** The task is over in this process: another process runs it now, or none does. */
   clear(): void;
   report(): { stalledMs?: number; problems?: string[] };
 }

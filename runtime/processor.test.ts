@@ -90,7 +90,7 @@ describe("processor", () => {
     ]);
   });
 
-  test("what nobody can handle goes to dead-letters with its bytes, and is answered", async () => {
+  test("a record whose step throws goes to dead-letters with its bytes, and is answered", async () => {
     const processor = setUp({ step: () => Promise.reject(new Error("poison")) });
     const [letter, response] = await processor.process(rawRecord(7, JSON.stringify(document("q"))), position, never());
     const record = JSON.parse(String(letter?.value)) as { offset: number; value: { data: number[] }; stage: string };
@@ -111,7 +111,7 @@ describe("processor", () => {
     expect(JSON.parse(String(broken?.value))).toMatchObject({ code: "undecodable", tenant: "of in" });
   });
 
-  test("what is undecodable, or has no value, goes to dead-letters; there is nobody to answer", async () => {
+  test("a record that is undecodable or has no value goes to dead-letters, without an answer", async () => {
     expect(await outputs({ step: echo }, "broken")).toEqual(["dead-letters undecodable"]);
     const tombstone = await setUp({ step: echo }).process(rawRecord(7, null), position, never());
     expect(tombstone.map(({ topic }) => topic)).toEqual(["dead-letters"]);

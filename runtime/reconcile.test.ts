@@ -10,8 +10,8 @@ const at = (offset: number | undefined, finished: readonly number[] = []) => ({
 test.each([
   ["the attempted position stands: it was committed", at(7), "committed"],
   ["the position before stands: nothing was", at(5, [2]), "undone"],
-  ["another one stands: somebody else was there", at(9), "unknown"],
-  ["the same offset with other finished records: somebody else, too", at(7, [3]), "unknown"],
+  ["another position stands: another member committed", at(9), "unknown"],
+  ["the same offset with other finished records: another member committed, too", at(7, [3]), "unknown"],
   ["the position is gone", at(undefined), "unknown"],
 ])("%s", (_what, found, outcome) => {
   expect(outcomeOf(at(7), at(5, [2]), found)).toBe(outcome);

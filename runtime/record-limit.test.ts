@@ -15,7 +15,7 @@ test("ends as the work does", async () => {
   await expect(limitOf(new LazyAbort(), 1).outcome(() => Promise.reject(new Error("a bug")))).rejects.toThrow("a bug");
 });
 
-test("work that was lost before it began is told at once, and abandoned", async () => {
+test("work that was lost before it began is aborted at once, and abandoned", async () => {
   const lost = new LazyAbort();
   lost.abort(new Error("lost"));
   const limit = limitOf(lost, 60_000);
@@ -29,7 +29,7 @@ test("work that was lost before it began is told at once, and abandoned", async 
   expect([seen, limit.cancellation.reason]).toEqual([true, lost.reason]);
 });
 
-test("after its end nothing is told any more", async () => {
+test("after its end it aborts nothing any more", async () => {
   const lost = new LazyAbort();
   const limit = limitOf(lost, 5);
   await limit.outcome(() => Promise.resolve(ok("done")));

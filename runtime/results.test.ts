@@ -5,7 +5,7 @@ import { at, finish, partitionWith } from "./doubles.testing.ts";
 
 const adopted = (offset?: number, metadata = "") => createPartition(at(0), offset ?? 0, [], { offset, metadata });
 
-test("ready results come back where nobody has moved the position, and only once", () => {
+test("ready results come back where no other member has moved the position, and only once", () => {
   const results = createResults();
   const lost = partitionWith(0, [0, 1, 2], [1]);
   results.keep([lost]);

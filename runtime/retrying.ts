@@ -59,7 +59,7 @@ export function retrying(cancellation: Cancellation, lost: Cancellation, slot?: 
 export const deadlineExceeded = (cause?: Error, instead?: Refuse): Refuse => ({
   ...refuse(
     "deadline_exceeded",
-    `nobody could answer before the deadline${cause === undefined ? "" : `: ${cause.message}`}`,
+    `no answer was possible before the deadline${cause === undefined ? "" : `: ${cause.message}`}`,
   ),
   ...(instead?.repeat === true ? { repeat: true } : {}),
 });

@@ -12,7 +12,7 @@ const setUp = (...answers: (readonly string[] | undefined | Error)[]) => {
   return { rivals, options: { consumer: { rivals }, group: "g", instance: "one", log: silent, stopped: () => false } };
 };
 
-test("nobody there: it goes on at once", async () => {
+test("without a rival it goes on at once", async () => {
   const { rivals, options } = setUp([]);
   await waitForRivals(options, 1_000);
   expect(rivals).toHaveBeenCalledTimes(1);

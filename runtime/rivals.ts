@@ -19,10 +19,7 @@ export interface RivalOptions {
   stopped: () => boolean;
 }
 
-/**
- * How long a group may be reassigned, and tell nothing, before that is taken for nobody being
- * there.
- */
+/** How long a group may be reassigned, without naming members, before it counts as empty. */
 const silentMs = 3_000;
 const lookMs = { first: 100, limit: 1_000 };
 

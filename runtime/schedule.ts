@@ -35,9 +35,9 @@ export interface Schedule {
 }
 
 /**
- * A partition is paused while this much of it waits in memory. Between flows as much as the window
- * takes: a flow can only pass what was fetched, so whoever floods a partition must not fill what
- * waits of it.
+ * A partition is paused while this much of it waits in memory. With several flows, as many records
+ * wait as the window takes: a flow can only pass what was fetched, so the one that floods a
+ * partition must not fill its queue.
  */
 const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
 

@@ -1,8 +1,8 @@
-// One process of many does what only one may do: whoever is assigned the only partition of `locks`
-// in the task's group runs the task. A process that lost the partition has its signal aborted; one
-// that does not know it yet (a zombie) can still not publish: its transactions carry the generation
-// in which it held the partition, and the winner's producer fences its own. What a task does
-// elsewhere must bear to be done twice.
+// Runs a task in only one of many processes: the process that is assigned the only partition of
+// `locks` in the task's group. The signal of a process that lost the partition is aborted. A
+// process that does not know of the loss yet (a zombie) can't publish: its transactions carry the
+// generation in which it held the partition, and the winner's producer fences its own. Other
+// effects of a task must be idempotent.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
@@ -167,7 +167,8 @@ export function createSingleton<L extends string, T extends string>({
           joined = true;
           member = next;
           const mine = partitions.length > 0;
-          // Whoever was away for a generation may have missed that another was the one.
+          // A member that missed a generation may have missed that another process held the
+          // partition.
           if (running !== undefined && !(mine && kept)) end(mine ? "elected anew" : "another process was elected");
           if (mine && running === undefined) begin();
         },

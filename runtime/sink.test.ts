@@ -186,7 +186,7 @@ describe("sink", () => {
       tookMs = 50;
       await waited();
       expect(await waited()).toBe(1_000);
-      // Of many rows at a time a thirtieth of the time is enough for storing.
+      // With many rows per insert, storing takes at most a thirtieth of the time.
       await waited(500);
       expect(await waited()).toBe(1_500); // 1,450, looked at every 100
       tookMs = 0;

@@ -116,7 +116,7 @@ describe("stage", () => {
     expect(stage.health()).toEqual({ joined: true, partitions: 1, inFlight: 1 });
   });
 
-  test("a slow record holds nobody back until the window is full; then its partition waits", async () => {
+  test("a slow record delays no other until the window is full; then its partition waits", async () => {
     const { consumer, calls, deliver, join } = await setUp({ inFlight: 16_384 }, true);
     await join(1, 0);
     consumer.calls.length = 0;
@@ -223,7 +223,7 @@ describe("stage", () => {
     expect([calls.length, initialise.mock.calls.length]).toEqual([2, 6]);
   });
 
-  test("what was ready when the membership was lost is committed by the next one, unless somebody else was there", async () => {
+  test("what was ready when the membership was lost is committed by the next one, unless another member was there", async () => {
     const { consumer, producer, calls, deliver, join } = await setUp();
     await join(1, 0);
     deliver([0, 1, 2]);
@@ -232,7 +232,7 @@ describe("stage", () => {
     producer.outcomes = [() => new Promise((resolve) => (thaw = resolve))];
     calls[1]?.done();
     await settled();
-    await join(5, 0); // as somebody new, who gets the same partition
+    await join(5, 0); // as a new member that gets the same partition
     thaw(stuck);
     await settled();
     expect(calls.map(({ signal }) => signal.aborted)).toEqual([true, false, true]);

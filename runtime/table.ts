@@ -25,8 +25,8 @@ export interface TableOptions<N extends TopicName, T extends string> extends Row
 export interface PartitionsOptions<N extends TopicName, T extends string> extends RowOptions<N, T> {
   kafka: Pick<Kafka<never, T, never>, "followTopic">;
   /**
-   * As of a whole table; `next` is the offset behind them. Not called for a partition that nobody
-   * follows any more.
+   * As for a whole table; `next` is the offset behind the changes. Not called for a partition that
+   * is no longer followed.
    */
   apply(changes: readonly TableChange<RecordOf[N]>[], at: { partition: number; next: number }): void | Promise<void>;
   onRewound: NonNullable<FollowHandlers["onRewound"]>;

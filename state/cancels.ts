@@ -89,7 +89,7 @@ export type CancelSession = Pick<SessionOf<{ tables: ["cancels"] }>, "kafka" | "
 /** The cancels that this process knows of, for a stage. */
 export type CancelsOf = (session: CancelSession) => Pick<Cancels, "watch">;
 
-/** Reads what the topic holds, which is minutes, and follows it; nobody waits for that. */
+/** Reads the topic, which holds minutes of cancels, and follows it; no stage waits for that. */
 export function shareCancels({ kafka, codec, topic, log }: CancelSession): SharedCancels {
   const cancels = createCancels({ clock: Date.now });
   const stopping = new AbortController();

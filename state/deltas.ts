@@ -119,7 +119,7 @@ export type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "co
 const countCopiesEveryMs = 60_000;
 
 export async function publishDeltas(session: DeltasSession, log: Logger): Promise<PublishedDeltas> {
-  // Of its own for copies: they hold up no stream of a gateway.
+  // Copies have a producer of their own: they delay no stream of a gateway.
   const [originals, copies] = [lazyProducer(session), lazyProducer(session)];
   const all = await openLane(session, { name: "deltas", producer: originals.get, log });
   const ofTenants = new Map<string, Lane>();

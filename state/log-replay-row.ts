@@ -1,5 +1,5 @@
-// What a log says, whoever wrote it: a request, and what one arm answered to it. A log may hold
-// several rows of one request: answers of several arms.
+// One row of a log, from any source: a request and one arm's answer to it. A log may hold several
+// rows of one request: answers of several arms.
 import { requestHash } from "../algorithms/text/canonical.ts";
 import { sharingDomain } from "../algorithms/identity/identity.ts";
 import type { Request } from "../schemas/types.ts";

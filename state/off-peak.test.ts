@@ -35,7 +35,7 @@ it("gives up when all its waits were too long, and then without another", async 
   expect(gate.waitedMs()).toBeGreaterThanOrEqual(20_000);
 });
 
-it("is left by who is told to stop", async () => {
+it("rejects for a caller whose signal is aborted", async () => {
   const { gate } = setUp([0.9]);
   const stop = new AbortController();
   const waiting = gate.pass(stop.signal);

@@ -55,7 +55,7 @@ export function createSentResponses({ kafka, codec, topic }: SentSession, log: L
 
   return {
     async find(position, tenant, requestId) {
-      // Of another cluster, or of a topic that had the name before.
+      // A position in another cluster, or in an earlier topic of the same name.
       if (position.topic !== name) return null;
       if (inTurn.pendingCount >= mostWaiting) throw new Error("too many responses are read from their topic already");
       const record = await inTurn(() => read(position.partition, position.offset));

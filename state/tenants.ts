@@ -1,5 +1,5 @@
 // The tenants that have topics of their own, as they are in force in this process. They can change
-// while it runs (SIGHUP): whoever needs them asks each time.
+// while it runs (SIGHUP): callers read them anew each time.
 import type { Config } from "../config/schema.ts";
 import { streamingTenantsOf, tenantsOf } from "../config/tenants.ts";
 

@@ -16,7 +16,7 @@ const spansOf = async (tracing: TestTracing) =>
     isError: status.code === SpanStatusCode.ERROR,
   }));
 
-test("a call is a span below what it is made for; the endpoint is told of it, and of no client's state", async () => {
+test("a call is a span below the record's; the endpoint gets its traceparent, and no client's tracestate", async () => {
   const tracing = testTracing();
   let reported: Record<string, string> = {};
   const arm = armOf(() => {

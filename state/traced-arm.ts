@@ -3,7 +3,7 @@
 import type { Arm, ArmAnswer, ArmRequest } from "../arms/arm.ts";
 import type { Facts, SpanStart, Tracing } from "../connections/tracing/port.ts";
 
-/** provider: what kind of arm it is; the model's maker is known to nobody here. */
+/** provider: the kind of arm, because the model's maker is unknown here. */
 export function traceArm(arm: Arm, provider: string, tracing: Tracing): Arm {
   return {
     ...arm,

@@ -1,7 +1,7 @@
 // A reporter of vitest for tools/test.mjs: writes counts and every failure (of a test, a hook, a
-// file that can't be loaded, and errors that nobody caught) as JSON to the file that
-// PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the
-// output, and sends what a file came to as soon as it ends.
+// file that can't be loaded, and uncaught errors) as JSON to the file that PRECEDENT_TEST_REPORT
+// names, in few enough lines for the very end of the output. It sends the results of each file to
+// the parent process as soon as the file ends.
 import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -99,7 +99,7 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
   };
   for (const module of modules) {
     const path = relative(root, module.moduleId);
-    // Of the file itself: it can't be loaded, or a hook of it failed. Its tests are then skipped.
+    // Errors of the file itself: it can't be loaded, or a hook failed. Its tests are then skipped.
     if (module.errors().length > 0) failed(path, module.errors());
     for (const suite of module.children.allSuites())
       if (suite.errors().length > 0) failed(`${path} > ${suite.fullName}`, suite.errors());

@@ -20,7 +20,7 @@ export interface FoundLocation {
 
 /** What leaves with the process that has it open. */
 export interface HeldLocation extends FoundLocation {
-  /** Milliseconds since the epoch; null: nobody can say. */
+  /** Milliseconds since the epoch; null: unknown. */
   until: number | null;
   why: string;
 }

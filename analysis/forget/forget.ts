@@ -1,8 +1,8 @@
-// precedent forget: takes what somebody asked and was answered out of everything that is kept, and
-// shows that it is gone. First it is written down what must not come back; then examples, answers
-// and documents are buried, files removed, rows deleted, the requests themselves last; then all of
-// it is searched again. Broken off anywhere, the same call again does the rest: what is done finds
-// nothing more to do.
+// precedent forget: erases the questions and answers of a subject from all stored data, and
+// verifies it. First the erasure is recorded, so that nothing comes back. Then examples, answers
+// and documents get tombstones, files are removed, and rows are deleted, the requests themselves
+// last. Then all of it is searched again. After an interruption, the same call does the rest: steps
+// already done find nothing more to do.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { erasedLetter, erasedTenant } from "../../algorithms/privacy/erasure.ts";
@@ -35,7 +35,7 @@ export interface ForgetOptions {
 export interface Remaining {
   location: string;
   count: number | null;
-  /** Until when; null: nobody can say. */
+  /** ISO 8601 time until which it stays; null: unknown. */
   until: string | null;
   why: string;
 }
@@ -178,7 +178,7 @@ export async function forget(
   }
 }
 
-/** What nobody can take out, and until when it lies there. */
+/** Data that this command can't remove, and until when it stays. */
 function remaining(
   topics: readonly TopicFinding[],
   now: number,

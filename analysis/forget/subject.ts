@@ -73,9 +73,9 @@ export interface Letter {
 }
 
 /**
- * Whether a record that nobody could process is about one of them: by its key, or by what its bytes
- * hold. Avro writes the length of a text before it, JSON quotes it: a name within a longer one is
- * not taken for it.
+ * Whether a dead letter is about one of the subject's requests: by its key or by its bytes. Avro
+ * writes the length of a text before it, and JSON quotes it, so a name within a longer one does not
+ * match.
  */
 export function letterMatcher({ scope, wholeTenant, requests }: Subject): (letter: Letter) => boolean {
   const names = new Set([...requests.values()].map(({ id }) => id));

@@ -40,7 +40,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     if (wholeTenant === null) return null;
     return `tenant = ${quoted(wholeTenant)}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`;
   }
-  /** Of this erasure and of those before it: what came late of them is found, too. */
+  /** Condition on rows of this erasure and of earlier ones, whose late rows are found, too. */
   const erased = (subject: Subject, { request, time }: ByRequest): string => {
     const hash = `${erasedRequestSql("tenant", request)} GLOBAL IN (SELECT hash FROM erasures WHERE before IS NULL)`;
     const tenant = ofTenant(subject, time);
@@ -102,7 +102,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
       }
     },
 
-    /** Of these, the requests that have no answer yet and may still get one. */
+    /** Number of the subject's requests that have no answer yet and may still get one. */
     async underWay({ requests }: Subject, since: number): Promise<number> {
       const rows = await clickhouse.query<{ tenant: string; id: string }>(UNDER_WAY, { since });
       const waiting = new Set(rows.map(({ tenant, id }) => requestKey(tenant, id)));

@@ -18,7 +18,7 @@ export interface TopicFinding {
   live: number;
   /** Records that lie in the log, live ones among them. */
   lying: number;
-  /** Of the newest of them, milliseconds since the epoch. */
+  /** Time of the newest record, milliseconds since the epoch. */
   newest: number;
   keeps: TopicRetention | undefined;
 }

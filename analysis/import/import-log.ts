@@ -24,7 +24,7 @@ export interface ImportDependencies {
   arms: readonly RouteArm[];
   /** Full name of the feedback topic. */
   feedbackTopic: string;
-  /** Of the file: 22 characters of its hash. */
+  /** Identity of the file: 22 characters of its hash. */
   file: string;
   /** What a decision's prediction is taken for: routing.priorMean. */
   priorMean: number;
@@ -40,7 +40,7 @@ const originOf = (file: string): Origin => ({ cluster: "import", topicId: file }
 /** As it stands in the column kafka_origin. */
 export const importOrigin = (file: string): string => originText(originOf(file));
 
-/** No topic has so many partitions: positions of imports are nobody else's. */
+/** Above every real partition number: positions of imports collide with no topic's. */
 const importPartition = 1_000_000_000;
 const topic = "import";
 
@@ -50,7 +50,7 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
   const origin = originOf(file);
   const candidates = computing(arms);
 
-  /** Of every arm that could have been chosen; what is not logged has probability 0. */
+  /** Scores of all arms that could have been chosen; probability 0 where none is logged. */
   const scoresOf = ({ request, answer }: LogRow, embedding: Float32Array): ArmScore[] =>
     candidates.map(({ name, model, cost }) => {
       const question = lastUserTurn(request.messages);
@@ -140,7 +140,7 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
   };
 }
 
-/** Without an author: nobody's limit of feedback an hour holds for a log. */
+/** Without an author: no author's hourly feedback limit applies to a log. */
 function feedbackOf({ request }: LogRow, value: number): Feedback {
   return {
     ...{ id: `import-${request.id}`, requestId: request.id, tenant: request.tenant, kind: "reward", value },

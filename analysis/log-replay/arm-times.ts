@@ -16,7 +16,7 @@ const mostTimed = 20_000;
 const number = (name: string): string => `ifNull(JSONExtract(answer, '${name}', 'Nullable(Float64)'), 0)`;
 const numberOrNull = (name: string): string => `JSONExtract(answer, '${name}', 'Nullable(Float64)')`;
 
-/** Of an answer of log_answers; 0: not logged. */
+/** SQL for the prompt tokens of an answer in log_answers; 0: not logged. */
 export const promptTokens = number("promptTokens");
 
 /** Columns of an answer of log_answers: tokens, milliseconds. */

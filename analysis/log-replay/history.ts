@@ -29,7 +29,7 @@ interface Kind<N extends "examples" | "documents"> {
   name: N;
   /** Whether a record belongs to what was there; asked in the order of each key. */
   wants(key: string, record: RawRecord, partition: number): boolean;
-  /** Told of what goes to the log replay. */
+  /** Called for every record that is sent to the log replay; null: a tombstone. */
   onSent?(key: string, value: RecordOf[N] | null): unknown;
   /** undefined: as it is. */
   moved?(record: RecordOf[N]): RecordOf[N];

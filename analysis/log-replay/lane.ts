@@ -118,7 +118,7 @@ export async function runLane(
   }
 }
 
-/** Of one policy's log replay: its own names everywhere, nothing that leaves by age. */
+/** Configuration of one policy's log replay: its own names everywhere, no expiry by age. */
 function laneConfig(
   config: Config,
   { kafka, registry, clickhouse }: ResolvedConnections,

@@ -1,14 +1,14 @@
-// What a log replay comes to, for one policy: what it chose, what the log knows of the answers,
-// what they were worth. Quality is told twice: the mean reward of the answers that the log holds,
-// which favours arms that the log has much of, and the self-normalised estimate over the logged
-// propensities, which does not (docs/off-policy.md).
+// Report of a log replay for one policy: its choices, and the logged answers and rewards for them.
+// Quality is reported twice: the mean reward of the answers that the log holds, which favours arms
+// that are frequent in the log, and the self-normalised estimate over the logged propensities,
+// which does not (docs/off-policy.md).
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { serviceReports, type ServiceReport } from "./service-times.ts";
 
 export interface ArmReport {
   arm: string;
   requests: number;
-  /** Of all that were decided, [0, 1]. */
+  /** Fraction of all decided requests, [0, 1]. */
   share: number;
   /** The log holds no answer of it, and no model was asked. */
   notRecorded: number;
@@ -16,7 +16,7 @@ export interface ArmReport {
   /** Answers with a reward in the log, and their mean. */
   rewarded: number;
   quality: number | null;
-  /** Of an answer, in the currency of the prices. */
+  /** Mean cost of an answer, in the currency of the prices. */
   meanCost: number | null;
   /** Milliseconds from the call to the end and to the first token. */
   p50Ms: number | null;
@@ -42,14 +42,14 @@ export interface PolicyReport {
   meanCost: number | null;
   totalCost: number;
   arms: ArmReport[];
-  /** Of what was decided: the same for the same decisions, whatever their order. */
+  /** Hash of the decisions, independent of their order. */
   fingerprint: string;
 }
 
 /** Both databases lie on the same server. */
 export interface ReportSource {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Whose times stand for those that the log lacks; absent: nobody's. */
+  /** Live database: its service times replace those that the log lacks; absent: no replacement. */
   live?: Pick<ClickHouse, "query">;
   /** Database of the policy's log replay, and of its log. */
   lane: string;

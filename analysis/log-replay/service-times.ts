@@ -9,7 +9,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { promptTokens, sizes, timesOfLive, timesOfLog, type ArmTimes } from "./arm-times.ts";
 
-/** Of the requests that were sent to an arm. */
+/** Service times of the requests that were sent to an arm. */
 export interface ServiceReport {
   /** Requests whose time was logged, and those whose time comes from the fit. */
   logged: number;
@@ -36,7 +36,7 @@ interface Chosen {
   completion: number | null;
   first_ms: number | null;
   service_ms: number | null;
-  /** Of whichever answer to the request the log holds. */
+  /** Most prompt tokens among the request's own logged answers, whatever their arm. */
   own_prompt: number | null;
 }
 const pageSize = 50_000;

@@ -13,7 +13,7 @@ import {
 
 /** A log replay of more is several. */
 const mostRows = 5_000_000;
-/** Of one INSERT, roughly. */
+/** Approximate size of one INSERT. */
 const batchBytes = 4 * 1_048_576;
 
 const tables = {
@@ -123,7 +123,7 @@ export async function readPage(
   return rows.map(({ request, load, saturation, arms, answers }) => {
     const logged = JSON.parse(request) as LoggedRequest;
     return {
-      // Nobody reads the answers of a log replay but the log replay.
+      // Only the log replay reads its answers: no reply partition, no deltas.
       request: { ...logged, createdAt: logged.createdAt + shift, replyPartition: null, deltas: false },
       ...{ load, saturation },
       answers: new Map(arms.map((arm, i) => [arm, JSON.parse(answers[i] ?? "{}") as Omit<LoggedAnswer, "arm">])),

@@ -49,7 +49,7 @@ export interface Identities {
 
 export interface ReadLog {
   log: LoggedChoices;
-  /** Of every target: of every candidate the probability that it chooses it. */
+  /** One array per target: its probability of choosing each candidate. */
   targets: Float64Array[];
   of: Identities;
   /** As EstimatorOptions.feedbackWeight; undefined: not corrected. */

@@ -10,7 +10,7 @@ export interface SaveOptions {
   clickhouse: Pick<ClickHouse, "insert">;
   /** Id of the evaluation. */
   evaluation: string;
-  /** Of every target. */
+  /** Names of the targets, in order. */
   names: readonly string[];
   read: ReadLog;
   predicted: Float64Array | undefined;

@@ -64,8 +64,8 @@ FROM (${reasoned}) WHERE reason IN ('', 'feedback_missing')
 GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
 /**
- * Decisions of a page; {unheard:Bool}: those without feedback, too; {never:Bool}: also where nobody
- * could be asked.
+ * Decisions of a page. {unheard:Bool}: those without feedback, too; {never:Bool}: also those with
+ * ask_probability 0, which no client was asked about.
  */
 export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(place - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,

@@ -23,7 +23,7 @@ export interface Candidate {
 
 /** What a router policy is served with. */
 export interface Serving extends Exploring {
-  /** Of an arm that the policy does not know. */
+  /** Prior of an arm that the policy does not know. */
   prior: Posterior;
 }
 

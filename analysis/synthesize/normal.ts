@@ -1,5 +1,5 @@
-// Noise that nobody can foresee: the standard normal distribution, by Box and Muller, of bytes from
-// the operating system.
+// Unpredictable noise: the standard normal distribution by Box and Muller, from random bytes of the
+// operating system.
 import { randomBytes } from "node:crypto";
 
 /** In (0, 1], a multiple of 2^-53. */

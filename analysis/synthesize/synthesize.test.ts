@@ -115,7 +115,7 @@ test("a run that is broken off goes on with what was chosen, at no further cost"
   const made = await synthesize(dependencies, run());
   expect(rows.map(({ round, noise }) => [round, noise])).toEqual([1, 2, 3].map((round) => [round, made.noise]));
   expect(made.epsilonSpent).toBeCloseTo(4, 5);
-  // Of a run that is done only the answers are asked for again.
+  // A repeated, complete run asks only for the answers again.
   const again = await synthesize(dependencies, run());
   expect(rows).toHaveLength(3);
   expect(again.published).toBe(made.published);

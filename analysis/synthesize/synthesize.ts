@@ -1,10 +1,10 @@
-// One run of `precedent examples synthesize`: questions like those that members of a shared domain
-// asked, of which nobody can tell whether any one of the members' examples was there
-// (docs/privacy.md). A model writes questions of what is public; the private examples vote for
-// those that are most like them, through noise; the model writes more like the winners, and so on.
-// What was chosen last is answered by a model that sees nothing else, and goes to the topic
-// `observations`. Everything that is made of the votes is stored first (rounds.ts): a run that is
-// broken off goes on there.
+// One run of `precedent examples synthesize`: differentially private questions like those that
+// members of a shared domain asked. They do not reveal whether any single example of a member was
+// used (docs/privacy.md). A model writes questions from public text. The private examples vote for
+// the most similar ones, with noise added. The model writes more questions like the winners, and so
+// on. A model that sees nothing else answers the questions chosen last; they go to the topic
+// `observations`. Results of each vote are stored before use (rounds.ts): an interrupted run
+// continues from there.
 import pLimit from "p-limit";
 import { epsilonOf, muOf, type Privacy } from "../../algorithms/privacy/gaussian-privacy.ts";
 import { seatsByVotes, votesOf } from "../../algorithms/privacy/private-votes.ts";
@@ -38,9 +38,9 @@ export interface SynthesisRun {
   /** Name of the shared domain, and what its questions are about. */
   domain: string;
   about: string;
-  /** Of all runs together. */
+  /** Privacy budget of all runs together. */
   budget: Privacy;
-  /** Of this run; all that is left by default. */
+  /** Epsilon of this run; by default all that is left. */
   epsilon?: number | undefined;
   /** Examples to be made. */
   count: number;
@@ -54,7 +54,7 @@ export interface SynthesisRun {
 
 export interface Synthesis {
   published: number;
-  /** Of all runs together, at the budget's delta. */
+  /** Epsilon spent by all runs together, at the budget's delta. */
   epsilonSpent: number;
   noise: number;
 }

@@ -18,7 +18,7 @@ export function factsOf(emits: readonly Emit[]): SpanOutcome {
     else if (emit.output === "work") facts = { ...ofWork(emit.record), ...facts };
     else if (emit.output === "responses" || emit.output === "alternative-answers") {
       facts = { ...facts, ...ofResponse(emit.record) };
-      // Of a client's own fault (refused) the outcome says enough.
+      // A refused request is the client's own fault: its outcome says enough.
       if (emit.record.status === "failed") error = emit.record.error?.code ?? "failed";
     }
   }

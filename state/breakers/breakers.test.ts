@@ -93,7 +93,7 @@ describe("a guarded arm", () => {
 });
 
 describe("what plan may choose", () => {
-  it("an arm that nobody has called is closed, one that anybody gets answers from is", async () => {
+  it("is closed for an arm that no process has called, and for one that answers any process", async () => {
     const { ask, breakers, others } = setUp();
     expect(breakers.state("a")).toBe("closed");
     others.push("open");

@@ -1,7 +1,7 @@
-// The circuit breakers of the arms (algorithms/queueing/breaker.ts): one an arm and process that
-// calls it, fed by the outcomes of its calls. Every process says how its breakers stand (topic
-// breakers, process-rows.ts), and plan chooses by what all of them say: an arm is open while nobody
-// who calls it gets answers. What is missing makes an arm look healthy, and its requests fail over.
+// The circuit breakers of the arms (algorithms/queueing/breaker.ts): one per arm and process that
+// calls it, fed by the outcomes of its calls. Every process publishes the states of its breakers
+// (topic breakers, process-rows.ts), and plan combines them: an arm is open while no process that
+// calls it gets answers. Without states an arm looks healthy, and its requests fail over.
 import { createBreaker, type Breaker, type BreakerState, type Verdict } from "../../algorithms/queueing/breaker.ts";
 import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
 import type { Config } from "../../config/schema.ts";

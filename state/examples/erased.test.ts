@@ -17,7 +17,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const there = async (): Promise<string[]> => (await readdir(folder)).filter((name) => /store|index/.test(name)).sort();
 const log = { info: () => undefined };
 
-it("a pool that nobody has open is emptied at once, and once more when its topic is compacted", async () => {
+it("a pool that no process has open is emptied at once, and once more when its topic is compacted", async () => {
   expect(await discardPool(folder, 1_000)).toBe("gone");
   expect(await there()).toEqual([]);
   // Made anew, it has read the record and its tombstone.

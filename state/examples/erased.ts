@@ -1,8 +1,8 @@
-// A pool that held what somebody had erased (precedent forget): LMDB leaves bytes of removed
-// records in free pages, and index files hold vectors until they are written again, so the whole
-// folder goes. That helps for good only when the topic is compacted: until then a pool that is
-// made anew reads what was removed again. A mark in the folder says from when on that is so; the
-// first start after that begins anew.
+// A pool that held examples which `precedent forget` erased. LMDB leaves bytes of removed records
+// in free pages, and index files hold vectors until they are written again, so the whole folder is
+// removed. Until the topic is compacted, a rebuilt pool reads the removed examples again. A mark in
+// the folder records when the topic holds them no more; the first start after that rebuilds the
+// pool.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";

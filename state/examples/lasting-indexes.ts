@@ -57,8 +57,8 @@ export function createLastingIndexes({ inTurn, pause, closing, ...options }: Las
     },
     search: indexes.search,
     /**
-     * Passes on what a search finds; one that meets a dead owner sets the rebuilding off, for
-     * nobody may have changed anything since.
+     * Passes on what a search finds. A search that meets a dead owner starts the rebuild, because
+     * there may be no later change to start it.
      */
     async revive<T>(find: () => Promise<T>): Promise<T> {
       if (rebuilding) throw new VectorError("index_unavailable", "the vector indexes are being rebuilt");

@@ -7,7 +7,7 @@ import { decodeExample, decodeHolding, encodeExample, encodeHolding, encodeVecto
 import type { Holding } from "./records.ts";
 import { createStoreState } from "./store-state.ts";
 
-/** A partition, or whoever wrote it ahead of the topic. */
+/** A partition, or `ahead`: upsert() wrote the example ahead of the topic. */
 export type Holder = number | "ahead";
 
 export type Ledger = ReturnType<typeof createLedger>;

@@ -141,7 +141,7 @@ describe("a snapshot is refused, with the reason, and the topic read anew", () =
     expect(lines.join()).toMatch(/3 processes died while they opened it/);
   });
 
-  test("only the partition that nobody followed for too long", async () => {
+  test("only the partition that no process followed for too long", async () => {
     let time = now;
     const folder = await testFolder();
     const first = await testPool({ folder, clock: () => time });

@@ -1,8 +1,8 @@
-// Examples as a search finds them: vector and text, straight from the mapped store. Those that are
-// found often are kept as they were read, because reading 32 of them (checksums, halves, JSON)
-// costs about as much as judging them, and with them what selection asks of each whoever the asker
-// is. What a change touches is dropped once it is committed, so nothing outlives it: an erased
-// example is gone when erasing it is done.
+// Examples as a search finds them: vector and text, straight from the mapped store. Frequently
+// found examples are cached decoded, because reading 32 of them (checksums, halves, JSON) costs
+// about as much as judging them. Traits that selection needs for every request are cached with
+// them. A committed change drops the entries that it touches: an erased example is gone once its
+// erasure is done.
 import { LRUCache } from "lru-cache";
 import { bytesOfTraits, type ExampleTraits, traitsOf } from "../../algorithms/selection/example-traits.ts";
 import { toUnitLength } from "../../algorithms/selection/embedding.ts";

@@ -6,7 +6,7 @@ import { readHalves, writeHalves } from "../../algorithms/selection/half-precisi
 import type { Example } from "../../schemas/types.ts";
 import type { HeldExample } from "./port.ts";
 
-/** Who holds an example: the partitions that brought it, and whoever wrote it ahead of them. */
+/** What holds an example: the partitions that brought it, and an upsert() ahead of them. */
 export interface Holding {
   key: number;
   /** Number of its domain. */

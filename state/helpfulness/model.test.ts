@@ -115,7 +115,7 @@ it("the old one serves while the new one loads, and is closed only when its call
   await holder.close();
 });
 
-it("whoever took the old one before the swap can still ask it", async () => {
+it("a caller that took the old model before the swap can still ask it", async () => {
   const { holder, closed } = setUp({ graceMs: 60_000 });
   await apply(holder, policy(1));
   const old = holder.current();

@@ -15,7 +15,7 @@ const everyMs = 5_000;
 const goodbyeMs = 1_000;
 
 export interface InventoryPublisher {
-  /** Takes back what was said: nobody serves these caches any more. */
+  /** Withdraws the published inventory: no process serves these caches any more. */
   stop(): Promise<void>;
 }
 

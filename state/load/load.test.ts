@@ -125,7 +125,7 @@ describe("load monitor", () => {
   });
 
   it("takes an inline arm's calls of all plan processes, over what these take at a time", async () => {
-    // What its work topic says is nobody's business: here its topic and group are plan's.
+    // The arm's work topic does not count: here its topic and group are plan's.
     const topics = new Map<string, Partition[]>([
       [
         "requests",

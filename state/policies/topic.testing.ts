@@ -1,5 +1,5 @@
-// The topic `policies` in memory, for tests: one transactional id, so whoever initialised last may
-// publish, as with a broker.
+// The topic `policies` in memory, for tests: one transactional id, so only the producer that was
+// initialised last may publish, as with a broker.
 import { pino } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import type { Codec } from "../../connections/registry/port.ts";

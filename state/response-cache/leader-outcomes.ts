@@ -7,7 +7,7 @@ import type { SentPosition, SentResponse } from "../sent-response.ts";
 import type { CachedAnswer } from "./entries.ts";
 
 export interface LeaderOutcome {
-  /** null: it was refused, or failed, or nobody has it any more as it was sent. */
+  /** null: it was refused or failed, or its text as sent is stored nowhere any more. */
   answer: CachedAnswer | null;
   /** Milliseconds since the epoch. */
   createdAt: number;

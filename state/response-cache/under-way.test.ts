@@ -84,7 +84,7 @@ describe("requests under way", () => {
     expect(released.d).toEqual({ kind: "answer", answer });
   });
 
-  it("an answer that may not be kept is given to those that came before it, to nobody after", async () => {
+  it("an answer that may not be cached goes to requests that came before it, to none after", async () => {
     const { underWay, known, released, follow } = underWayWith();
     underWay.follows("k", asking("a"));
     follow("b");

@@ -1,10 +1,10 @@
-// Requests under way whose answer others wait for. The first of several identical requests leads:
+// Requests in progress whose answer others wait for. The first of several identical requests leads:
 // it is answered as any other. The rest follow: they wait for its answer, which comes by the topic
-// `answers`, or, where it may not be kept, from ClickHouse. Where the leader ends without an answer
-// the follower that has waited longest leads. A follower waits for half of the time that it has
-// left at most, and then leads: nothing rests on an answer that never comes. In memory alone: what
-// a killed process had waiting is delivered again to whoever takes its partitions. Everything is
-// bounded; a request that finds no room is answered as if nobody had asked the same.
+// `answers` or, if it may not be cached, from ClickHouse. If the leader ends without an answer, the
+// follower that has waited longest leads. A follower waits for at most half of its remaining time
+// and then leads: it does not depend on an answer that never comes. All state is in memory: the
+// waiting requests of a killed process are delivered again to the process that takes its
+// partitions. All sizes are bounded; a request over a bound is answered as if it were the only one.
 import type { Logger } from "pino";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { LeaderOutcome, LeaderOutcomes } from "./leader-outcomes.ts";
@@ -23,9 +23,7 @@ export interface Asking {
 }
 
 export interface UnderWay {
-  /**
-   * Whether to follow; false: nobody else asks the same, and this request leads if there is room.
-   */
+  /** Whether to follow; false: no identical request leads, and this one does if there is room. */
   follows(key: string, asking: Asking): boolean;
   /** Waits. */
   follow(key: string, asking: Asking, signal: AbortSignal): Promise<Released>;

@@ -1,7 +1,7 @@
-// Indexes in FAISS, all owned by one process, so that an abort in native code takes no stage along.
-// Searches that come while one is under way go together in the next call, which saves a message
-// each. When the process dies its indexes are gone: every call then rejects with index_unavailable,
-// for good, and whoever holds the vectors opens new ones (state/examples does).
+// Indexes in FAISS, all owned by one process, so that an abort in native code ends no stage.
+// Searches that arrive during another go together in the next call, which saves a message each.
+// When the process dies, its indexes are gone: every call then rejects with index_unavailable, for
+// good, and the holder of the vectors (state/examples) opens new ones.
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve as absolute } from "node:path";
 import pLimit from "p-limit";

@@ -84,7 +84,7 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
     async add(added, rows) {
       checkOpen();
       checkRows(dimension, added, rows);
-      // Of a key that comes twice the last vector counts.
+      // The last vector of a repeated key counts.
       const rowOf = new Map(Array.from(added, (key, row) => [key, row]));
       const wanted = [...rowOf];
       await changes(async () => {

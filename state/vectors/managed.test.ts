@@ -22,7 +22,7 @@ test("a search between the first clusters and the news of them looks into enough
     probe: async () => ({ keys: new Uint32Array(), ranks: new Uint32Array() }),
     sample: async () => new Float32Array(),
     rebuild: (wanted) => {
-      // Swapped on another thread: whoever searches meets the new content before this resolves.
+      // Swapped on another thread: a search meets the new content before this resolves.
       lists = wanted;
       return new Promise((resolve) => (tellBuilt = resolve));
     },

@@ -117,7 +117,7 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     } finally {
       building = false;
     }
-    // Another build may follow at once: nobody shall see an index at rest between the two.
+    // Another build may follow at once: listeners must not see an idle index between the two.
     review();
     if (!building && !dropped) tell();
   }

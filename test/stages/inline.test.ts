@@ -168,7 +168,7 @@ describe("all arms inline, in one process", () => {
     open.delete("too slow");
   });
 
-  test("three times as many calls of a slow arm as the stage has slots: others go on, and all are told of the load", async () => {
+  test("three times as many calls of a slow arm as the stage has slots: other calls go on, and the load is published", async () => {
     const reported = new Map<string, InlineCalls>();
     const tail = await follow(
       system.session,
