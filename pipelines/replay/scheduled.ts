@@ -1,6 +1,6 @@
-// ExampleReplay runs by the schedule, in every process that runs the stage curate: one of them
-// keeps it (the lock of the group `example-replay.schedule`), and each run takes the lock that runs
-// by hand take.
+// Runs of example replay on the schedule, in every process that runs the stage curate. One of them
+// holds the lock (group `example-replay.schedule`), and each run takes the lock that manual runs
+// take.
 import { exampleReplay } from "./pipeline.ts";
 import { createSingleton } from "../../runtime/singleton.ts";
 import { findDue, keepSchedule, type DueRun } from "./schedule.ts";
