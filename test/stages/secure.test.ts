@@ -197,7 +197,7 @@ const idle = [
     "gateway Read reader.policies.",
   ],
   ...["gateway Write policies", "gateway Write policies."],
-  ...["plan Write answers", "plan Write dead-letters", "plan Write deltas"],
+  ...["plan Write response-cache", "plan Write dead-letters", "plan Write deltas"],
   // Repeats of what is recorded with placeholders (privacy.redact).
   ...["plan Read responses", "plan Read reader.responses."],
   ...["inline-calls", "breakers"].flatMap((topic) => [
