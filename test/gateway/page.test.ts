@@ -1,7 +1,7 @@
 // The page on the real stack: what the gateway answers it, who may ask, that nothing of what users
 // write becomes part of it, and, in headless Chromium, what a person sees and does. Screenshots are
-// kept in .precedent/screenshots; PRECEDENT_PAGE_PICTURE=1 makes docs/page.png anew.
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+// kept in .precedent/screenshots.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -429,11 +429,6 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
       await page.waitForLoadState("networkidle").catch(() => undefined);
       const name = view.split("?")[0] ?? "";
       await shoot(`${name}-${theme}`);
-      if (name === "requests" && theme === "light" && process.env["PRECEDENT_PAGE_PICTURE"] !== undefined)
-        await copyFile(
-          join(screenshots, "requests-light.png"),
-          fileURLToPath(new URL("../../docs/page.png", import.meta.url)),
-        );
       found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
     }
     expect(found).toEqual([]);
