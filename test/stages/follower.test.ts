@@ -122,7 +122,7 @@ function followHastily(topic: string) {
   let stuck: () => StuckPartition[] = () => [];
   const follower = followTopic(
     {
-      ...{ client: its.client, topic, ends: its.kafka.ends, patience: hasty, log: createLog({ level: "silent" }) },
+      ...{ client: its.client, topic, ends: its.kafka.ends, timings: hasty, log: createLog({ level: "silent" }) },
       admin: () => Promise.reject(new Error("no admin needed")),
       watched(of) {
         stuck = of;
