@@ -71,7 +71,8 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
     servers: servers
       ? inBackground(withLock("servers", progress.line, () => ensureEmbeddedServers(stackFolder, progress)))
       : Promise.resolve(),
-    indexes: part("indexes", () => ensureIndexes(flat, progress)),
+    // No answer waits for it: small domains are searched exactly.
+    indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(flat, progress)))),
     models: new Map(
       others.map((model) => [model.name, inBackground(ensureModelAfter(llamaReady, model, progress))] as const),
     ),
@@ -83,6 +84,9 @@ function inBackground<T>(work: Promise<T>): Promise<T> {
   work.catch(() => undefined);
   return work;
 }
+
+/** Runs the work once the other has ended, however it ended. */
+const after = (other: Promise<unknown>, work: () => Promise<void>): Promise<void> => other.then(work, work);
 
 const there = (name: string, progress: Progress): void => progress.line(`✓ ${name}: there`);
 
