@@ -35,7 +35,7 @@ export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics =
   });
   new Gauge({
     name: "precedent_gateway_open",
-    help: "Requests that hold one of the gateway's places (gateway.maxOpen).",
+    help: "Requests that hold one of the gateway's slots (gateway.maxOpen).",
     registers,
     collect() {
       this.set(waiting());

@@ -49,7 +49,7 @@ export interface SelectedExample {
   tokens: number;
   /** The one of the trial, forced in. */
   explored: boolean;
-  /** What was added to its helpfulness for the choice, because the arm had its cache at hand. */
+  /** What was added to its helpfulness for the choice, because the arm had it cached. */
   cachedBonus: number;
   /** Its row of the helpfulness features; empty: not made. */
   features: number[];

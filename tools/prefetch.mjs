@@ -2,7 +2,7 @@
 // fetches what fails here. A download goes to PRECEDENT_CACHE/prefetched/KEY.PID and appears as
 // prefetched/KEY when it is complete (connections/process/prefetched.ts takes it from there).
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { root } from "./bootstrap.mjs";
@@ -10,6 +10,7 @@ import { root } from "./bootstrap.mjs";
 const { embedding, models } = JSON.parse(readFileSync(join(root, "config/models.json"), "utf8"));
 const cache = process.env.PRECEDENT_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "precedent");
 const folder = join(cache, "prefetched");
+const longestKeptMs = 86_400_000;
 
 /**
  * Downloads the servers beside the models of these names, two processes at most. Returns a function
@@ -60,11 +61,12 @@ export function prefetch(names) {
   return end;
 }
 
-/** Parts of processes that died. */
+/** Parts of processes that died, and downloads that no set-up has taken for a day. */
 function removeAbandoned() {
   for (const name of readdirSync(folder)) {
     const pid = Number(/\.(\d+)$/.exec(name)?.[1]);
-    if (pid > 0 && !isAlive(pid)) rmSync(join(folder, name), { recursive: true, force: true });
+    const isOld = Date.now() - statSync(join(folder, name)).mtimeMs > longestKeptMs;
+    if (pid > 0 ? !isAlive(pid) : isOld) rmSync(join(folder, name), { recursive: true, force: true });
   }
 }
 

@@ -157,14 +157,14 @@ function isAbout(
   { topic, partition, raw }: { topic: string; partition: number; raw: RawRecord },
 ): boolean {
   const at = raw.timestamp;
-  const place = { topic, partition, offset: raw.offset };
+  const position = { topic, partition, offset: raw.offset };
   switch (name) {
     case "requests":
     case "tenant-requests":
     case "observations": {
       const reported =
         name === "observations" ? (record as RecordOf["observations"]).request : (record as RecordOf["requests"]);
-      const request = identify(reported, place, at);
+      const request = identify(reported, position, at);
       const { tenant } = record as RecordOf["requests"] | RecordOf["observations"];
       if (isMeant(subject, { tenant, id: request.id, metadata: request.metadata, at }))
         addRequest(subject, tenant, request.id);

@@ -27,20 +27,20 @@ const batch = 5_000;
 export async function saveTerms(options: SaveOptions): Promise<number> {
   const { clickhouse, names, read, signal } = options;
   let written = 0;
-  for (const place of names.keys())
+  for (const index of names.keys())
     for (let from = 0; from < decisionsOf(read.log); from += batch) {
       signal.throwIfAborted();
       const to = Math.min(decisionsOf(read.log), from + batch);
-      const rows = Array.from({ length: to - from }, (_, i) => rowOf(options, place, from + i));
+      const rows = Array.from({ length: to - from }, (_, i) => rowOf(options, index, from + i));
       await clickhouse.insert("policy_terms", rows);
       written += rows.length;
     }
   return written;
 }
 
-function rowOf({ evaluation, names, read, predicted, cap, costWeight, now }: SaveOptions, place: number, i: number) {
+function rowOf({ evaluation, names, read, predicted, cap, costWeight, now }: SaveOptions, index: number, i: number) {
   const { log, of, feedbackWeight } = read;
-  const target = read.targets[place]!;
+  const target = read.targets[index]!;
   const chosen = log.chosen[i]!;
   const reward = log.reward[i]!;
   let [direct, supported, total] = [0, 0, 0];
@@ -52,7 +52,7 @@ function rowOf({ evaluation, names, read, predicted, cap, costWeight, now }: Sav
   const cost = costWeight * log.cost[chosen]!;
   return {
     evaluation,
-    policy: names[place]!,
+    policy: names[index]!,
     request_id: of.requestId[i]!,
     tenant: of.tenant[i]!,
     domain: of.domain[i]!,

@@ -25,14 +25,14 @@ const reasoned = `
     decision.request_id AS request_id, decision.tenant AS tenant, decision.domain AS domain,
     toUnixTimestamp64Milli(decision.created_at) AS decided_at,
     decision.arm AS chosen, decision.arms AS arms,
-    indexOf(decision.arms.arm, decision.arm) AS place,
+    indexOf(decision.arms.arm, decision.arm) AS arm_index,
     rewarded.reward AS reward, rewarded.weight > 0 AS has_reward,
     ifNull(decision.ask_probability, 0) AS ask_probability, decision.asked AS asked,
     multiIf(
       hasAny(decision.degraded, ['policy', 'features']), 'degraded',
       decision.feature_version != {featureVersion:UInt32}
         OR NOT arrayAll(x -> length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x), decision.arms.context), 'other_features',
-      place = 0 OR NOT (decision.arms.probability[place] > 0 AND decision.arms.probability[place] <= 1), 'no_propensity',
+      arm_index = 0 OR NOT (decision.arms.probability[arm_index] > 0 AND decision.arms.probability[arm_index] <= 1), 'no_propensity',
       response.request_id != '' AND response.status != 'ok', 'failed',
       response.request_id != '' AND ifNull(response.arm, '') != decision.arm, 'other_arm',
       NOT has_reward, 'feedback_missing',
@@ -57,7 +57,7 @@ export const selectReasons = `SELECT reason, count() AS decisions FROM (${reason
  * whether it was asked for; the largest cells where there are more than can be used.
  */
 export const selectCells = `
-SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[place][3] * 8)))) AS length, domain,
+SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[arm_index][3] * 8)))) AS length, domain,
        multiIf(NOT ask_probability > 0, 'never', asked, 'asked', 'unasked') AS asking,
        count() AS decisions, countIf(reason = '') AS rewarded
 FROM (${reasoned}) WHERE reason IN ('', 'feedback_missing')
@@ -68,7 +68,7 @@ GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domai
  * ask_probability 0, which no client was asked about.
  */
 export const selectPage = `
-SELECT request_id, tenant, domain, decided_at, toUInt32(place - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
+SELECT request_id, tenant, domain, decided_at, toUInt32(arm_index - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,
        arms.probability AS probability, ask_probability
 FROM (${reasoned}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing' AND ({never:Bool} OR ask_probability > 0))

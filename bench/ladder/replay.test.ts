@@ -26,7 +26,7 @@ function world(count: number): Round[] {
   });
 }
 
-it("routes each request to the arm that is worth its cost, cold and, sooner, warm", () => {
+it("routes each request to the arm that is worth its cost, cold and, earlier, warm", () => {
   const rounds = world(80);
   const arms = armsOf(["small", "large"], rounds);
   expect(arms).toEqual([

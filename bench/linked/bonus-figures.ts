@@ -1,4 +1,4 @@
-// What was measured of the bonus for caches at hand to rows: one for each bonus, beside none on the
+// What was measured of the bonus for cached examples to rows: one for each bonus, beside none on the
 // same requests. Pure.
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
@@ -11,7 +11,7 @@ export interface BonusRow {
   bonus: number;
   /** Requests, the warm-up left out. */
   n: number;
-  /** Examples of a request, mean, and the share of them whose caches were at hand. */
+  /** Examples of a request, mean, and the share of them that were cached. */
   shown: number;
   at_hand: number;
   /** Shares of the tokens of all prompts. */

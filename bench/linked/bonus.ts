@@ -1,4 +1,4 @@
-// What the bonus for examples with caches at hand gains and costs: a stream of requests of a few
+// What the bonus for cached examples gains and costs: a stream of requests of a few
 // topics goes through selection and a llama arm, once with every bonus, each with an arm of its own
 // that has the caches of what it was shown. Everything but the bonus is the same.
 import { mayContain } from "../../algorithms/numeric/bloom.ts";
@@ -32,7 +32,7 @@ export interface BonusAsked extends Answered {
   bonus: number;
   request: number;
   /**
-   * Examples shown, those of them whose caches were at hand, and their predicted helpfulness
+   * Examples shown, those of them that were cached, and their predicted helpfulness
    * together.
    */
   shown: number;

@@ -1,4 +1,4 @@
-// bench -- linked --only caches: what prefetch and the bonus for caches at hand change, on arms of
+// bench -- linked --only caches: what prefetch and the bonus for cached examples change, on arms of
 // SmolLM2 in this process.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
 
 /**
  * Gives a function that calls `beat` every `everyMs` milliseconds until the work has settled, and
- * then settles as the work did. The first call may come sooner. `beat` must not throw.
+ * then settles as the work did. The first call may come earlier. `beat` must not throw.
  */
 export function createHeartbeats(everyMs: number) {
   const working = new Set<() => void>();

@@ -8,24 +8,24 @@ export function createResponseEvents(of: ResponseOf): Chunks {
   let number = 0;
   const event = (type: string, more: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...more })}\n\n`;
-  const place = { item_id: `msg_${of.requestId}`, output_index: 0, content_index: 0 };
+  const location = { item_id: `msg_${of.requestId}`, output_index: 0, content_index: 0 };
   return {
     begin: () =>
       [
         event("response.created", { response: openResponse(of) }),
         event("response.in_progress", { response: openResponse(of) }),
         event("response.output_item.added", { output_index: 0, item: messageItem(of.requestId, "in_progress", []) }),
-        event("response.content_part.added", { ...place, part: textPart("") }),
+        event("response.content_part.added", { ...location, part: textPart("") }),
       ].join(""),
-    text: (delta) => event("response.output_text.delta", { ...place, delta, logprobs: [] }),
+    text: (delta) => event("response.output_text.delta", { ...location, delta, logprobs: [] }),
     // Tools are refused at this address (responses.ts).
     calls: () => "",
     end(response: Response) {
       const finished = finishedResponse(response, of);
       const item = messageItem(of.requestId, finished.status, [textPart(response.text)]);
       return [
-        event("response.output_text.done", { ...place, text: response.text, logprobs: [] }),
-        event("response.content_part.done", { ...place, part: textPart(response.text) }),
+        event("response.output_text.done", { ...location, text: response.text, logprobs: [] }),
+        event("response.content_part.done", { ...location, part: textPart(response.text) }),
         event("response.output_item.done", { output_index: 0, item }),
         event(`response.${finished.status}`, { response: finished }),
       ].join("");

@@ -15,7 +15,7 @@ export interface Decided {
   decision: Decision;
   /** For the chosen arm. */
   work: Work;
-  /** The work for the second answer; null: there is none. */
+  /** The work for the alternative answer; null: there is none. */
   alternative: Emit<"work"> | null;
 }
 

@@ -52,7 +52,7 @@ function fallbackOf(
   });
 }
 
-/** What is kept of an arm's answers; undefined: nothing ever is. */
+/** Makes the entries of the response cache; undefined: the cache is disabled. */
 function cacheEntryOf(
   { config, text }: Pick<SessionOf<object>, "config" | "text">,
   log: Logger,
@@ -65,7 +65,7 @@ function cacheEntryOf(
       return redacted?.[0] === answer;
     } catch (error) {
       if (!(error instanceof TextError)) throw error;
-      log.debug({ err: error }, "whether an answer holds personal data could not be told: it is not kept");
+      log.debug({ err: error }, "personal data in an answer could not be checked in time: it is not cached");
       return false;
     }
   };

@@ -1,5 +1,5 @@
 // Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and says why,
-// with the exact probability of the choice, so that any other policy can be judged from the log
+// with the exact probability of the choice, so that any other policy can be estimated from the log
 // (docs/design/routing.md, Propensity). Needs select before it. It never fails for want of a
 // policy: when the policy or the features can't be used, the default arm answers with probability 1
 // and `degraded` says so. NaN never reaches the model.

@@ -71,7 +71,7 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   });
   new Counter({
     name: "precedent_selection_cached_total",
-    help: "Examples that an arm would be shown, by whether it has their caches at hand.",
+    help: "Examples that an arm would be shown, by whether it has them cached.",
     labelNames: ["arm", "cached"],
     registers,
     collect() {

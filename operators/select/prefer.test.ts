@@ -17,7 +17,7 @@ const rated = (id: string, helpfulness: number, cached: boolean, over: Partial<R
 const shown = ({ examples }: Chosen) => examples.map(({ id, cachedBonus }) => [id, cachedBonus]);
 const sum = ({ examples }: Chosen): number => examples.reduce((total, { helpfulness }) => total + helpfulness, 0);
 
-describe("examples whose caches are at hand", () => {
+describe("cached examples", () => {
   test("win against what is hardly more helpful, and against nothing else", () => {
     expect(shown(choosePreferringCached([rated("a", 0.71, false), rated("b", 0.7, true)], limits))).toEqual([
       ["b", 0.02],

@@ -1,4 +1,4 @@
-// The choice of an arm's examples where some of them have their caches at hand: those win against
+// The choice of an arm's examples where some of them are cached: those win against
 // what is hardly more helpful. Bounded: the examples that are shown are together at most the bonus
 // for each less helpful than they would be without it; otherwise there is none. What is unfit stays
 // so, and nothing passes the threshold by it. Pure.

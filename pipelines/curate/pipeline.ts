@@ -62,7 +62,7 @@ const steps = pass<CurateDependencies>()
         remember(decided, waiting > 0 ? [] : cursors),
   )
   .every("evict", ({ evictEveryMs }) => evictEveryMs, noEviction, createEviction)
-  .step("place", ({ place }) => async () => ({ placed: await place() }))
+  .step("placement", ({ place }) => async () => ({ placed: await place() }))
   .end();
 
 export const curate = { ...declaration, ...steps } as const;

@@ -70,7 +70,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     decode(from, signal) {
       const name = recordOf(from.topic);
       const origin = source.origin(from.topic, from.partition);
-      return decode(name, from.record, { ...placeOf(name, from, session.logReplay !== undefined), origin }, signal);
+      return decode(name, from.record, { ...positionOf(name, from, session.logReplay !== undefined), origin }, signal);
     },
     ...(session.tracing === undefined ? { batch } : traceBatch(batch, session.tracing, { stage: record.name, group })),
     ...{ insert, undecodable: letters.undecodable, metrics, log },
@@ -115,9 +115,9 @@ function healthOf(
  * that of a stage however long its record has waited. A log replay reads history: its records keep
  * their own times.
  */
-function placeOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): RowPosition {
+function positionOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): RowPosition {
   const { offset, timestamp } = raw;
-  const place = { topic, partition, offset, timestamp };
-  if (isHistory) return place;
-  return { ...place, arrivedAt: arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity) };
+  const position = { topic, partition, offset, timestamp };
+  if (isHistory) return position;
+  return { ...position, arrivedAt: arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity) };
 }

@@ -6,7 +6,7 @@ import { cacheName } from "../../algorithms/identity/identity.ts";
 import type { KvInventory } from "../../schemas/types.ts";
 
 export interface CacheInventory {
-  /** Whether a process of the arm says what it has; where none does, nothing is at hand. */
+  /** Whether a process of the arm publishes its inventory; without one nothing counts as cached. */
   tells(arm: string): boolean;
   /** Whether a process of the arm has, most likely, the cache of an example. */
   has(arm: string, example: BloomHash): boolean;

@@ -174,8 +174,8 @@ test("a better answer is never given up, and a stopped run says so", async () =>
 test("what is below the cut-off is left, but one to learn from", async () => {
   for (const question of questions) await ask(question);
   await ranked();
-  const dear = await startExampleReplay(system.session, runOf({ runId: "cut", cutOff: 1_000 }));
-  expect(dear).toMatchObject({ tried: 0, ended: "cut-off", cutOff: { gain: 1_000, from: "given" } });
+  const expensive = await startExampleReplay(system.session, runOf({ runId: "cut", cutOff: 1_000 }));
+  expect(expensive).toMatchObject({ tried: 0, ended: "cut-off", cutOff: { gain: 1_000, from: "given" } });
   // So many answers asked for that no gain here promises as much.
   const learnt = await startExampleReplay(
     system.session,

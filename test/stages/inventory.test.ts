@@ -1,4 +1,4 @@
-// Caches at hand on a real system: an arm tells which examples it has caches of, selection prefers
+// The cache inventory on a real system: an arm publishes which examples it has cached, selection prefers
 // those and says so, and what a waiting request will link is fetched from disk before its turn.
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ const paragraph = (name: string): string =>
   `The ${name} is kept in the cellar. It is cleaned every Monday, oiled every second Tuesday and shown to visitors on the first Sunday of the month.`;
 const short: Partial<Request> = { params: { maxTokens: 2, temperature: null, topP: null, seed: null, stop: [] } };
 
-describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
+describe.skipIf(missing !== "")(`the cache inventory${missing}`, () => {
   let system: TestSystem;
   let folder = "";
   /** The arm's stage, which is started and stopped here, so that it begins with an empty memory. */
