@@ -7,8 +7,10 @@ const started = Date.now();
 // wait for that.
 process.on("SIGINT", () => {});
 
-/** Models of the arms in deploy/demo.yaml, in the order in which they are needed. */
-const endPrefetch = prefetch(["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct"]);
+/** An endpoint answers instead of the large model (tools/demo/main.ts, deploy/demo-openai.yaml). */
+const { OPENAI_BASE_URL, OPENAI_API_KEY } = process.env;
+const large = OPENAI_BASE_URL && OPENAI_API_KEY ? [] : ["Qwen2.5-Coder-0.5B-Instruct"];
+const endPrefetch = prefetch(["SmolLM2-135M-Instruct", ...large]);
 try {
   await ensurePackages();
   process.exitCode = await run(

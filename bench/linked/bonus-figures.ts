@@ -1,5 +1,5 @@
-// What was measured of the bonus for cached examples to rows: one for each bonus, beside none on the
-// same requests. Pure.
+// What was measured of the bonus for cached examples to rows: one for each bonus, beside none on
+// the same requests. Pure.
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";

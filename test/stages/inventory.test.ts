@@ -1,5 +1,6 @@
-// The cache inventory on a real system: an arm publishes which examples it has cached, selection prefers
-// those and says so, and what a waiting request will link is fetched from disk before its turn.
+// The cache inventory on a real system: an arm publishes which examples it has cached, selection
+// prefers those and says so, and what a waiting request will link is fetched from disk before its
+// turn.
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
