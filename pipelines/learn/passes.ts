@@ -48,8 +48,8 @@ export function openPasses(
   if (helpfulness.everyHours !== undefined) {
     const hours = helpfulness.everyHours * 3_600_000;
     // Checked often, rarely due; a training that fails is not repeated at once.
-    const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
-    loops.push(repeat(opened(helpfulnessPass(learning, hours)), { ...timing, ...patience }));
+    const pacing = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
+    loops.push(repeat(opened(helpfulnessPass(learning, hours)), { ...timing, ...pacing }));
   }
   // Not health's business: a judge that is away only waits.
   const { arm } = judge;

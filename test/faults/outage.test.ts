@@ -166,7 +166,7 @@ test("the broker is killed twice under load: nothing is lost, nothing comes twic
 });
 
 test(
-  "health tells of a broker that is away, with the reason, and is well again after",
+  "health tells of a broker that is away, with the reason, and is healthy again after",
   { timeout: 400_000 },
   async () => {
     const health = await startHealthServer({
