@@ -7,6 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import kafkajs from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { openSession, type Session } from "../../pipelines/session.ts";
@@ -14,11 +15,14 @@ import { startStages, type RunningStages } from "../../pipelines/up.ts";
 import { importPairs } from "../../cli/examples.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { plan } from "../../pipelines/plan/pipeline.ts";
+import { groupName } from "../../runtime/running-stage.ts";
 import { createLog } from "../../runtime/log.ts";
 import { eventually, requestOf, startSystem, testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
 
 const partitions = 6;
+const graceMs = 1_000;
 const instances = ["plan-a", "plan-b", "plan-c"];
 const domains = Array.from({ length: 8 }, (_, i) => `team-${i}`);
 // Far apart for the embedder: the example that a question is about is always among the three
@@ -48,7 +52,7 @@ beforeAll(async () => {
   const config = testConfig(
     {
       kafka: { partitions },
-      selection: { pool: "shared", graceMs: 1_000, explore: { trials: 0, thresholds: 0 } },
+      selection: { pool: "shared", graceMs, explore: { trials: 0, thresholds: 0 } },
       curate: { everyMs: 300, evict: { everyMs: 1_000 } },
       record: { batchMs: 200 },
       arms: [{ name: "only", type: "recorded", file, cost: 0.1 }],
@@ -90,6 +94,27 @@ const decisions = (): Promise<Decided[]> =>
      FROM decisions FINAL ORDER BY at`,
   );
 
+/**
+ * Resolves when each plan process owns as many partitions as the others and has dropped what it
+ * held before they joined. Until then the first one holds every domain.
+ */
+async function sharedEvenly(): Promise<void> {
+  const { brokers = [], prefix } = session.config.kafka;
+  const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+  await admin.connect();
+  const even = instances.map(() => partitions / instances.length);
+  await eventually("even assignment of requests", async () => {
+    const { groups } = await admin.describeGroups([groupName(prefix, plan.name)]);
+    const members = groups[0]?.state === "Stable" ? groups[0].members : [];
+    const counts = members.map(({ memberAssignment }) =>
+      Object.values(kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment ?? {}).flat(),
+    );
+    return JSON.stringify(counts.map(({ length }) => length)) === JSON.stringify(even) ? true : undefined;
+  });
+  await admin.disconnect();
+  await sleep(2 * graceMs);
+}
+
 interface Restored {
   instance: string;
   time: number;
@@ -117,6 +142,7 @@ test(
   "every request is selected against its whole domain, also after a kill, and what is not whole yet says so",
   { timeout: 300_000 },
   async () => {
+    await sharedEvenly();
     const { kafka, codec, topic } = session;
     const producer = kafka.plainProducer();
     const issued = new Map<string, { domain: string; key: string; i: number; at: number }>();
