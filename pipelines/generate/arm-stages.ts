@@ -1,0 +1,48 @@
+// The running stages of arms, at most one an arm: the previous stage of an arm ends before its next
+// one starts.
+import type { ArmConfig } from "../../config/schema.ts";
+import type { RunningStage } from "../../runtime/running-stage.ts";
+
+export interface ArmStages {
+  /** Rejects when the stage can't be opened. */
+  start(arm: ArmConfig): Promise<void>;
+  /** Does nothing for inline arms. */
+  startQueued(arm: ArmConfig): Promise<void>;
+  /** Resolves when the stage and those before it have ended. */
+  stop(name: string): Promise<void>;
+  get(name: string): RunningStage | undefined;
+  all(): readonly RunningStage[];
+  stopAll(): Promise<void>;
+}
+
+/** `open` starts an arm's stage; undefined: this process does not work for it. */
+export function createArmStages(open: (arm: ArmConfig) => Promise<RunningStage | undefined>): ArmStages {
+  const running = new Map<string, RunningStage>();
+  const stopping = new Map<string, Promise<void>>();
+  const stop = async (name: string): Promise<void> => {
+    const stage = running.get(name);
+    running.delete(name);
+    const before = stopping.get(name);
+    const all = stage === undefined ? before : Promise.all([before, stage.stop()]).then(() => undefined);
+    if (all === undefined) return;
+    stopping.set(name, all);
+    await all.finally(() => {
+      if (stopping.get(name) === all) stopping.delete(name);
+    });
+  };
+  const start = async (arm: ArmConfig): Promise<void> => {
+    await stop(arm.name);
+    const stage = await open(arm);
+    if (stage !== undefined) running.set(arm.name, stage);
+  };
+  return {
+    start,
+    startQueued: async (arm) => (arm.dispatch === "queued" ? start(arm) : undefined),
+    stop,
+    get: (name) => running.get(name),
+    all: () => [...running.values()],
+    stopAll: async () => {
+      await Promise.all([...running.keys()].map(stop));
+    },
+  };
+}
