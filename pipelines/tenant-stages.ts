@@ -2,6 +2,7 @@
 // process runs: topics are made before anything may be written to them, outlet knows a tenant
 // before intake takes its first request, and a stage that reads topics of tenants begins anew where
 // these are others. Without tenants none of these stages runs.
+import pLimit from "p-limit";
 import type { Session } from "../state/session.ts";
 import type { RunningStage } from "../runtime/running-stage.ts";
 import { sameTenants, type ConfiguredTenants } from "../state/tenants.ts";
@@ -26,29 +27,9 @@ export async function startTenantStages(
   wanted: readonly TenantStage[],
 ): Promise<TenantStages> {
   const { tenants, log } = session;
-  const running = new Map<TenantStage, RunningStage>();
+  const stages = createStageSet(wanted, () => tenants.names().length > 0);
+  const inTurn = pLimit(1);
   let stopped = false;
-  const stop = async (stage: TenantStage): Promise<void> => {
-    const one = running.get(stage);
-    running.delete(stage);
-    await one?.stop();
-  };
-  const start = async (stage: TenantStage): Promise<void> => {
-    if (running.has(stage) || tenants.names().length === 0) return;
-    running.set(stage, await stage.open());
-  };
-  const startAll = async (): Promise<void> => {
-    const results = await Promise.allSettled(wanted.map(start));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
-  };
-  const stopAll = (): Promise<unknown> => Promise.all([...running.keys()].map(stop));
-  /** Those that are in force may be others than the stages that run began with. */
-  const begin = async (readsOthers: boolean): Promise<void> => {
-    const over = (stage: TenantStage): boolean => tenants.names().length === 0 || (readsOthers && stage.readsTopics);
-    await Promise.all([...running.keys()].filter(over).map(stop));
-    await startAll();
-  };
 
   async function replace(next: ConfiguredTenants): Promise<void> {
     const before = tenants.configured();
@@ -58,10 +39,10 @@ export async function startTenantStages(
     tenants.replace(next);
     const readsOthers = names.size !== tenants.names().length || tenants.names().some((name) => !names.has(name));
     try {
-      await begin(readsOthers);
+      await stages.restart(readsOthers);
     } catch (error) {
       tenants.replace(before);
-      await begin(readsOthers).catch((again: unknown) => {
+      await stages.restart(readsOthers).catch((again: unknown) => {
         log.error({ err: again }, "a stage of tenants can't be started again: what they write waits until it is");
       });
       throw error;
@@ -69,24 +50,49 @@ export async function startTenantStages(
   }
 
   try {
-    await startAll();
+    await stages.startAll();
   } catch (error) {
-    await stopAll();
+    await stages.stopAll();
     throw error;
   }
-  /** One change after the other. */
-  let turn: Promise<unknown> = Promise.resolve();
   return {
-    stages: () => [...running.values()],
-    replace(next) {
-      const mine = turn.then(() => replace(next));
-      turn = mine.catch(() => undefined);
-      return mine;
-    },
-    async stop() {
+    stages: stages.all,
+    replace: (next) => inTurn(() => replace(next)),
+    stop() {
       stopped = true;
-      await turn;
-      await stopAll();
+      return inTurn(stages.stopAll);
+    },
+  };
+}
+
+/** The wanted stages, running only while there are tenants. */
+function createStageSet(wanted: readonly TenantStage[], hasTenants: () => boolean) {
+  const running = new Map<TenantStage, RunningStage>();
+  const stop = async (stage: TenantStage): Promise<void> => {
+    const one = running.get(stage);
+    running.delete(stage);
+    await one?.stop();
+  };
+  const start = async (stage: TenantStage): Promise<void> => {
+    if (!running.has(stage) && hasTenants()) running.set(stage, await stage.open());
+  };
+  /** Rejects when one can't be opened, after all others were tried. */
+  const startAll = async (): Promise<void> => {
+    const results = await Promise.allSettled(wanted.map(start));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  };
+  const stopWhere = async (is: (stage: TenantStage) => boolean): Promise<void> => {
+    await Promise.all([...running.keys()].filter(is).map(stop));
+  };
+  return {
+    all: () => [...running.values()],
+    startAll,
+    stopAll: () => stopWhere(() => true),
+    /** Opens anew what reads topics where these changed, and everything that does not run. */
+    async restart(topicsChanged: boolean): Promise<void> {
+      await stopWhere((stage) => !hasTenants() || (topicsChanged && stage.readsTopics));
+      await startAll();
     },
   };
 }

@@ -30,18 +30,10 @@ export async function openJudgePass(
 ): Promise<JudgePass> {
   const { clickhouse, codec, topic, config } = session;
   const settings = { ...config.learn.judge, arm };
-  const opened: Arm[] = [];
-  const open = async (name: string) => {
-    const configured = session.arms.configured().find((one) => one.name === name);
-    if (configured === undefined) throw new Error(`learn.judge: there is no arm "${name}" any more`);
-    const made = await tracedOpener(session.tracing)(configured, { log });
-    opened.push(made);
-    return { arm: made, template: configured.template, system: configured.system };
-  };
-  const closeArms = () => Promise.allSettled(opened.map((one) => one.close()));
+  const arms = createArmOpener({ session, log });
   try {
-    const judge = await open(arm);
-    const reference = settings.reference === undefined ? undefined : await open(settings.reference);
+    const judge = await arms.open(arm);
+    const reference = settings.reference === undefined ? undefined : await arms.open(settings.reference);
     const busiest = await watchBusiestArm(session, signal);
     const reported = createJudgeMetrics(session.metrics);
     const clock = Date.now;
@@ -79,11 +71,27 @@ export async function openJudgePass(
         return false;
       },
       async close() {
-        await Promise.all([closeArms(), busiest.stop()]);
+        await Promise.all([arms.closeAll(), busiest.stop()]);
       },
     };
   } catch (error) {
-    await closeArms();
+    await arms.closeAll();
     throw error;
   }
+}
+
+/** Arms by name, opened for the judge alone. */
+function createArmOpener({ session, log }: Pick<Learning, "session" | "log">) {
+  const opened: Arm[] = [];
+  return {
+    /** Rejects when no such arm is configured, or it can't be made. */
+    async open(name: string) {
+      const configured = session.arms.configured().find((one) => one.name === name);
+      if (configured === undefined) throw new Error(`learn.judge: there is no arm "${name}" any more`);
+      const arm = await tracedOpener(session.tracing)(configured, { log });
+      opened.push(arm);
+      return { arm, template: configured.template, system: configured.system };
+    },
+    closeAll: () => Promise.allSettled(opened.map((one) => one.close())),
+  };
 }
