@@ -22,6 +22,8 @@ export interface ProgressOptions extends ProgressLimits {
   /** In place of what is said of a kind otherwise. */
   remedies?: Partial<Record<Kind, string>>;
   ends: (topic: string) => Promise<PartitionEnds[]>;
+  /** Called with every high watermark that was asked for. */
+  onEnd?: (topic: string, partition: number, high: number) => void;
   log: Logger;
   now?: () => number;
 }
@@ -69,7 +71,7 @@ interface Watched {
   behind?: { next: number; kind: "unfetched" | "held"; since: number };
 }
 
-export function watchProgress({ assigned, progress, ends, log, ...options }: ProgressOptions): Progress {
+export function watchProgress({ assigned, progress, ends, onEnd, log, ...options }: ProgressOptions): Progress {
   const remedies = { ...describe, ...options.remedies };
   const { stalledAfterMs, slowestMs, now = Date.now } = options;
   const watched = new Map<string, Watched>();
@@ -119,6 +121,7 @@ export function watchProgress({ assigned, progress, ends, log, ...options }: Pro
     const found = await ends(topic);
     answeredAt = now();
     for (const { partition, stable, high } of found) {
+      onEnd?.(topic, partition, high);
       const entry = watched.get(partitionKey({ topic, partition }));
       const next = progress(topic, partition)?.next;
       if (entry === undefined || next === undefined) continue;

@@ -84,7 +84,9 @@ export interface SinkDependencies {
   onStored?: (() => void) | undefined;
   /** A record that can't become a row. Resolves when it is safe elsewhere, or counted. */
   undecodable(source: Source, code: string, reason: string): Promise<void>;
-  metrics: Pick<StageMetrics, "received" | "sent" | "dropped" | "observe" | "inFlight" | "lag">;
+  metrics: Pick<StageMetrics, "received" | "sent" | "dropped" | "observe" | "inFlight">;
+  /** The offset behind a partition's last record, after every batch. */
+  onHighWatermark?: (topic: string, partition: number, offset: number) => void;
   log: Logger;
   /** Longest time that a row waits to be sent, milliseconds. */
   batchMs: number;

@@ -69,7 +69,7 @@ export function createSink(dependencies: SinkDependencies): Sink {
           }));
         },
         onRecords,
-        onLag: (topic, partition, records) => metrics.lag(topic, partition, records),
+        onHighWatermark: (topic, partition, offset) => dependencies.onHighWatermark?.(topic, partition, offset),
       }),
     problem() {
       const broken = flusher.broken();

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { GroupHandlers } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";
 import type { CloseGap } from "./gap.ts";
-import type { StageMetrics } from "./metrics/port.ts";
+import type { Lag } from "./lag.ts";
 import type { Schedule } from "./schedule.ts";
 
 export interface StageHandlerOptions {
@@ -12,12 +12,12 @@ export interface StageHandlerOptions {
   schedule: Schedule;
   closeGap: CloseGap;
   onJoined: () => void;
-  metrics: StageMetrics;
+  lag: Pick<Lag, "saw">;
   log: Logger;
 }
 
 export function stageHandlers(options: StageHandlerOptions): GroupHandlers {
-  const { adoption, schedule, closeGap, onJoined, metrics, log } = options;
+  const { adoption, schedule, closeGap, onJoined, lag, log } = options;
   return {
     onJoin(member, partitions) {
       onJoined();
@@ -41,9 +41,6 @@ export function stageHandlers(options: StageHandlerOptions): GroupHandlers {
       const state = adoption.state(topic, partition);
       if (state !== undefined && first <= state.window.next()) state.window.advanceTo(next);
     },
-    onLag(topic, partition, records) {
-      const state = adoption.state(topic, partition);
-      if (state !== undefined) metrics.lag(topic, partition, records + state.waiting);
-    },
+    onHighWatermark: lag.saw,
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { HangingSearch, Kafka } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";
 import type { Committer } from "./committer.ts";
+import type { Lag } from "./lag.ts";
 import { watchHanging, type HangingWatch } from "./hanging-watch.ts";
 import { progressOf, reportOf, watchProgress, type ProgressLimits } from "./progress.ts";
 
@@ -34,6 +35,7 @@ export interface StageWatchOptions {
   kafka: Pick<Kafka, "hangingTransactions" | "endTransactions" | "ends">;
   adoption: Adoption;
   committer: Committer;
+  lag: Pick<Lag, "saw">;
   /** Where transactions that hang are looked for. */
   search: () => HangingSearch;
   /** Absent: its progress is not watched. */
@@ -52,7 +54,7 @@ export interface StageWatch {
 }
 
 export function watchStage(options: StageWatchOptions): StageWatch {
-  const { kafka, adoption, committer, search, limits, log } = options;
+  const { kafka, adoption, committer, lag, search, limits, log } = options;
   let hanging: HangingWatch | undefined;
   let settling: NodeJS.Timeout | undefined;
   let comparing: NodeJS.Timeout | undefined;
@@ -66,6 +68,7 @@ export function watchStage(options: StageWatchOptions): StageWatch {
         return state && progressOf(state);
       },
       ends: kafka.ends,
+      onEnd: lag.saw,
       log,
     });
 

@@ -14,6 +14,7 @@ import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
 import { createGapCloser } from "./gap.ts";
 import { initialised } from "./initialised.ts";
+import { createLag } from "./lag.ts";
 import { forget } from "./partition.ts";
 import { visibleRivals, waitForRivals, type RivalOptions } from "./rivals.ts";
 import { createSchedule, positionOf } from "./schedule.ts";
@@ -55,7 +56,6 @@ export function createStage(options: StageOptions): Stage {
     keepResults: options.onAdopt === undefined,
     onDropped(state) {
       schedule.drop(state);
-      metrics.forgetLag(state.topic, state.partition);
       tracing?.dropped(state);
       options.onDropped?.(state);
     },
@@ -101,8 +101,10 @@ export function createStage(options: StageOptions): Stage {
     },
   });
 
+  const { assigned } = adoption;
+  const lag = createLag({ assigned, committed: (topic, partition) => adoption.state(topic, partition)?.committed });
   const search = () => ({ groups: [group], topics: [...options.topics, ...outputs()], idPrefix: group });
-  const watch = watchStage({ kafka, adoption, committer, search, limits: options.health, log });
+  const watch = watchStage({ kafka, adoption, committer, lag, search, limits: options.health, log });
 
   /**
    * Another living process has our instance id and our producer: fighting for it would ask every
@@ -128,11 +130,12 @@ export function createStage(options: StageOptions): Stage {
       // our adoption.
       await initialised({ producer, stopped, log });
       watch.start();
+      metrics.lag(lag.now);
       const { readAgain } = adoption;
       const onLost = (): void => metrics.reset("retention");
       const closeGap = createGapCloser({ consumer, readAgain, stopped, onLost, onClosed: schedule.run, log });
       const onJoined = (): void => void (joined = true);
-      await consumer.run(stageHandlers({ adoption, schedule, closeGap, onJoined, metrics, log }));
+      await consumer.run(stageHandlers({ adoption, schedule, closeGap, onJoined, lag, log }));
     },
     async stop() {
       stopping = true;
@@ -147,6 +150,7 @@ export function createStage(options: StageOptions): Stage {
       committer.stop();
       await Promise.race([committer.idle(), sleep(Math.max(0, end - Date.now()))]);
       adoption.stop();
+      metrics.lag(() => []);
       await Promise.all([consumer.stop(), producer.close()]);
     },
     health: () => ({

@@ -59,8 +59,8 @@ export interface GroupHandlers {
    * fetched of it before the next seek.
    */
   onOutOfRange?(topic: string, partition: number): void;
-  /** Records that wait in the broker behind what was fetched, after every batch. */
-  onLag?(topic: string, partition: number, records: number): void;
+  /** The offset behind the partition's last record, after every batch. */
+  onHighWatermark?(topic: string, partition: number, offset: number): void;
 }
 
 /** Whether records are fetched as they come, which is the default, or gathered first. */
@@ -136,7 +136,7 @@ export interface SinkHandlers {
    * then.
    */
   onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
-  onLag?(topic: string, partition: number, records: number): void;
+  onHighWatermark?(topic: string, partition: number, offset: number): void;
 }
 
 export interface SinkSource {

@@ -183,7 +183,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         // Without a first offset compaction has removed what was asked for: that one offset is
         // passed.
         if (batchSize === 0) handlers.onMarkers?.(topic, partition, Number(firstOffset ?? lastOffset), next);
-        handlers.onLag?.(topic, partition, Number(highWatermark) - next);
+        handlers.onHighWatermark?.(topic, partition, Number(highWatermark));
       });
       const startAgain = (): void =>
         void setTimeout(() => {

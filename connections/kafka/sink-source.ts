@@ -170,7 +170,7 @@ export function createSinkSource(
           const reached = progressOf(topic, partition);
           if (reached !== undefined && first <= reached.next) reached.next = Math.max(reached.next, next);
         },
-        ...(handlers.onLag === undefined ? {} : { onLag: handlers.onLag.bind(handlers) }),
+        onHighWatermark: (topic, partition, offset) => handlers.onHighWatermark?.(topic, partition, offset),
       });
     },
     async commit(stored) {
@@ -189,7 +189,9 @@ export function createSinkSource(
       const reached = progressOf(topic, partition);
       if (reached === undefined) return undefined;
       const { stored, handed, next } = reached;
-      return { committed: stored, next, finished: 0, uncommitted: handed - stored, running: 0, unstarted: 0 };
+      // Behind the last record that is stored there may be control markers alone.
+      const committed = stored >= handed ? Math.max(stored, next) : stored;
+      return { committed, next, finished: 0, uncommitted: handed - stored, running: 0, unstarted: 0 };
     },
     async stop() {
       joins++;

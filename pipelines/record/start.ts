@@ -13,6 +13,7 @@ import type { RowPosition } from "../../operators/decode/values.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
 import { createStoredOffsets } from "../../operators/insert/stored-offsets.ts";
 import { createStageMetrics } from "../../runtime/metrics/stage.ts";
+import { createLag } from "../../runtime/lag.ts";
 import { reportOf, watchProgress } from "../../runtime/progress.ts";
 import type { Source } from "../../runtime/rows.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
@@ -54,8 +55,11 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     resets++;
     metrics.reset(reason);
   });
+  const { assigned } = source;
+  const lag = createLag({ assigned, committed: (name, partition) => source.progress(name, partition)?.committed });
+  metrics.lag(lag.now);
   const progress = watchProgress({
-    ...{ assigned: source.assigned, progress: source.progress, ends: kafka.ends, log, remedies },
+    ...{ assigned, progress: source.progress, ends: kafka.ends, onEnd: lag.saw, log, remedies },
     stalledAfterMs: config.health.stalledAfterMs,
     slowestMs: 0,
   });
@@ -73,7 +77,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       return decode(name, from.record, { ...positionOf(name, from, session.logReplay !== undefined), origin }, signal);
     },
     ...(session.tracing === undefined ? { batch } : traceBatch(batch, session.tracing, { stage: record.name, group })),
-    ...{ insert, undecodable: letters.undecodable, metrics, log },
+    ...{ insert, undecodable: letters.undecodable, onHighWatermark: lag.saw, metrics, log },
     async storedOffsets(assigned) {
       partitions = assigned.length;
       return storedOffsets(assigned);
@@ -86,6 +90,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     health: () => healthOf(progress, sink.problem(), { partitions, resets }),
     async stop() {
       progress.stop();
+      metrics.lag(() => []);
       await sink.stop();
       await Promise.all([letters.close(), closeMasking()]);
     },

@@ -1,6 +1,7 @@
 // What every stage counts (runtime/metrics/stage.ts does it for Prometheus), so that one dashboard
 // reads them all: what came in, what went out, what was dropped and why, what is under way, how far
 // behind it is, and how long operators take.
+import type { PartitionLag } from "../lag.ts";
 
 export interface StageMetrics {
   /** Records taken up from the stage's input. */
@@ -18,10 +19,8 @@ export interface StageMetrics {
   observe(operator: string, milliseconds: number): void;
   /** Records under way now. */
   inFlight(count: number): void;
-  /** Records of a partition that wait behind the stage's position. */
-  lag(topic: string, partition: number, records: number): void;
-  /** The partition went to another process: its lag is theirs to report. */
-  forgetLag(topic: string, partition: number): void;
+  /** Lag of the stage's partitions, read on every scrape. */
+  lag(now: () => readonly PartitionLag[]): void;
 }
 
 /**

@@ -13,7 +13,7 @@ describe("stage metrics", () => {
       metrics.observe("embed", 4);
       metrics.observe(whole, 20);
       metrics.inFlight(7);
-      metrics.lag("requests", 1, 12);
+      metrics.lag(() => [{ topic: "requests", partition: 1, records: 12 }]);
     }
     const text = await registry.metrics();
     for (const stage of ["plan", "generate"]) {
@@ -30,8 +30,10 @@ describe("stage metrics", () => {
   it("shows untouched counters as zero and forgets the lag of lost partitions", async () => {
     const registry = createMetricsRegistry();
     const metrics = createStageMetrics(registry, "record");
-    metrics.lag("responses", 0, 5);
-    metrics.forgetLag("responses", 0);
+    let lag = [{ topic: "responses", partition: 0, records: 5 }];
+    metrics.lag(() => lag);
+    expect(await registry.metrics()).toContain('topic="responses",partition="0"} 5');
+    lag = [];
     const text = await registry.metrics();
     expect(text).toContain('precedent_received_total{stage="record"} 0');
     expect(text).not.toContain('topic="responses"');

@@ -3,6 +3,7 @@
 // figures.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "./port.ts";
+import type { PartitionLag } from "../lag.ts";
 import { oncePerRegistry } from "./instruments.ts";
 
 /** The Prometheus registry of a process. */
@@ -21,7 +22,8 @@ interface Instruments {
   resets: Counter<"stage" | "reason">;
   /** By stage, of each part that counts for it; summed up on every scrape. */
   underWay: Map<string, Map<string, number>>;
-  lag: Gauge<"stage" | "topic" | "partition">;
+  /** By stage, read on every scrape. */
+  lags: Map<string, () => readonly PartitionLag[]>;
   seconds: Histogram<"stage" | "operator">;
 }
 
@@ -67,11 +69,8 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
       instruments.seconds.observe({ stage, operator }, milliseconds / 1000);
     },
     inFlight,
-    lag: (topic, partition, records) => {
-      instruments.lag.set({ stage, topic, partition }, Math.max(0, records));
-    },
-    forgetLag: (topic, partition) => {
-      instruments.lag.remove({ stage, topic, partition });
+    lag: (now) => {
+      instruments.lags.set(stage, now);
     },
   };
 }
@@ -92,8 +91,21 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
         );
     },
   });
+  const lags: Instruments["lags"] = new Map();
+  new Gauge({
+    name: "precedent_lag_records",
+    help: "Records behind the stage's committed position.",
+    labelNames: ["stage", "topic", "partition"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [stage, now] of lags)
+        for (const { topic, partition, records } of now()) this.set({ stage, topic, partition }, records);
+    },
+  });
   return {
     underWay,
+    lags,
     received: new Counter({
       name: "precedent_received_total",
       help: "Records taken up from the input.",
@@ -116,12 +128,6 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
       name: "precedent_positions_reset_total",
       help: "Partitions that could not go on where they were, by reason: retention, truncated, another_topic, forgotten.",
       labelNames: ["stage", "reason"],
-      registers,
-    }),
-    lag: new Gauge({
-      name: "precedent_lag_records",
-      help: "Records that wait behind the stage's position.",
-      labelNames: ["stage", "topic", "partition"],
       registers,
     }),
     seconds: new Histogram({

@@ -36,4 +36,7 @@ test("shows what two stages hold, and of their largest domains how they search",
   const later = await registry.metrics();
   expect(later).toContain('precedent_index_size{stage="plan",domain="acme/a"} 71');
   expect(later).not.toContain('{stage="plan",domain="acme/c"}');
+
+  for (const end of stops.splice(0)) end();
+  expect(await registry.metrics()).not.toMatch(/stage="/);
 });

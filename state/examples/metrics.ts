@@ -78,5 +78,14 @@ export function observePool(options: PoolMetricsOptions): { read(): void; stop()
   }
   read();
   const timer = setInterval(read, everyMs).unref();
-  return { read, stop: () => clearInterval(timer) };
+  return {
+    read,
+    stop() {
+      clearInterval(timer);
+      for (const one of [held, inDomains, pending, damaged, rebuilds]) one.remove({ stage });
+      for (const kind of ["requests", "background"]) waiting.remove({ stage, kind });
+      for (const outcome of ["computed", "cached", "refused"]) texts.remove({ stage, outcome });
+      for (const one of Object.values(indexes)) for (const domain of shown) one.remove({ stage, domain });
+    },
+  };
 }

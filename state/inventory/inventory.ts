@@ -71,6 +71,7 @@ export function publishInventory(
       const goodbye = ended.then(() => (last === null ? undefined : send(null)));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
       await producer?.close();
+      figures.remove(arm.name);
     },
   };
 }

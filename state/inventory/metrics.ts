@@ -14,6 +14,8 @@ export interface KvFigures {
 
 export interface KvMetrics {
   set(arm: string, figures: KvFigures): void;
+  /** The arm ended in this process. */
+  remove(arm: string): void;
 }
 
 export function createKvMetrics(registry: MetricsRegistry): KvMetrics {
@@ -32,6 +34,11 @@ export function createKvMetrics(registry: MetricsRegistry): KvMetrics {
       const { memoryHits, diskHits, misses, prefetched } = figures.reads;
       for (const [from, count] of Object.entries({ memory: memoryHits, disk: diskHits, nowhere: misses, prefetched }))
         reads.set({ arm, from }, count);
+    },
+    remove(arm) {
+      chunks.remove({ arm });
+      bytes.remove({ arm });
+      for (const from of ["memory", "disk", "nowhere", "prefetched"]) reads.remove({ arm, from });
     },
   };
 }
