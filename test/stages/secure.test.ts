@@ -1,7 +1,10 @@
 // Every connection with TLS and credentials, on a broker that allows nothing by itself: the whole
 // loop with a principal a stage and no more ACLs than the stages' declarations ask for, and what a
-// wrong password, an unknown or expired certificate and a missing ACL look like. Nothing is lost.
+// wrong password, an unknown, expired or misnamed certificate and a missing ACL look like. Nothing
+// is lost.
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Admin } from "kafkajs";
@@ -247,11 +250,29 @@ const refusalOf = async (config: Config): Promise<string> => {
   return `${String(error)}; ${remedyOf(error) ?? "no remedy"}`;
 };
 
+/** A server whose certificate names other hosts: the broker under another address. */
+async function forwardFrom(host: string, broker: string): Promise<{ address: string; close(): Promise<void> }> {
+  const [to = "", port] = broker.split(":");
+  const server = createServer((socket) => {
+    const upstream = connect(Number(port), to);
+    socket.on("error", () => upstream.destroy());
+    upstream.on("error", () => socket.destroy());
+    socket.pipe(upstream).pipe(socket);
+  });
+  server.listen(0, host);
+  await once(server, "listening");
+  return {
+    address: `${host}:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
 test("what refuses us says why, and what to do", async () => {
   const plan = principalOf("plan");
   const stranger = await makeAuthority(secure.folder, "stranger");
+  const otherName = await forwardFrom("127.0.0.2", secure.broker);
   const { clickhouse, registry, ...others } = configOf(scram(plan));
-  const [password, token, unknown, expired, mechanism, ofRegistry, unknownToUs] = await Promise.all([
+  const [password, token, unknown, expired, misnamed, mechanism, ofRegistry, unknownToUs] = await Promise.all([
     refusalOf(configOf({ ...scram(plan), password: "wrong" })),
     refusalOf(
       configOf({
@@ -261,6 +282,7 @@ test("what refuses us says why, and what to do", async () => {
     ),
     refusalOf(configOf(scram(plan), { ca: stranger })),
     refusalOf(configOf(scram(plan), { brokers: [secure.expired] })),
+    refusalOf(configOf(scram(plan), { brokers: [otherName.address] })),
     refusalOf(configOf({ mechanism: "oauthbearer", tokenFile: join(folder, "none") })),
     refusalOf({ ...others, clickhouse, registry: { ...registry, passwordFile: undefined, password: "wrong" } }),
     refusalOf({ ...others, registry, clickhouse: { ...clickhouse, tls: { ca: stranger } } }),
@@ -269,6 +291,8 @@ test("what refuses us says why, and what to do", async () => {
   expect(token).toMatch(/token endpoint .* refuses client .*invalid_client; see that oauth\.clientId/);
   expect(unknown).toMatch(/name its PEM file in tls\.ca/);
   expect(expired).toMatch(/certificate has expired.*renew/);
+  expect(misnamed).toMatch(/certificate is for other names: address it by one of those/);
+  await otherName.close();
   expect(mechanism).toMatch(/none can't be read/);
   expect(ofRegistry).toMatch(/refuses our credentials/);
   expect(unknownToUs).toMatch(/ClickHouse could not.*name its PEM file in tls\.ca/);
