@@ -117,3 +117,12 @@ test("a goodbye before the connection is made is a failure, and the next attempt
   await expect(ask()).rejects.toThrow("closed before it was made");
   expect(await ask()).toBe(answered);
 });
+
+test("a connection whose socket has closed is disconnected any number of times without more listeners", async () => {
+  const { connection } = await setUp(() => undefined);
+  await connection.connect();
+  const { socket } = connection;
+  socket?.destroy();
+  for (let i = 0; i < 20; i++) await connection.disconnect();
+  expect(socket?.listenerCount("connect")).toBeLessThanOrEqual(2);
+});

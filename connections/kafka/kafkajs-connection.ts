@@ -35,6 +35,21 @@ const closed = ({ socket }: ConnectionLike): Promise<never> =>
     socket?.once("close", () => setImmediate(gone));
   });
 
+/**
+ * A closed socket defers unref by a listener each time. kafkajs calls it with every disconnect, and
+ * a broker that is away is disconnected by every request that fails.
+ */
+function unrefOnce({ socket }: ConnectionLike): void {
+  if (socket === undefined) return;
+  const unref = socket.unref.bind(socket);
+  let isDone = false;
+  socket.unref = () => {
+    if (isDone) return socket;
+    isDone = true;
+    return unref();
+  };
+}
+
 /** Wraps Connection.connect. */
 function withOneSocket(
   connect: (this: ConnectionLike) => Promise<unknown>,
@@ -44,7 +59,9 @@ function withOneSocket(
     const underWay = connecting.get(this);
     if (underWay !== undefined) return underWay;
     if (!this.isConnected()) forgetFormer(this);
-    const attempt = Promise.race([connect.call(this), closed(this)]).finally(() => connecting.delete(this));
+    const established = connect.call(this);
+    unrefOnce(this);
+    const attempt = Promise.race([established, closed(this)]).finally(() => connecting.delete(this));
     connecting.set(this, attempt);
     return attempt;
   };
