@@ -51,8 +51,10 @@ export function deadLetterRecord(
 
 function parts(record: RawRecord): Parts {
   if (sizeOf(record) > mostWholeBytes) return cut(record, kept);
-  const headerList = (record.headerList ?? []).map(([name, value]) => ({ name, value }));
   const { key, value, headers } = record;
+  // Who decodes a map puts it into an object, where this name is none.
+  const listed = record.headerList ?? (Object.hasOwn(headers, "__proto__") ? Object.entries(headers) : []);
+  const headerList = listed.map(([name, bytes]) => ({ name, value: bytes }));
   return { key, value, headers, headerList, fullBytes: null, fullSha256: null };
 }
 

@@ -78,6 +78,12 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   "dead-letters": { config: largest },
 };
 
+/**
+ * Batches stay as their producers wrote them, whatever the broker's default is. To write them anew it
+ * would decompress them whole, and a megabyte that holds 800 ends its heap.
+ */
+const asProduced = { "compression.type": "producer" };
+
 const brokerTime = ({ producerTime = false }: Shape): Record<string, string> =>
   producerTime ? {} : { [timestampType]: "LogAppendTime" };
 
@@ -114,6 +120,7 @@ export async function ensureTopics(
       numPartitions: shape.partitions ?? settings.partitions,
       replicationFactor,
       configEntries: Object.entries({
+        ...asProduced,
         ...brokerTime(shape),
         ...shape.config,
         ...(shape === shapes["response-cache"] ? { "retention.ms": String(settings.cacheTtlMs ?? day) } : {}),

@@ -54,7 +54,7 @@ export interface WrittenPartition {
 }
 
 export const plainRecord = (offsetDelta: number, value: Buffer | null): WrittenRecord => ({
-  ...{ attributes: 0, timestampDelta: 0, offsetDelta, key: null, value, headers: null },
+  ...{ attributes: 0, timestampDelta: 0, offsetDelta, key: null, value, headers: [] },
 });
 export const plainBatch = (firstOffset: number, values: (Buffer | null)[], attributes = 0): WrittenBatch => ({
   ...{ firstOffset: BigInt(firstOffset), epoch: 0, attributes, sequence: -1, producerId: -1n, producerEpoch: -1 },
