@@ -13,6 +13,7 @@ import { createRegistry } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
 import { createTextWork } from "../connections/text/supervised.ts";
 import { createMetricsRegistry } from "../runtime/metrics/stage.ts";
+import { countUnreadable } from "../runtime/metrics/unreadable.ts";
 import { createArms } from "../state/arms.ts";
 import { untilAnswered } from "../state/first-answer.ts";
 import type { Session as Opened } from "../state/session.ts";
@@ -48,18 +49,19 @@ export async function openSession(
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start });
   const { prefix } = config.kafka;
+  const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
     brokers: connections.kafka.brokers,
     clientId,
     config: { ...config.kafka, ...connections.kafka },
     holders: { mine: holderOf(), isDead },
     cacheTtlMs: longestTtlMs(config.cache),
+    onUnreadable: countUnreadable(metrics),
     log: log.child({ client: "kafka" }),
   });
   const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);
   const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
-  const metrics = createMetricsRegistry({ defaults: true });
   // What a log replay asks was traced when it was asked.
   const tracing = logReplay === undefined ? await openTracing(config, { metrics, log }) : undefined;
   const arms = createArms(config.arms);

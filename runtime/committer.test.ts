@@ -14,6 +14,7 @@ function setUp(states: PartitionState[], more: Partial<CommitterOptions> = {}) {
   });
   const onUnknown = vi.fn<CommitterOptions["onUnknown"]>(() => Promise.resolve(new Set()));
   const onCommitted = vi.fn();
+  const onWithheld = vi.fn();
   const rejected = vi.fn<CommitterOptions["rejected"]>(() =>
     Promise.resolve([{ topic: "dead-letters", key: null, value: Buffer.from("letter") }]),
   );
@@ -26,10 +27,11 @@ function setUp(states: PartitionState[], more: Partial<CommitterOptions> = {}) {
     onFenced,
     onUnknown,
     rejected,
+    onWithheld,
     log: silent,
     ...more,
   });
-  return { producer, its, onFenced, onUnknown, onCommitted, rejected, committer };
+  return { producer, its, onFenced, onUnknown, onCommitted, onWithheld, rejected, committer };
 }
 const fenced = new TransactionAborted(Object.assign(new Error("old"), { type: "ILLEGAL_GENERATION" }), true);
 const away = new TransactionAborted(Object.assign(new Error("away"), { retriable: true }), false);

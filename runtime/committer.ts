@@ -30,6 +30,8 @@ export interface CommitterOptions {
    */
   onUnknown: (attempts: readonly Attempt[], cause: unknown) => Promise<ReadonlySet<Attempt>>;
   rejected: Rejected;
+  /** A record is passed over without any output. */
+  onWithheld: () => void;
   log: Logger;
 }
 
@@ -51,7 +53,7 @@ const backoffMs = { first: 20, limit: 2_000 };
 type AttemptedEntries = PartitionEntries & Attempt;
 
 export function createCommitter(options: CommitterOptions): Committer {
-  const { producer, group, partitions, member, onCommitted, onFenced, onUnknown, rejected, log } = options;
+  const { producer, group, partitions, member, onCommitted, onFenced, onUnknown, log } = options;
   let running: Promise<void> | undefined;
   let stopped = false;
   let failures = 0;
@@ -117,7 +119,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       const [only] = all;
       if (all.length === 1 && only !== undefined) {
         suspects.delete(only.entry);
-        await replaceOutputs({ ...only, cause: error.cause }, rejected, log);
+        await replaceOutputs({ ...only, cause: error.cause }, options);
       } else for (const { entry, state } of all) suspects.set(entry, state);
       return;
     }

@@ -1,6 +1,8 @@
-// A record that can't be processed, whole: its bytes, where it was, why it stopped. Nothing of it
-// is lost, and the partition moves on.
-import type { RawRecord } from "../connections/kafka/port.ts";
+// A record that can't be processed, whole where it fits: its bytes, where it was, why it stopped.
+// Of one that is larger than a dead letter may be, the beginning is kept, with the size and the hash
+// of the whole and the position at which it stands. The partition moves on.
+import { createHash } from "node:crypto";
+import { mostMessageBytes, type RawRecord } from "../connections/kafka/port.ts";
 import type { DeadLetter } from "../schemas/types.ts";
 import type { Position } from "./step.ts";
 
@@ -11,8 +13,27 @@ export interface Reason {
   tenant?: string;
 }
 
-/** now: milliseconds since the epoch. */
-export function deadLetterRecord(record: RawRecord, position: Position, why: Reason, now: number): DeadLetter {
+/** For what stands in a dead letter and its message beside the record's own bytes. */
+const envelopeBytes = 64 * 1024;
+/** Bytes of a record that its dead letter takes whole. */
+const mostWholeBytes = mostMessageBytes - envelopeBytes;
+/** Of a larger one: bytes of the value, and of the key. */
+const kept = { value: 1024 * 1024, key: 16 * 1024 };
+
+/** A record as dead letters have it; the key is the message's, too. */
+type Parts = Pick<DeadLetter, "key" | "value" | "headers" | "headerList" | "fullBytes" | "fullSha256">;
+
+/**
+ * now: milliseconds since the epoch. bare: without any of the record's bytes, for a broker that does
+ * not take them.
+ */
+export function deadLetterRecord(
+  record: RawRecord,
+  position: Position,
+  why: Reason,
+  now: number,
+  bare = false,
+): DeadLetter {
   return {
     tenant: why.tenant ?? "default",
     stage: why.stage,
@@ -21,10 +42,38 @@ export function deadLetterRecord(record: RawRecord, position: Position, why: Rea
     topic: position.topic,
     partition: position.partition,
     offset: position.offset,
-    key: record.key,
-    value: record.value,
-    headers: record.headers,
+    firstOffset: record.unreadable?.first ?? null,
+    ...(bare ? cut(record, { value: 0, key: 0 }) : parts(record)),
     timestamp: record.timestamp,
     createdAt: now,
   };
+}
+
+function parts(record: RawRecord): Parts {
+  if (sizeOf(record) > mostWholeBytes) return cut(record, kept);
+  const { key, value, headers } = record;
+  // Who decodes a map puts it into an object, where this name is none.
+  const listed = record.headerList ?? (Object.hasOwn(headers, "__proto__") ? Object.entries(headers) : []);
+  const headerList = listed.map(([name, bytes]) => ({ name, value: bytes }));
+  return { key, value, headers, headerList, fullBytes: null, fullSha256: null };
+}
+
+function cut(record: RawRecord, most: { value: number; key: number }): Parts {
+  const { key, value } = record;
+  return {
+    key: key !== null && key.length > most.key ? null : key,
+    value: most.value === 0 ? null : (value?.subarray(0, most.value) ?? null),
+    headers: {},
+    headerList: [],
+    fullBytes: sizeOf(record),
+    fullSha256: value === null ? null : createHash("sha256").update(value).digest("hex"),
+  };
+}
+
+/** The key counts twice, and headers do where they are listed. */
+function sizeOf({ key, value, headers, headerList = [] }: RawRecord): number {
+  let size = 2 * (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, bytes] of [...Object.entries(headers), ...headerList])
+    size += Buffer.byteLength(name) + (bytes?.length ?? 0) + 12;
+  return size;
 }

@@ -33,7 +33,8 @@ export interface OutputsOptions<N extends TopicName> {
 export type Concluded = Exclude<Ending<Emitting, TopicName>, DeadLetter>;
 
 export interface Outputs<N extends TopicName> {
-  deadLetter(record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage;
+  /** bare: without any of the record's bytes. */
+  deadLetter(record: RawRecord, position: Position, why: Omit<Reason, "stage">, bare?: boolean): OutgoingMessage;
   answer(received: Received<RecordOf[N]>, problem: Problem): Emit[];
   conclude(outcome: Concluded, received: Received<RecordOf[N]>): Emit[];
   encode(emits: readonly Emit[], trace?: RecordTrace): OutgoingMessage[];
@@ -57,7 +58,7 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
       return message;
     });
 
-  const deadLetter = (record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage => {
+  const deadLetter: Outputs<N>["deadLetter"] = (record, position, why, bare) => {
     metrics.dropped(why.code);
     log.warn({ ...position, code: why.code, reason: why.reason }, "dead letter");
     const tenant = contract.tenantOf?.(position);
@@ -66,8 +67,9 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
       position,
       { stage, ...why, ...(tenant !== undefined && { tenant }) },
       now(),
+      bare,
     );
-    return { topic: topicOf("dead-letters"), key: record.key, value: codec.encode("dead-letters", letter) };
+    return { topic: topicOf("dead-letters"), key: letter.key, value: codec.encode("dead-letters", letter) };
   };
 
   const { answer } = contract;

@@ -90,7 +90,8 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   ): Promise<OutgoingMessage[]> => {
     const began = performance.now();
     const receivedAt = now();
-    const decoded = await decode(record, lost);
+    const { unreadable } = record;
+    const decoded = unreadable === undefined ? await decode(record, lost) : { ok: false as const, ...unreadable };
     if (!decoded.ok) {
       trace?.deadLettered(decoded.code);
       return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
@@ -153,11 +154,14 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     async rejected(record, position, cause, again) {
       const reason = `the broker refuses the outputs: ${messageOf(cause)}`;
       const letter = again
-        ? deadLetter({ ...record, value: null, headers: {} }, position, {
-            code: "output_too_large",
-            reason: `${reason}; the record's ${record.value?.length ?? 0} bytes are too many for a dead letter, it stays in its topic`,
-          })
+        ? deadLetter(
+            record,
+            position,
+            { code: "output_too_large", reason: `${reason}; none of its bytes either` },
+            true,
+          )
         : deadLetter(record, position, { code: "output_too_large", reason });
+      if (record.unreadable !== undefined) return [letter];
       const decoded = await decode(record, new LazyAbort());
       if (!decoded.ok) return [letter];
       const received = receive(decoded.value, record, position, now());

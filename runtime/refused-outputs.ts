@@ -21,11 +21,17 @@ export type Rejected = (
 const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
 export const isRefusedForGood = (error: unknown): boolean => refusedForGood.has(kafkaErrorType(error) ?? "");
 
+export interface ReplaceOptions {
+  rejected: Rejected;
+  /** The record has no output at all. */
+  onWithheld: () => void;
+  log: Logger;
+}
+
 /** Replaces an entry's outputs by stand-ins; none when there have been too many. */
 export async function replaceOutputs(
   { entry, state, cause }: { entry: TaskEntry; state: PartitionState; cause: unknown },
-  rejected: Rejected,
-  log: Logger,
+  { rejected, onWithheld, log }: ReplaceOptions,
 ): Promise<void> {
   const { item, offset } = entry;
   item.refusals++;
@@ -36,7 +42,9 @@ export async function replaceOutputs(
     item.messages = [];
     log.error({ err: error, ...at }, "no dead letter can be made");
   }
-  if (item.messages.length === 0) log.error({ err: cause, ...at }, "a record is passed over without any output");
+  if (item.messages.length > 0) return;
+  log.error({ err: cause, ...at }, "a record is passed over without any output: the broker takes no dead letter of it");
+  onWithheld();
 }
 
 /**

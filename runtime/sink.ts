@@ -38,7 +38,11 @@ export function createSink(dependencies: SinkDependencies): Sink {
     const gone = (): boolean => isStale() || stopping.signal.aborted;
     for (const record of records) {
       const from = { topic, partition, record };
-      const decoded = await dependencies.decode(from, stopping.signal);
+      const { unreadable } = record;
+      const decoded =
+        unreadable === undefined
+          ? await dependencies.decode(from, stopping.signal)
+          : { ok: false as const, code: unreadable.code, reason: unreadable.reason };
       if (!decoded.ok) await dependencies.undecodable(from, decoded.code, decoded.reason);
       while (batch.isFull() && !gone()) await flusher.room(stalePollMs);
       // Never before the wait: the rows of a partition that was lost meanwhile would stand behind a

@@ -22,6 +22,9 @@ import { stageHandlers } from "./stage-handlers.ts";
 import { watchStage, type StageHealth } from "./stage-health.ts";
 import type { StageOptions } from "./stage-options.ts";
 
+/** Reason in the metric of what was dropped: not even a dead letter of it could be sent. */
+export const withheld = "withheld";
+
 export interface Stage {
   readonly name: string;
   /** Resolves when the group was joined; waits for the broker as long as it takes. */
@@ -81,6 +84,7 @@ export function createStage(options: StageOptions): Stage {
     onFenced: adoption.forget,
     rejected: (entry, state, cause, again) =>
       options.rejected(entry.item.record, positionOf(state, entry), cause, again),
+    onWithheld: () => metrics.dropped(withheld),
     onCommitted(state, entries) {
       for (const entry of entries) {
         tracing?.committed(positionOf(state, entry));

@@ -73,7 +73,7 @@ export interface Cancel {
   createdAt: number;
 }
 
-/** A record that could not be processed, whole. */
+/** A record that could not be processed; whole, where it fits. */
 export interface DeadLetter {
   tenant: string;
   stage: string;
@@ -82,12 +82,25 @@ export interface DeadLetter {
   topic: string;
   partition: number;
   offset: number;
+  /** Of a batch that could not be read, the first of its offsets; offset is the last. */
+  firstOffset: number | null;
   key: Buffer | null;
   value: Buffer | null;
   headers: Record<string, Buffer>;
+  /** All headers in their order, where some repeat or have no value; else empty. */
+  headerList: Header[];
+  /** Bytes of key, value and headers of the source record, where they are cut off here. */
+  fullBytes: number | null;
+  /** SHA-256 of its whole value, in hexadecimal, where that is cut off here. */
+  fullSha256: string | null;
   /** Timestamp of the source record. */
   timestamp: number | null;
   createdAt: number;
+}
+
+export interface Header {
+  name: string;
+  value: Buffer | null;
 }
 
 /** Why a request was answered as it was. */

@@ -109,6 +109,15 @@ export class NoSuchPartition extends Error {
   }
 }
 
+/** Records of a partition that are more than any topic takes in a batch. None of them was sent. */
+export class BatchTooLarge extends Error {
+  override name = "BatchTooLarge";
+  readonly type = "MESSAGE_TOO_LARGE";
+  constructor(topic: string, partition: number, bytes: number, most: number) {
+    super(`${topic}, partition ${partition}: a batch of ${bytes} bytes, and topics take ${most}`);
+  }
+}
+
 /**
  * Some records were not acknowledged in time. A plain producer's other records are written; a
  * transaction must be aborted.

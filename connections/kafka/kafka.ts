@@ -15,9 +15,9 @@ import { brokerLevels, describeAffected } from "./lost-markers.ts";
 import { createLogs } from "./logs.ts";
 import { groupByTopic } from "./messages.ts";
 import { createPartitioner, partitionOf } from "./partitioner.ts";
-import type { Kafka, PartitionEnds, PlainProducer, StuckPartition } from "./port.ts";
+import type { Kafka, PartitionEnds, PlainProducer, StuckPartition, UnreadableBatch } from "./port.ts";
 import { createSweep } from "./sweep.ts";
-import { followTopic } from "./topic-follower.ts";
+import { followTopic, type ReaderOptions } from "./topic-follower.ts";
 import type { Holders } from "./rivals.ts";
 import { topicEnds } from "./topic-ends.ts";
 import { readTopic, tailTopic } from "./topic-reader.ts";
@@ -35,13 +35,16 @@ export interface KafkaOptions {
   holders?: Holders;
   /** Milliseconds that an answer may be kept at most (topics.ts). */
   cacheTtlMs?: number;
+  /** Called for each batch that a reader has passed because it can't be read. */
+  onUnreadable?: (batch: UnreadableBatch) => void;
   log: Logger;
 }
 
 const disconnectMs = 2_000;
 const stableLooks = { most: 100, everyMs: 10 };
 
-export function createKafka({ brokers, clientId, config, holders, cacheTtlMs, log }: KafkaOptions): Kafka {
+export function createKafka(options: KafkaOptions): Kafka {
+  const { brokers, clientId, config, holders, cacheTtlMs, onUnreadable, log } = options;
   const client = createKafkaClient({ brokers, clientId, config, log });
   const logs = createLogs(client);
   let connecting: Promise<Admin> | undefined;
@@ -64,6 +67,7 @@ export function createKafka({ brokers, clientId, config, holders, cacheTtlMs, lo
     followers.add(stuck);
     return () => void followers.delete(stuck);
   };
+  const readerOf = (topic: string): ReaderOptions => ({ client, admin, topic, ends, watched, onUnreadable, log });
   const wire = createWire(client);
   const transactions = createTransactions(wire);
 
@@ -76,8 +80,8 @@ export function createKafka({ brokers, clientId, config, holders, cacheTtlMs, lo
         sweep: reach && createSweep({ transactions, transactionalId, reach, log }),
       }),
     plainProducer: () => createPlainProducer(),
-    readTopic: (topic, onRecords) => readTopic({ client, admin, topic, ends, watched, log }, onRecords),
-    followTopic: (topic, handlers) => followTopic({ client, admin, topic, ends, watched, log }, handlers),
+    readTopic: (topic, onRecords) => readTopic(readerOf(topic), onRecords),
+    followTopic: (topic, handlers) => followTopic(readerOf(topic), handlers),
     async spans(topic) {
       const offsets = await (await admin()).fetchTopicOffsets(topic);
       return offsets
@@ -87,7 +91,7 @@ export function createKafka({ brokers, clientId, config, holders, cacheTtlMs, lo
     partitionOf: (key, partitions) => partitionOf(key, partitions),
     origins: (topics) => logs.origins(topics),
     clusterId: async () => (await (await admin()).describeCluster()).clusterId,
-    tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, ends, watched, log }, onRecord),
+    tailTopic: (topic, onRecord) => tailTopic(readerOf(topic), onRecord),
     async ensureTopics(owners) {
       const connected = await admin();
       // A broker that is too old for exactly-once is refused here, not when the first partition is

@@ -1,7 +1,10 @@
 // kafkajs 2.2.4 reads an answer to Fetch with a decoder and several buffers for each record, which
-// costs more than all else that its consumer does for a record. The version that it speaks with
-// brokers from 2.3 on is read in one pass (protocol/fetched.ts), and written in one.
+// costs more than all else that its consumer does for a record. It checks no checksum, decompresses
+// only gzip and that without a bound, and stops a whole consumer for one batch that it can't read.
+// The version that it speaks with brokers from 2.3 on is read here (protocol/fetched.ts), and
+// written in one pass.
 import { internals } from "./kafkajs-internals.ts";
+import { mostBatchBytes, mostOfAnswer } from "./limits.ts";
 import { written } from "./protocol/codec.ts";
 import { encodeFetch, type FetchBody } from "./protocol/fetch.ts";
 import { decodeFetched } from "./protocol/fetched.ts";
@@ -12,6 +15,15 @@ interface Built {
 }
 
 const ourVersion = 11;
+let turn = 0;
+
+/** The offset that was asked for. */
+const wantedOf =
+  ({ topics }: FetchBody) =>
+  (topic: string, partition: number): number => {
+    const asked = topics.find((one) => one.topic === topic)?.partitions.find((one) => one.partition === partition);
+    return Number(asked?.fetchOffset ?? 0);
+  };
 
 /** Idempotent in what it does; the module is loaded once. */
 export function patchFetch(): void {
@@ -23,7 +35,12 @@ export function patchFetch(): void {
       const built = build(options) as Built;
       if (built.request.apiVersion !== ourVersion) return built;
       const { request, response } = built;
-      const decode = async (raw: Buffer): Promise<unknown> => decodeFetched(raw) ?? response.decode(raw);
+      const decode = (raw: Buffer): Promise<unknown> =>
+        decodeFetched(raw, {
+          wanted: wantedOf(options),
+          budget: { ...mostOfAnswer, batch: mostBatchBytes },
+          turn: turn++,
+        });
       const encode = (): Promise<object> => Promise.resolve(written(encodeFetch(options)));
       return { ...built, request: { ...request, encode }, response: { ...response, decode } };
     };

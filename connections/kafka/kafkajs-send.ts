@@ -12,7 +12,7 @@ import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { classifyKafkaError, kafkaErrorType, NoSuchPartition, SendIncomplete } from "./errors.ts";
 import { internals, replaceModule } from "./kafkajs-internals.ts";
 import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafkajs-produce.ts";
-import { batchesOf, compare, refuseMissing, type Batch, type PartitionResponse } from "./unacknowledged.ts";
+import { batchesOf, compare, inRequests, refuseMissing, type Batch, type PartitionResponse } from "./unacknowledged.ts";
 
 const defaultTimeoutMs = 30_000;
 /**
@@ -80,6 +80,12 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
       ];
     };
 
+    const produceAll = async (nodeId: number, requests: readonly Batch[][]): Promise<Error[]> => {
+      const errors: Error[] = [];
+      for (const batches of requests) errors.push(...(await produce(nodeId, batches)));
+      return errors;
+    };
+
     /** One attempt for everything that is pending; throws what keeps it from being all. */
     const attempt = async (): Promise<void> => {
       await cluster.addMultipleTargetTopics(topics);
@@ -101,9 +107,10 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
         if (leader < 0) errors.push(protocolError(leaderNotAvailable, batch));
         else byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
       }
+      const requests = [...byLeader].map(([nodeId, batches]) => ({ nodeId, all: inRequests(batches) }));
       if (eosManager.isTransactional())
         await eosManager.addPartitionsToTransaction(byTopic([...pending]), byLeader.size);
-      const settled = await Promise.allSettled([...byLeader].map(([nodeId, batches]) => produce(nodeId, batches)));
+      const settled = await Promise.allSettled(requests.map(({ nodeId, all }) => produceAll(nodeId, all)));
       for (const one of settled)
         if (one.status === "fulfilled") errors.push(...one.value);
         else errors.push(one.reason as Error);

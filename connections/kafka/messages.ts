@@ -1,6 +1,7 @@
 // Between our records and kafkajs' messages.
-import type { IHeaders, KafkaMessage, TopicMessages } from "kafkajs";
+import type { KafkaMessage, TopicMessages } from "kafkajs";
 import type { OutgoingMessage, RawRecord } from "./port.ts";
+import type { FetchedMessage, Headers } from "./protocol/fetched-records.ts";
 
 export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessages[] {
   const topics = new Map<string, TopicMessages>();
@@ -18,27 +19,33 @@ export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessage
   return [...topics.values()];
 }
 
-/** In the attributes of a batch; kafkajs' types do not have it. */
+/** In the attributes of a batch. */
 const logAppendTime = 1;
+/** What a Date can say, either way. A producer may write any number. */
+const lastTime = 8_640_000_000_000_000;
 
+/** Messages as our own decoder makes them (kafkajs-fetch.ts). */
 export function toRawRecord(message: KafkaMessage): RawRecord {
-  const { batchContext } = message as { batchContext?: { timestampType?: number } };
-  return {
-    offset: Number(message.offset),
-    key: message.key,
-    value: message.value,
-    headers: plainHeaders(message.headers),
-    timestamp: Number(message.timestamp),
-    appended: batchContext?.timestampType === logAppendTime,
+  const { offset, key, value, headers, timestamp, batchContext, unreadable } = message as unknown as FetchedMessage;
+  const record: RawRecord = {
+    offset: Number(offset),
+    key,
+    value,
+    headers: byName(headers),
+    timestamp: Math.min(Math.max(Number(timestamp), -lastTime), lastTime),
+    appended: batchContext.timestampType === logAppendTime,
   };
+  if (Object.keys(record.headers).length < headers.length) record.headerList = headers;
+  if (unreadable !== undefined) record.unreadable = unreadable;
+  return record;
 }
 
-/** The last value of a repeated header counts. */
-function plainHeaders(headers: IHeaders | undefined): Record<string, Buffer> {
-  const plain: Record<string, Buffer> = {};
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    const last = Array.isArray(value) ? value.at(-1) : value;
-    if (last !== undefined) plain[name] = Buffer.isBuffer(last) ? last : Buffer.from(last);
-  }
-  return plain;
+const none: Record<string, Buffer> = Object.freeze(Object.create(null) as Record<string, Buffer>);
+
+/** The last value of a repeated header counts; one without a value counts for none. */
+function byName(headers: Headers): Record<string, Buffer> {
+  if (headers.length === 0) return none;
+  const named = Object.create(null) as Record<string, Buffer>;
+  for (const [name, value] of headers) if (value !== null) named[name] = value;
+  return named;
 }

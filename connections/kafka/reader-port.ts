@@ -51,6 +51,13 @@ export interface StuckPartition {
   since: number;
 }
 
+/** A batch that a reader has passed because it can't be read. */
+export interface UnreadableBatch {
+  topic: string;
+  /** Stable: unknown_codec, broken_checksum, ... */
+  code: string;
+}
+
 /** Held: full names of the topics that its user may read whole. */
 export interface KafkaReaders<Held extends string = string> {
   /**

@@ -5,13 +5,26 @@ export interface TopicPartition {
   partition: number;
 }
 
+/** A batch of records that can't be read stands in the log as one record, at its last offset. */
+export interface Unreadable {
+  first: number;
+  /** Stable: unknown_codec, broken_checksum, ... (protocol/compression/unreadable.ts). */
+  code: string;
+  reason: string;
+}
+
 /** A record as stored in the log. */
 export interface RawRecord {
   offset: number;
   key: Buffer | null;
+  /** Of an unreadable batch: its bytes as they were fetched. */
   value: Buffer | null;
+  /** By name, without prototype: the last value of one that is repeated, none without a value. */
   headers: Record<string, Buffer>;
-  /** Milliseconds since the epoch. */
+  /** All of them in their order; absent where `headers` says the same. */
+  headerList?: readonly (readonly [name: string, value: Buffer | null])[];
+  unreadable?: Unreadable;
+  /** Milliseconds since the epoch, within what a Date can say. */
   timestamp: number;
   /** The broker stamped it when it came; else the producer did, by whatever clock it has. */
   appended?: boolean;

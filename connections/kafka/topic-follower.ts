@@ -8,7 +8,14 @@ import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "ka
 import type { Logger } from "pino";
 import { toRawRecord } from "./messages.ts";
 import { createFollowed, type FollowTimings } from "./followed.ts";
-import type { FollowHandlers, PartitionEnds, StuckPartition, TopicFollower } from "./port.ts";
+import type {
+  FollowHandlers,
+  PartitionEnds,
+  RawRecord,
+  StuckPartition,
+  TopicFollower,
+  UnreadableBatch,
+} from "./port.ts";
 import { untilReachable } from "./retry.ts";
 import { within } from "./within.ts";
 
@@ -23,6 +30,8 @@ export interface ReaderOptions {
    * function to call at its end.
    */
   watched?: (stuck: () => StuckPartition[]) => () => void;
+  /** Called for each batch that can't be read and is passed. */
+  onUnreadable?: ((batch: UnreadableBatch) => void) | undefined;
   log: Logger;
   timings?: Partial<FollowTimings>;
 }
@@ -113,6 +122,17 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     consumer.resume([{ topic, partitions: [partition] }]);
   };
 
+  /** What can't be read is passed: who holds state must go on with what can. */
+  const readable = (records: RawRecord[], partition: number): RawRecord[] => {
+    const unreadable = records.filter((record) => record.unreadable !== undefined);
+    if (unreadable.length === 0) return records;
+    for (const { offset, unreadable: { first, code, reason } = { first: 0, code: "", reason: "" } } of unreadable) {
+      log.error({ topic, partition, first, last: offset, code, reason }, "a batch can't be read and is passed");
+      options.onUnreadable?.({ topic, code });
+    }
+    return records.filter((record) => record.unreadable === undefined);
+  };
+
   const start = async (): Promise<void> => {
     await untilReachable(
       () => consumer.connect(),
@@ -139,7 +159,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
             state.position = 0;
             await handlers.onRewound?.(partition);
           }
-          await handlers.onRecords(batch.messages.map(toRawRecord), { partition, next, isStale });
+          await handlers.onRecords(readable(batch.messages.map(toRawRecord), partition), { partition, next, isStale });
           if (!isStale()) reach(state, next);
         } finally {
           clearInterval(beat);

@@ -4,9 +4,9 @@ import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { ownersOf, shortTopicName, type Topic, type TopicName, type TopicOwners } from "../../schemas/records.ts";
 import { durabilityOf, type DurabilitySettings } from "./durability.ts";
+import { mebibyte, mostMessageBytes } from "./limits.ts";
 import { untilReachable } from "./retry.ts";
 
-const mebibyte = 1024 * 1024;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 const timestampType = "message.timestamp.type";
@@ -36,6 +36,7 @@ const compacted = {
   "max.compaction.lag.ms": String(day),
 };
 const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * mebibyte) });
+const largest = { "max.message.bytes": String(mostMessageBytes) };
 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   requests: { config: limit(16) },
@@ -59,12 +60,12 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // Hashes only, kept for good: erased data must not come back when the tables are rebuilt.
   erasures: { partitions: 1, config: { "retention.ms": "-1" } },
   decisions: { config: limit(16) },
-  work: { config: limit(32) },
+  work: { config: largest },
   // Retention is that of the longest TTL of a cache entry: what expires needs no tombstone.
   "response-cache": { config: { ...compacted, "cleanup.policy": "compact,delete" } },
   examples: { config: compacted, producerTime: true },
   policies: { config: compacted },
-  observations: { config: limit(32) },
+  observations: { config: largest },
   "example-replays": { config: {} },
   documents: { config: compacted },
   "kv-inventory": { config: { ...compacted, "retention.ms": String(30 * minute), "cleanup.policy": "compact,delete" } },
@@ -74,8 +75,14 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   keys: { partitions: 1, config: compacted },
   "prefill-samples": { config: {} },
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
-  "dead-letters": { config: limit(32) },
+  "dead-letters": { config: largest },
 };
+
+/**
+ * Batches stay as their producers wrote them, whatever the broker's default is. To write them anew it
+ * would decompress them whole, and a megabyte that holds 800 ends its heap.
+ */
+const asProduced = { "compression.type": "producer" };
 
 const brokerTime = ({ producerTime = false }: Shape): Record<string, string> =>
   producerTime ? {} : { [timestampType]: "LogAppendTime" };
@@ -113,6 +120,7 @@ export async function ensureTopics(
       numPartitions: shape.partitions ?? settings.partitions,
       replicationFactor,
       configEntries: Object.entries({
+        ...asProduced,
         ...brokerTime(shape),
         ...shape.config,
         ...(shape === shapes["response-cache"] ? { "retention.ms": String(settings.cacheTtlMs ?? day) } : {}),

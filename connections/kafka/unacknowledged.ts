@@ -1,6 +1,7 @@
 // What of a batch the brokers have not acknowledged yet, partition by partition: kafkajs-send.ts
 // sends it until nothing is left. Pure.
-import { NoSuchPartition } from "./errors.ts";
+import { BatchTooLarge, NoSuchPartition } from "./errors.ts";
+import { mostMessageBytes } from "./limits.ts";
 
 export interface Message {
   key?: Buffer | string | null;
@@ -52,6 +53,34 @@ export function batchesOf(
       else batch.messages.push(message);
     }
   return [...batches.values()];
+}
+
+const sizeOf = (value: Buffer | string | null | undefined): number =>
+  typeof value === "string" ? Buffer.byteLength(value) : (value?.length ?? 0);
+const bytesOf = ({ messages }: Batch): number =>
+  messages.reduce((sum, { key, value }) => sum + sizeOf(key) + sizeOf(value), 0);
+
+/**
+ * Batches in requests that a broker takes. One that is above its socket.request.max.bytes is not
+ * answered: the connection is closed, as if the broker were away. Throws BatchTooLarge for a batch
+ * that no topic takes, before anything is sent.
+ */
+export function inRequests(batches: readonly Batch[]): Batch[][] {
+  const requests: Batch[][] = [];
+  let left = 0;
+  for (const batch of batches) {
+    const bytes = bytesOf(batch);
+    if (bytes > mostMessageBytes) throw new BatchTooLarge(batch.topic, batch.partition, bytes, mostMessageBytes);
+    const current = requests.at(-1);
+    if (current === undefined || bytes > left) {
+      requests.push([batch]);
+      left = mostMessageBytes - bytes;
+    } else {
+      current.push(batch);
+      left -= bytes;
+    }
+  }
+  return requests;
 }
 
 /** Throws for partitions that their topics do not have. `known`: the partitions of a topic. */

@@ -101,6 +101,11 @@ describe("redact", () => {
         value_base64: base64("bob@x.org"),
       },
       headers_base64: { "precedent-id": base64("r1"), mine: base64("bob@x.org") },
+      header_list_base64: [
+        ["mine", base64("bob@x.org")],
+        ["precedent-id", base64("r1")],
+        ["bob@x.org", null],
+      ],
     });
     const { rows } = await redacted({ dead_letters: [letter("r1"), letter("bob@x.org"), letter(null)] });
     const gone = base64(withheldText);
@@ -110,6 +115,11 @@ describe("redact", () => {
         reason: expect.stringMatching(/^no text: <EMAIL_\d{9}>$/),
         value_base64: gone,
         headers_base64: { "precedent-id": base64("r1"), mine: gone },
+        header_list_base64: [
+          ["mine", gone],
+          ["precedent-id", base64("r1")],
+          [expect.stringMatching(/^<EMAIL_\d{9}>$/), null],
+        ],
       });
   });
 

@@ -2,8 +2,10 @@
 import type { RecordedTopic } from "../../operators/decode/rows.ts";
 import { createUndecodable } from "../../operators/decode/undecodable.ts";
 import { createRefused } from "../../operators/insert/refused.ts";
+import { errorOf } from "../../connections/errors.ts";
 import { deadLetterRecord } from "../../runtime/dead-letter.ts";
 import type { StageMetrics } from "../../runtime/metrics/port.ts";
+import { isRefusedForGood } from "../../runtime/refused-outputs.ts";
 import type { Source } from "../../runtime/rows.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { record } from "./pipeline.ts";
@@ -26,8 +28,19 @@ export function openDeadLetters(session: SessionOf<typeof record>, { recordOf, m
     headers: Record<string, string> = {},
   ): Promise<void> => {
     const position = { topic: from, partition, offset: raw.offset };
-    const letter = deadLetterRecord(raw, position, { stage: record.name, code, reason }, Date.now());
-    await letters.send([{ topic, key: raw.key, value: codec.encode("dead-letters", letter), headers }]);
+    const send = async (bare: boolean): Promise<void> => {
+      const letter = deadLetterRecord(raw, position, { stage: record.name, code, reason }, Date.now(), bare);
+      await letters.send([{ topic, key: letter.key, value: codec.encode("dead-letters", letter), headers }]);
+    };
+    try {
+      await send(false).catch((error: unknown) =>
+        isRefusedForGood(error) ? send(true) : Promise.reject(errorOf(error)),
+      );
+    } catch (error) {
+      if (!isRefusedForGood(error)) throw error;
+      metrics.dropped("withheld");
+      log.error({ err: error, ...position, code }, "the broker takes no dead letter of a record: it is withheld");
+    }
   };
   return {
     undecodable: createUndecodable({

@@ -1,27 +1,33 @@
-// Record batches of an answer to Fetch, read in one pass over its bytes. kafkajs makes a decoder
-// and a buffer for every record, and a big integer for each of its numbers. Only what a producer
-// writes without compression is read here; at anything else this throws, and the answer is left to
-// kafkajs (fetched.ts).
+// Record batches of an answer to Fetch, read in one pass over their bytes. kafkajs makes a decoder
+// and a buffer for every record, and a big integer for each of its numbers. A batch that can't be
+// read is one message, at its last offset, that says so: what follows it is read. Offsets without a
+// record (compaction removes them) are passed by a message that kafkajs drops.
+import {
+  checkHead,
+  headBytes,
+  int64,
+  lastOfDamaged,
+  lengthOf,
+  prefixBytes,
+  readHead,
+  type BatchContext,
+  type BatchHead,
+} from "./batch-head.ts";
+import { decompress } from "./compression/decompress.ts";
+import { Unreadable, unreadableOf, type UnreadableCode } from "./compression/unreadable.ts";
+import { readRecords } from "./record.ts";
 
-/** What kafkajs gives with each message of a batch. */
-export interface BatchContext {
-  firstOffset: string;
-  firstTimestamp: string;
-  partitionLeaderEpoch: number;
-  inTransaction: boolean;
-  isControlBatch: boolean;
-  lastOffsetDelta: number;
-  producerId: string;
-  producerEpoch: number;
-  firstSequence: number;
-  maxTimestamp: string;
-  timestampType: number;
-  magicByte: number;
+/** In their order; names may repeat. */
+export type Headers = readonly (readonly [name: string, value: Buffer | null])[];
+
+/** The offsets of a batch that can't be read, and why. */
+export interface UnreadableRange {
+  first: number;
+  code: UnreadableCode;
+  reason: string;
 }
 
-type HeaderValue = Buffer | null;
-
-/** A message as kafkajs gives it. Keys and values are views of the answer, as with kafkajs. */
+/** A message as kafkajs gives it, but for headers. Keys and values are views of the answer. */
 export interface FetchedMessage {
   magicByte: number;
   attributes: number;
@@ -29,158 +35,115 @@ export interface FetchedMessage {
   offset: string;
   key: Buffer | null;
   value: Buffer | null;
-  headers: Record<string, HeaderValue | HeaderValue[]>;
+  headers: Headers;
   isControlRecord: boolean;
   batchContext: BatchContext;
+  /** Its value is the batch as it was fetched, its offset the last one. */
+  unreadable?: UnreadableRange;
 }
 
-/** Where reading stands. */
-export interface Cursor {
-  readonly bytes: Buffer;
-  at: number;
+/** What may still be decompressed and read of an answer. */
+export interface Budget {
+  bytes: number;
+  records: number;
+  /** What one batch may hold. */
+  readonly batch: number;
 }
 
-/** First offset, length. */
-const prefixBytes = 12;
-/** Leader epoch, magic, checksum, attributes up to the number of records. */
-const headBytes = 49;
-const magic = 2;
-const flags = { compression: 7, logAppendTime: 8, transactional: 16, control: 32 };
-
-class Unreadable extends Error {
-  override name = "Unreadable";
+export interface Batches {
+  messages: FetchedMessage[];
+  /** The budget did not suffice for all of it. */
+  isCut: boolean;
 }
 
-/** Records of the batches in [from, end); a truncated last batch is left out. */
-export function readBatches(bytes: Buffer, from: number, end: number): FetchedMessage[] {
+export interface BatchesIn {
+  bytes: Buffer;
+  from: number;
+  end: number;
+  /** The offset that was asked for. */
+  wanted: number;
+  /** Nothing stands before it in the answer: the broker leaves its first batch whole (KIP-74). */
+  isFirst: boolean;
+}
+
+/** A batch that the broker has cut off is left out. */
+export async function readBatches(asked: BatchesIn, budget: Budget): Promise<Batches> {
+  return fromWanted(await readWhole(asked, budget), asked.wanted);
+}
+
+async function readWhole(asked: BatchesIn, budget: Budget): Promise<Batches> {
+  const { bytes, from, end, wanted, isFirst } = asked;
   const messages: FetchedMessage[] = [];
-  if (end - from < headBytes) throw new Unreadable("less than a batch");
-  // kafkajs looks for a further batch in as many bytes.
-  for (let at = from; end - at >= headBytes;) {
-    const start = at + prefixBytes;
-    const length = bytes.readInt32BE(at + 8);
-    if (bytes[start + 4] !== magic) throw new Unreadable("a message set");
-    if (length < headBytes) throw new Unreadable("a batch that is too short");
-    if (start + length > end) break;
-    readBatch(bytes, at, start + length, messages);
-    at = start + length;
+  let position = wanted;
+  for (let at = from; end - at > prefixBytes;) {
+    const length = lengthOf(bytes, at);
+    const isWhole = length > 0 && at + prefixBytes + length <= end;
+    if (!isWhole && !(isFirst && at === from)) break;
+    const batchEnd = isWhole ? at + prefixBytes + length : end;
+    try {
+      if (!isWhole) throw new Unreadable("truncated_batch", `it has ${end - at} bytes of ${length + prefixBytes}`);
+      checkHead(bytes, at, batchEnd);
+      const head = readHead(bytes, at);
+      const read = await readBatch(head, bytes.subarray(at + prefixBytes + headBytes, batchEnd), position, budget);
+      for (const message of read.messages) messages.push(message);
+      if (read.isCut) return { messages, isCut: true };
+      if (Number(messages.at(-1)?.offset ?? -1) < head.last && head.last >= wanted) messages.push(gap(head, head.last));
+      position = Math.max(position, head.last + 1);
+    } catch (error) {
+      const [base, last] = [int64(bytes, at), Math.max(position, lastOfDamaged(bytes, at, batchEnd, end))];
+      const first = base > position && base <= last ? base : position;
+      messages.push(unreadable(bytes.subarray(at, batchEnd), { first, last }, unreadableOf(error)));
+      position = last + 1;
+    }
+    at = batchEnd;
   }
-  return messages;
+  return { messages, isCut: false };
 }
 
-function readBatch(bytes: Buffer, from: number, end: number, messages: FetchedMessage[]): void {
-  const start = from + prefixBytes;
-  const attributes = bytes.readInt16BE(start + 9);
-  if ((attributes & flags.compression) !== 0) throw new Unreadable("a compressed batch");
-  const firstOffset = safeInt64(bytes, from);
-  const firstTimestamp = safeInt64(bytes, start + 15);
-  const maxTimestamp = int64Text(bytes, start + 23);
-  const appended = (attributes & flags.logAppendTime) !== 0;
-  const isControlBatch = (attributes & flags.control) !== 0;
-  const batchContext: BatchContext = {
-    firstOffset: String(firstOffset),
-    firstTimestamp: String(firstTimestamp),
-    partitionLeaderEpoch: bytes.readInt32BE(start),
-    inTransaction: (attributes & flags.transactional) !== 0,
-    isControlBatch,
-    lastOffsetDelta: bytes.readInt32BE(start + 11),
-    producerId: int64Text(bytes, start + 31),
-    producerEpoch: bytes.readInt16BE(start + 39),
-    firstSequence: bytes.readInt32BE(start + 41),
-    maxTimestamp,
-    timestampType: appended ? 1 : 0,
-    magicByte: magic,
+/**
+ * Where the first message is behind the offset that was asked for, those between are passed, too:
+ * who follows the partition must not take them for missing.
+ */
+function fromWanted({ messages, isCut }: Batches, wanted: number): Batches {
+  const [first] = messages;
+  if (first !== undefined && Number(first.offset) > wanted) messages.unshift(gap(first.batchContext, wanted));
+  return { messages, isCut };
+}
+
+async function readBatch(head: BatchHead, payload: Buffer, from: number, budget: Budget): Promise<Batches> {
+  if (head.codec === 0 || head.count === 0) return readRecords(head, payload, from, budget);
+  const most = Math.min(budget.batch, budget.bytes);
+  try {
+    const records = await decompress(head.codec, payload, most);
+    budget.bytes -= records.length;
+    return readRecords(head, records, from, budget);
+  } catch (error) {
+    // The next answer has room for it.
+    if (most < budget.batch && unreadableOf(error).code === "batch_too_large") return { messages: [], isCut: true };
+    throw error;
+  }
+}
+
+const none: Headers = [];
+
+/** Passes an offset as a control record does, and belongs to no producer. */
+const gap = (batch: BatchContext, offset: number): FetchedMessage => ({
+  ...{ magicByte: batch.magicByte, attributes: 0, timestamp: batch.maxTimestamp, offset: String(offset) },
+  ...{ key: null, value: null, headers: none, isControlRecord: true },
+  batchContext: { ...batch, producerId: "-1", inTransaction: false },
+});
+
+/** Of a transaction that was aborted it is no more than any of its records: kafkajs filters it. */
+function unreadable(
+  batch: Buffer,
+  { first, last }: { first: number; last: number },
+  { code, message }: Unreadable,
+): FetchedMessage {
+  const hasHead = batch.length >= prefixBytes + headBytes && code !== "unknown_format";
+  const head = readHead(hasHead ? batch : Buffer.alloc(prefixBytes + headBytes), 0);
+  return {
+    ...{ magicByte: head.magicByte, attributes: 0, timestamp: head.maxTimestamp, offset: String(last) },
+    ...{ key: null, value: batch, headers: none, isControlRecord: false, batchContext: head },
+    unreadable: { first, code, reason: message },
   };
-  const cursor: Cursor = { bytes, at: start + headBytes };
-  // Many records of a batch have the same time.
-  let [timestamp, timestampDelta] = [appended ? maxTimestamp : batchContext.firstTimestamp, 0];
-  for (let left = count(bytes.readInt32BE(start + 45)); left > 0; left--) {
-    const length = readVar(cursor);
-    const recordEnd = cursor.at + length;
-    if (length <= 0 || recordEnd > end) throw new Unreadable("a record that ends behind its batch");
-    const recordAttributes = bytes.readInt8(cursor.at++);
-    const delta = readLong(cursor);
-    if (delta !== timestampDelta && !appended) timestamp = String(safe(firstTimestamp + delta));
-    timestampDelta = delta;
-    const offset = String(safe(firstOffset + readVar(cursor)));
-    const key = readField(cursor, recordEnd);
-    const value = readField(cursor, recordEnd);
-    const headers = readHeaders(cursor, recordEnd);
-    if (cursor.at > recordEnd) throw new Unreadable("fields that end behind their record");
-    cursor.at = recordEnd;
-    messages.push({
-      magicByte: magic,
-      attributes: recordAttributes,
-      timestamp,
-      offset,
-      key,
-      value,
-      headers,
-      isControlRecord: isControlBatch,
-      batchContext,
-    });
-  }
-}
-
-function readHeaders(cursor: Cursor, end: number): FetchedMessage["headers"] {
-  const headers: FetchedMessage["headers"] = {};
-  for (let left = count(readVar(cursor)); left > 0; left--) {
-    const name = String(readField(cursor, end));
-    if (name === "__proto__") throw new Unreadable("a header that is no key of an object");
-    const value = readField(cursor, end);
-    const former = headers[name];
-    headers[name] = former === undefined ? value : Array.isArray(former) ? [...former, value] : [former, value];
-  }
-  return headers;
-}
-
-function readField(cursor: Cursor, end: number): Buffer | null {
-  const length = readVar(cursor);
-  if (length === -1) return null;
-  const from = cursor.at;
-  if (length < 0 || from + length > end) throw new Unreadable("a field that ends behind its record");
-  cursor.at = from + length;
-  return cursor.bytes.subarray(from, from + length);
-}
-
-/** A whole number of 32 bits. */
-function readVar(cursor: Cursor): number {
-  const byte = cursor.bytes[cursor.at]!;
-  if (byte < 128) {
-    cursor.at++;
-    return (byte >>> 1) ^ -(byte & 1);
-  }
-  const value = readLong(cursor);
-  if (value !== (value | 0)) throw new Unreadable("a number of more than 32 bits");
-  return value;
-}
-
-/** Zigzag, seven bits a byte, 49 at most: no two times are further apart. */
-function readLong(cursor: Cursor): number {
-  let value = 0;
-  for (let unit = 1; unit <= 2 ** 42; unit *= 128) {
-    const byte = cursor.bytes[cursor.at++];
-    if (byte === undefined) break;
-    value += (byte & 127) * unit;
-    if (byte < 128) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  }
-  throw new Unreadable("a number without an end");
-}
-
-const safe = (value: number): number => {
-  if (!Number.isSafeInteger(value)) throw new Unreadable("a number that is not exact");
-  return value;
-};
-const int64 = (bytes: Buffer, at: number): number => bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
-const safeInt64 = (bytes: Buffer, at: number): number => safe(int64(bytes, at));
-/** Ids of producers and offsets may be any. */
-export const int64Text = (bytes: Buffer, at: number): string => {
-  const value = int64(bytes, at);
-  return Number.isSafeInteger(value) ? String(value) : String(bytes.readBigInt64BE(at));
-};
-
-/** How many an array has; -1: there is none. */
-export function count(length: number): number {
-  if (length < -1) throw new Unreadable("an array of no length");
-  return Math.max(length, 0);
 }

@@ -1,7 +1,10 @@
-// The answer to Fetch 11, read in one pass: the same objects as kafkajs' own decoder makes. What
-// is not read here (message sets, compressed batches, bytes that make no sense) is left to kafkajs,
-// so that its results and its errors stay what they were.
-import { count, int64Text, readBatches, type Cursor, type FetchedMessage } from "./fetched-records.ts";
+// The answer to Fetch 11: the objects that kafkajs' own decoder makes, but for batches that it does
+// not read or does not check (fetched-records.ts). What is decompressed and read of one answer is
+// bounded. A partition whose turn comes after that is left out and fetched again, and every answer
+// begins with another one: none waits for the batches of the others for ever.
+import { int64Text } from "./batch-head.ts";
+import { readBatches, type Budget, type FetchedMessage } from "./fetched-records.ts";
+import { count, type Cursor } from "./record.ts";
 
 export interface AbortedRange {
   producerId: string;
@@ -34,20 +37,47 @@ export interface Fetched {
   responses: FetchedTopic[];
 }
 
-/** undefined: kafkajs has to read it. */
-export function decodeFetched(bytes: Buffer): Fetched | undefined {
-  try {
-    const cursor: Cursor = { bytes, at: 10 };
-    return {
-      throttleTime: 0,
-      clientSideThrottleTime: bytes.readInt32BE(0),
-      errorCode: bytes.readInt16BE(4),
-      sessionId: bytes.readInt32BE(6),
-      responses: readArray(cursor, readTopic),
-    };
-  } catch {
-    return undefined;
+export interface Reading {
+  /** The offset that was asked for. */
+  wanted: (topic: string, partition: number) => number;
+  /** What is decompressed and read of the answer, and decompressed of a batch. */
+  budget: Budget;
+  /** Which partition with records is read first, counted beyond their number. */
+  turn: number;
+}
+
+/** A partition with where its records are. */
+interface Slice {
+  topic: string;
+  partition: FetchedPartition;
+  from: number;
+  end: number;
+}
+
+/** Rejects where the answer itself makes no sense, whatever its batches are. */
+export async function decodeFetched(bytes: Buffer, reading: Reading): Promise<Fetched> {
+  const cursor: Cursor = { bytes, at: 10 };
+  const slices: Slice[] = [];
+  const fetched: Fetched = {
+    throttleTime: 0,
+    clientSideThrottleTime: bytes.readInt32BE(0),
+    errorCode: bytes.readInt16BE(4),
+    sessionId: bytes.readInt32BE(6),
+    responses: readArray(cursor, (at) => readTopic(at, slices)),
+  };
+  const leftOut = new Set<FetchedPartition>();
+  for (let index = 0; index < slices.length; index++) {
+    const slice = slices[(index + reading.turn) % slices.length]!;
+    const { topic, partition, from, end } = slice;
+    const wanted = reading.wanted(topic, partition.partition);
+    const isFirst = slice === slices[0];
+    const { messages, isCut } = await readBatches({ bytes, from, end, wanted, isFirst }, reading.budget);
+    partition.messages = messages;
+    if (isCut && messages.length === 0) leftOut.add(partition);
   }
+  if (leftOut.size > 0)
+    for (const topic of fetched.responses) topic.partitions = topic.partitions.filter((one) => !leftOut.has(one));
+  return fetched;
 }
 
 function readArray<T>(cursor: Cursor, read: (cursor: Cursor) => T): T[] {
@@ -56,14 +86,15 @@ function readArray<T>(cursor: Cursor, read: (cursor: Cursor) => T): T[] {
   return values;
 }
 
-function readTopic(cursor: Cursor): FetchedTopic {
-  return { topicName: readString(cursor), partitions: readArray(cursor, readPartition) };
+function readTopic(cursor: Cursor, slices: Slice[]): FetchedTopic {
+  const topicName = readString(cursor);
+  return { topicName, partitions: readArray(cursor, (at) => readPartition(at, topicName ?? "", slices)) };
 }
 
-function readPartition(cursor: Cursor): FetchedPartition {
+function readPartition(cursor: Cursor, topic: string, slices: Slice[]): FetchedPartition {
   const { bytes, at } = cursor;
   cursor.at += 30;
-  return {
+  const partition: FetchedPartition = {
     partition: bytes.readInt32BE(at),
     errorCode: bytes.readInt16BE(at + 4),
     highWatermark: int64Text(bytes, at + 6),
@@ -71,23 +102,21 @@ function readPartition(cursor: Cursor): FetchedPartition {
     lastStartOffset: int64Text(bytes, at + 22),
     abortedTransactions: readArray(cursor, readAborted),
     preferredReadReplica: readInt32(cursor),
-    messages: readMessages(cursor),
+    messages: [],
   };
+  const size = readInt32(cursor);
+  if (size <= 0) return partition;
+  const from = cursor.at;
+  cursor.at += size;
+  if (cursor.at > bytes.length) throw new RangeError("records behind the end of the answer");
+  slices.push({ topic, partition, from, end: cursor.at });
+  return partition;
 }
 
 function readAborted(cursor: Cursor): AbortedRange {
   const { bytes, at } = cursor;
   cursor.at += 16;
   return { producerId: int64Text(bytes, at), firstOffset: int64Text(bytes, at + 8) };
-}
-
-function readMessages(cursor: Cursor): FetchedMessage[] {
-  const size = readInt32(cursor);
-  if (size <= 0) return [];
-  const from = cursor.at;
-  cursor.at += size;
-  if (cursor.at > cursor.bytes.length) throw new RangeError("records behind the end of the answer");
-  return readBatches(cursor.bytes, from, cursor.at);
 }
 
 function readInt32(cursor: Cursor): number {

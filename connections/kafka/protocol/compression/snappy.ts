@@ -1,0 +1,47 @@
+// Snappy as Kafka has it: blocks in the framing of snappy-java ("xerial"), or a single bare block,
+// as librdkafka writes it.
+import { uncompressSync } from "snappy";
+import { corrupt, tooLarge } from "./unreadable.ts";
+
+const magic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0]);
+/** Magic, version, the least version that can read it. */
+const headBytes = magic.length + 8;
+
+export function decompressSnappy(bytes: Buffer, most: number): Buffer {
+  if (!startsAt(bytes, 0)) return block(bytes, most);
+  const blocks: Buffer[] = [];
+  let left = most;
+  for (let at = headBytes; at < bytes.length;) {
+    // Streams may follow each other.
+    if (startsAt(bytes, at)) {
+      at += headBytes;
+      continue;
+    }
+    const size = bytes.readInt32BE(at);
+    at += 4;
+    if (size < 0 || at + size > bytes.length) throw corrupt("a block of Snappy ends behind the batch");
+    const one = block(bytes.subarray(at, at + size), left);
+    left -= one.length;
+    blocks.push(one);
+    at += size;
+  }
+  return blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks);
+}
+
+const startsAt = (bytes: Buffer, at: number): boolean => bytes.subarray(at, at + magic.length).equals(magic);
+
+function block(bytes: Buffer, most: number): Buffer {
+  if (lengthOf(bytes) > most) throw tooLarge(most);
+  return uncompressSync(bytes, { asBuffer: true }) as Buffer;
+}
+
+/** What a block says of itself: seven bits a byte; the decoder refuses one that is longer. */
+function lengthOf(bytes: Buffer): number {
+  let length = 0;
+  for (let index = 0; index < 5; index++) {
+    const byte = bytes[index] ?? 0;
+    length += (byte & 127) * 128 ** index;
+    if (byte < 128) break;
+  }
+  return length;
+}
