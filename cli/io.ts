@@ -19,3 +19,13 @@ export class UsageError extends Error {
 export class CommandError extends Error {
   override name = "CommandError";
 }
+
+/** The end of a process that has said why: its exit code is that of the command. */
+export class Ended extends Error {
+  override name = "Ended";
+  readonly code: number;
+  constructor(code: number) {
+    super(`ended with code ${code}`);
+    this.code = code;
+  }
+}

@@ -1,7 +1,7 @@
 // Runs a parsed command line to an exit code; the only place where errors become words.
 import { CommanderError, type Command } from "commander";
 import { remedyOf } from "../connections/security/errors.ts";
-import { UsageError, type Io } from "./io.ts";
+import { Ended, UsageError, type Io } from "./io.ts";
 
 /** 0 done, 1 failed, 2 used wrongly, 130 interrupted. */
 export async function runProgram(program: Command, argv: readonly string[], io: Io): Promise<number> {
@@ -10,6 +10,7 @@ export async function runProgram(program: Command, argv: readonly string[], io: 
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Ended) return error.code;
     if (io.signal.aborted) return 130;
     const debug = program.opts<{ debug?: boolean }>().debug === true;
     io.note(`${debug && error instanceof Error ? (error.stack ?? error.message) : `error: ${wordsOf(error)}`}\n`);
