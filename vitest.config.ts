@@ -23,7 +23,7 @@ const inTurn = {
  * run by hand every file has its own.
  */
 const apart = [
-  ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*"],
+  ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*", "arms/openai/hostile"],
   ...["documents", "embedder", "helpfulness", "kv", "llama", "models"].map((folder) => `connections/${folder}/**/*`),
   ...["process", "solver", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
   ...["connections/kafka/kafkajs*", "gateway/fuzz", "gateway/isolation/*", "gateway/server", "stack/**/*"],

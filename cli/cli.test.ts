@@ -44,6 +44,11 @@ describe("command line", () => {
     });
   });
 
+  it("refuses to run where the environment turns the check of certificates off", async () => {
+    const refused = await runCommand(folder, ["config", "check"], { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    expect(refused).toMatchObject({ code: 2, note: expect.stringMatching(/unset it.*NODE_EXTRA_CA_CERTS/) });
+  });
+
   it("takes names separated by commas, and leaves the question to the command", async () => {
     expect(await run("select", "-a", "small,gone", "a question")).toMatchObject({
       code: 2,
@@ -59,7 +64,14 @@ describe("command line", () => {
 
   it("has no option that swallows the arguments behind it", () => {
     const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
-    const io: Io = { out() {}, note() {}, environment: {}, cwd: folder, signal: new AbortController().signal };
+    const io: Io = {
+      out() {},
+      data() {},
+      note() {},
+      environment: {},
+      cwd: folder,
+      signal: new AbortController().signal,
+    };
     const commands = all(createProgram(io));
     expect(commands.length).toBeGreaterThan(20);
     expect(commands.flatMap(({ options }) => options.filter(({ variadic }) => variadic))).toEqual([]);

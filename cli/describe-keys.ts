@@ -1,5 +1,6 @@
 // Keys as a table for people.
 import Table from "cli-table3";
+import { withoutControls } from "../algorithms/text/printable.ts";
 import type { ApiKey } from "../schemas/types.ts";
 import type { SpentBy } from "./keys-spent.ts";
 
@@ -15,7 +16,13 @@ export function describeKeys(keys: readonly ApiKey[], now: number, spentBy: Spen
   });
   for (const key of keys)
     table.push([
-      ...[key.id, key.admin ? "(admin)" : key.tenant, key.label, ...grantsOf(key), ...spendingOf(key, spentBy)],
+      ...[
+        key.id,
+        key.admin ? "(admin)" : key.tenant,
+        withoutControls(key.label),
+        ...grantsOf(key),
+        ...spendingOf(key, spentBy),
+      ],
       ...[minutes(key.createdAt), stateOf(key, now)],
     ]);
   return `${table.toString()}\n`;

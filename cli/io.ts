@@ -1,7 +1,11 @@
 // A command's access to the outside, so that tests can run commands and read their output.
+import { printable } from "../algorithms/text/printable.ts";
+
 export interface Io {
   /** The result of a command. */
   out(text: string): void;
+  /** A result in a format that other programs read: as it is, where no terminal shows it. */
+  data(text: string): void;
   /** Everything else: progress, warnings, errors. */
   note(text: string): void;
   environment: Readonly<Record<string, string | undefined>>;
@@ -9,6 +13,13 @@ export interface Io {
   /** Aborted by Ctrl-C and SIGTERM. */
   signal: AbortSignal;
 }
+
+/** The same, where no text of clients acts on the terminal. */
+export const printing = (io: Io): Io => ({
+  ...io,
+  out: (text) => io.out(printable(text)),
+  note: (text) => io.note(printable(text)),
+});
 
 /** A wrong use of the command line: exit code 2. */
 export class UsageError extends Error {
@@ -18,4 +29,14 @@ export class UsageError extends Error {
 /** A failure whose message tells everything; exit code 1. */
 export class CommandError extends Error {
   override name = "CommandError";
+}
+
+/** The end of a process that has said why: its exit code is that of the command. */
+export class Ended extends Error {
+  override name = "Ended";
+  readonly code: number;
+  constructor(code: number) {
+    super(`ended with code ${code}`);
+    this.code = code;
+  }
 }

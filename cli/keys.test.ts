@@ -88,6 +88,10 @@ describe("keys", () => {
     expect(text).toContain("?");
     expect(describeKeys([], 0, null)).toContain("precedent keys create");
   });
+  it("are listed without what a terminal would act on", () => {
+    const label = "\u001b[2J\u001b]0;owned\u0007\u009b31mlabel\u202e";
+    expect(describeKeys([plainKey({ id: "prk-1", label })], 0, null)).not.toMatch(/[^\n\u0020-\u007e\u2500-\u257f]/);
+  });
   it("are listed with what they have spent of their spend limits; an admin key with nothing", () => {
     const all = [plainKey({ id: "prk-a", spendLimitPerDay: 2.5 }), plainKey({ id: "prk-b", tenant: "", admin: true })];
     const lines = describeKeys(all, 0, () => ({ day: 0.1 + 0.2, month: 12 })).split("\n");

@@ -1,15 +1,14 @@
 // Logs of other systems for precedent log-replay run: JSONL, CSV with a header, or Parquet, in the
 // columns of docs/replay.md or in others that --columns names.
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { z } from "zod";
 import { nameProblem } from "../algorithms/identity/names.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { convertFile, type FileFormat } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
+import { linesOf } from "./lines.ts";
 
 const formats: Readonly<Record<string, FileFormat | "JSONL">> = {
   ...{ ".jsonl": "JSONL", ".ndjson": "JSONL", ".csv": "CSVWithNames", ".parquet": "Parquet" },
@@ -127,7 +126,7 @@ export async function* readLogFile({
   if (format !== "JSONL") await convertFile(format, file, lines, signal);
   let rows: LogRow[] = [];
   let [index, characters] = [0, 0];
-  for await (const line of createInterface({ input: createReadStream(lines), crlfDelay: Infinity })) {
+  for await (const line of linesOf(lines)) {
     index++;
     if (line.trim() === "") continue;
     const row = rowOf(line, { where: `${file}, row ${index}`, index, named, name: basename(file), preset });

@@ -1,8 +1,9 @@
 // The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line;
 // --debug adds the stack.
+import { printable } from "../algorithms/text/printable.ts";
 import { keepFilesPrivate } from "../stack/private.ts";
 import { createProgram } from "./program.ts";
-import type { Io } from "./io.ts";
+import { printing, type Io } from "./io.ts";
 import { runProgram } from "./run.ts";
 
 // Pools, caches and logs hold people's texts: what we write is our user's alone.
@@ -23,13 +24,14 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
 
-const io: Io = {
+const io: Io = printing({
   out: (text) => void process.stdout.write(text),
+  data: (text) => void process.stdout.write(process.stdout.isTTY ? printable(text) : text),
   note: (text) => void process.stderr.write(text),
   environment: process.env,
   cwd: process.cwd(),
   signal: stopping.signal,
-};
+});
 
 const code = await runProgram(createProgram(io), process.argv.slice(2), io);
 // Not by exhaustion: a driver's idle socket must not keep a finished command alive. Output is

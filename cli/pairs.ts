@@ -1,9 +1,8 @@
 // A file of question and answer pairs, one JSON object a line, read in pieces so that its size does
 // not matter.
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { z } from "zod";
 import { CommandError } from "./io.ts";
+import { linesOf } from "./lines.ts";
 
 const pair = z.object({
   request: z.string().trim().min(1),
@@ -51,7 +50,7 @@ export async function* readPairs(file: string, size: number): AsyncGenerator<Pai
 
 async function* lines(file: string): AsyncGenerator<{ pair: Pair } | { problem: string }> {
   let number = 0;
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+  for await (const line of linesOf(file)) {
     number++;
     if (line.trim() !== "") yield parse(line, number);
   }

@@ -1,5 +1,5 @@
 // A command as its user runs it, for tests: what it ends with and what it says.
-import type { Io } from "./io.ts";
+import { printing, type Io } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { runProgram } from "./run.ts";
 
@@ -19,10 +19,11 @@ export async function runCommand(
   environment: Io["environment"] = {},
 ): Promise<CapturedOutput> {
   const reported = { out: "", note: "" };
-  const io: Io = {
+  const io: Io = printing({
     out: (text) => void (reported.out += text),
+    data: (text) => void (reported.out += text),
     note: (text) => void (reported.note += text),
     ...{ environment, cwd, signal: new AbortController().signal },
-  };
+  });
   return { code: await runProgram(createProgram(io), argv, io), ...reported };
 }

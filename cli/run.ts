@@ -1,20 +1,31 @@
 // Runs a parsed command line to an exit code; the only place where errors become words.
 import { CommanderError, type Command } from "commander";
 import { remedyOf } from "../connections/security/errors.ts";
-import { UsageError, type Io } from "./io.ts";
+import { Ended, UsageError, type Io } from "./io.ts";
 
 /** 0 done, 1 failed, 2 used wrongly, 130 interrupted. */
 export async function runProgram(program: Command, argv: readonly string[], io: Io): Promise<number> {
   try {
+    refuseUnverified(io);
     await program.parseAsync([...argv], { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Ended) return error.code;
     if (io.signal.aborted) return 130;
     const debug = program.opts<{ debug?: boolean }>().debug === true;
     io.note(`${debug && error instanceof Error ? (error.stack ?? error.message) : `error: ${wordsOf(error)}`}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** What calls models checks certificates as Node.js does, and this would turn that off. */
+function refuseUnverified({ environment }: Io): void {
+  if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] !== "0") return;
+  throw new UsageError(
+    "NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check of certificates off: unset it, and name the authority of " +
+      "your endpoints in NODE_EXTRA_CA_CERTS (docs/security.md)",
+  );
 }
 
 /** AggregateErrors of refused connections have no message of their own. */

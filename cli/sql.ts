@@ -1,6 +1,7 @@
 // precedent sql "…": a reading query in ClickHouse, while everything runs.
 import type { Command } from "commander";
 import Table from "cli-table3";
+import { withoutControls } from "../algorithms/text/printable.ts";
 import { readOnlyQuery } from "../connections/clickhouse/console.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { curlLine } from "./curl.ts";
@@ -37,7 +38,7 @@ export function addSql(program: Command, io: Io): void {
         io.out(renderTable(Buffer.concat(chunks).toString("utf8")));
       } else {
         const decoder = new TextDecoder();
-        for await (const chunk of stream) io.out(decoder.decode(chunk, { stream: true }));
+        for await (const chunk of stream) io.data(decoder.decode(chunk, { stream: true }));
       }
     });
 }
@@ -76,7 +77,6 @@ function parseCompact(text: string): Compact | null {
 /** One line: a prompt must not break the table. */
 function cell(value: unknown, widest: number): string {
   const text = value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  // Answers of models may carry terminal escapes.
-  const line = text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
+  const line = withoutControls(text.replace(/\s+/g, " "));
   return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
 }

@@ -72,7 +72,8 @@ function describe(status: StackStatus): string {
     table.push([name, state === "ready" ? pc.green(state) : state, port ?? "", pid ?? "", restarts, log]);
   }
   const head = status.ready ? "ready" : status.running ? "starting" : "not running";
-  const failure = status.failure === undefined ? "" : `\nthe last stack ended: ${status.failure}`;
+  const failure =
+    status.failure === undefined ? "" : `\n${status.running ? "" : "the last stack ended: "}${status.failure}`;
   return `stack on ${status.folder}: ${head}${failure}\n${table.toString()}\n${addresses(status)}`;
 }
 

@@ -7,6 +7,7 @@ import { tenantsOf } from "../config/tenants.ts";
 import { startHealthServer } from "../runtime/metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
+import { endByBugs, isKeptRunning, keepRunning } from "./keep-running.ts";
 import { configOf, parseNames } from "./options.ts";
 import { openSession } from "../pipelines/session.ts";
 import { allStageNames, stagesOf, startStages, type StageName } from "../pipelines/up.ts";
@@ -28,6 +29,9 @@ export function addUp(program: Command, io: Io): void {
     .option("-i, --instance <id>", "stable id of this process; the first free one by default")
     .action(async (options: Options, command: Command) => {
       const { config } = configOf(command, io);
+      // A single stage is kept running by what started it, as any service is.
+      if (options.stage?.length !== 1 && !isKeptRunning(io))
+        return keepRunning(io, createLog({ level: config.log.level }));
       await runUntilStopped(
         { ...config, instance: options.instance ?? config.instance },
         options.stage,
@@ -44,10 +48,11 @@ async function runUntilStopped(
   reread: () => Config,
 ): Promise<void> {
   const log = createLog({ level: config.log.level });
+  const stages = named ?? stagesOf(config);
+  endByBugs(log, stages);
   const session = await openSession(config, { log });
   try {
     const running = await startStages(session, named === undefined ? {} : { stages: named });
-    const stages = named ?? stagesOf(config);
     /** Arms and tenants alone can change; a configuration that is wrong changes nothing. */
     const reload = async (): Promise<void> => {
       const attempt = async (
@@ -72,6 +77,7 @@ async function runUntilStopped(
       stages: running.reports,
       stuck: session.kafka.stuck,
       stalledAfterMs: config.health.stalledAfterMs,
+      onError: (error) => log.error({ err: error }, "the server of health and metrics failed outside of a request"),
     });
     log.info({ stages, metrics: `${health.url}/metrics`, health: `${health.url}/healthz` }, "running");
     process.on("SIGHUP", () => {

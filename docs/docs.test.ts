@@ -46,6 +46,7 @@ const modules = readdirSync(root, { withFileTypes: true })
 const reference = readFileSync(join(root, "docs/configuration.md"), "utf8");
 const io: Io = {
   out: () => undefined,
+  data: () => undefined,
   note: () => undefined,
   environment: {},
   cwd: root,

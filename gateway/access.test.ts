@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createAccess, createAdminAccess, localCaller } from "./access.ts";
+import { createAccess, createAdminAccess } from "./access.ts";
+import { localCaller } from "./local.ts";
 import { errorBody, type ApiError } from "./errors.ts";
 import { newKey } from "./keys/key.ts";
 import { noSpendLimits, plainKey } from "./keys/key.testing.ts";

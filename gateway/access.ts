@@ -3,13 +3,13 @@
 // at before the body is read. What is the operators' alone is open to them here without keys, and
 // with keys to admin keys.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { isLocalHost } from "../connections/security/local-host.ts";
 import { adminPrefix, feedbackPath, isApi } from "./addresses.ts";
 import { ApiError } from "./errors.ts";
 import { isFeedbackToken, type FeedbackTokens } from "./feedback-token.ts";
 import { accountOf } from "./keys/key.ts";
 import type { KeyLimits } from "./keys/limits.ts";
 import type { KeyTable, ValidKey } from "./keys/table.ts";
+import { localCaller } from "./local.ts";
 
 export interface Caller {
   tenant: string;
@@ -28,11 +28,10 @@ export interface Caller {
 
 /** What is read of an HTTP request. */
 export interface Incoming {
+  method?: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   socket: { remoteAddress?: string | undefined };
 }
-
-const defaultTenant = "default";
 
 /** Whose a request is: throws ApiError, also where its key has no request left. */
 export type CallerOf = (incoming: Incoming) => Caller;
@@ -146,17 +145,3 @@ function bearerOf(incoming: Incoming): string {
 function bearerIn({ headers: { authorization } }: Incoming): string | undefined {
   return /^Bearer +(\S+)$/i.exec(typeof authorization === "string" ? authorization : "")?.[1];
 }
-
-/** Throws ApiError. */
-export function localCaller({ headers, socket }: Incoming): Caller {
-  // A page in a browser reaches the loopback, too, by a name of its own; a proxy says for whom.
-  const isLocal =
-    isLoopback(socket.remoteAddress) && isLocalHost(headers["host"]) && headers["x-forwarded-for"] === undefined;
-  if (isLocal) return { tenant: defaultTenant, arms: null, domains: null };
-  throw new ApiError({
-    ...{ status: 401, code: "no_api_keys" },
-    message: "Without API keys only clients on the gateway's own machine are served, under the name localhost.",
-  });
-}
-
-const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);

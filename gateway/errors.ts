@@ -50,7 +50,7 @@ export const errorBody = ({
   code,
   message,
   param,
-}: Pick<ApiError, "status" | "code" | "message" | "param">) => ({
+}: Pick<ApiError, "status" | "code" | "message"> & Partial<Pick<ApiError, "param">>) => ({
   error: {
     message,
     type: types[code] ?? types[status] ?? (status < 500 ? "invalid_request_error" : "server_error"),

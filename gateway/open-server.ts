@@ -33,7 +33,9 @@ export function openServer(
       log.warn({ bytes, maxUnsentBytes }, "a slow reader is disconnected: all together have left too much unread");
     },
   });
-  const server = createServer({ maxBodyBytes, slowReaderMs, unsent, log });
+  // Slow readers of answered streams hold connections, too.
+  const maxConnections = 2 * maxOpen + 64;
+  const server = createServer({ maxBodyBytes, slowReaderMs, unsent, maxConnections, log });
   const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: parts.clock });
   const access = createAccess(keys);
   const mustBeAdmin = createAdminAccess(keys);
@@ -42,8 +44,6 @@ export function openServer(
   metrics.holds(parts.connectionLimit.open, unsent.total);
   addMetrics(server, metrics);
   const spanOf = addTracing(server, tracing);
-  // Slow readers of answered streams hold connections, too.
-  server.server.maxConnections = 2 * maxOpen + 64;
   addApi(server, { ...parts, callerOf, spanOf, tokens, streams: { heartbeatMs, slowReaderMs, unsent } });
   addPage(server, { mustBeAdmin, dashboard });
   return server;

@@ -3,8 +3,10 @@
 import type { ServerResponse } from "node:http";
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
-import { ApiError, errorBody, errorHeaders } from "./errors.ts";
+import { createGuardedServer } from "../connections/http/guard.ts";
+import { ApiError, badRequest, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
+import { rarely } from "../runtime/rarely.ts";
 import type { Unsent } from "./unsent.ts";
 
 export interface ServerOptions {
@@ -13,6 +15,8 @@ export interface ServerOptions {
   slowReaderMs: number;
   /** Absent: what all answers hold together has no bound. */
   unsent?: Unsent;
+  /** Connections of all addresses together. */
+  maxConnections?: number;
   log: Logger;
 }
 
@@ -26,20 +30,33 @@ const idleMs = 75_000;
  */
 const backlog = 4_096;
 
-export function createServer({ maxBodyBytes, slowReaderMs, unsent, log }: ServerOptions): FastifyInstance {
+export function createServer({
+  maxBodyBytes,
+  slowReaderMs,
+  unsent,
+  maxConnections = 1_024,
+  log,
+}: ServerOptions): FastifyInstance {
+  const isDue = rarely({ first: 1_000, limit: 600_000 }, () => performance.now());
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
-    requestTimeout: bodyMs,
-    keepAliveTimeout: idleMs,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
-    routerOptions: {
-      maxParamLength: 1_024,
-      onBadUrl: (_path: string, _request: unknown, reply: unknown) => {
-        sendError(reply as FastifyReply, notFound("this address"));
-      },
-    },
+    routerOptions: { maxParamLength: 1_024 },
+    // Of the router: there is a request, but no route whose error handler could answer.
+    frameworkErrors: (error, _request, reply) => sendError(reply as FastifyReply, routerError(error)),
+    // The guarded server answers these.
+    clientErrorHandler: () => undefined,
+    serverFactory: (listener) =>
+      createGuardedServer(listener, {
+        ...{ maxConnections, requestMs: bodyMs, idleMs },
+        bodyOf: (refusal) => ({ type: "application/json", text: JSON.stringify(errorBody(refusal)) }),
+        onClosed(address) {
+          if (isDue()) log.warn({ address, maxConnections }, "idle connections are closed: there are too many");
+        },
+        onError: (error) => log.error({ err: error }, "the gateway's server failed outside of a request"),
+      }),
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("application/json", { parseAs: "string" }, ({ headers }, body, done) => {
@@ -121,6 +138,12 @@ function serverError(error: FastifyError, where: string, log: Logger): ApiError 
   }
   log.error({ err: error, where }, "a request to the gateway failed");
   return new ApiError({ status: 500, code: "internal_error", message: "The gateway failed; its log says why." });
+}
+
+function routerError({ code }: FastifyError): ApiError {
+  if (code === "FST_ERR_MAX_PARAM_LENGTH")
+    return new ApiError({ status: 414, code: "url_too_long", message: "A name or id in the address is too long." });
+  return badRequest("This address can't be decoded: a percent sign begins no character.", undefined, "bad_url");
 }
 
 /** Tries `port`; where none is configured and the usual one is taken, a free one. */

@@ -1,6 +1,7 @@
 // Structured logs: one JSON line an event, or coloured lines for a person at a terminal. Secrets
 // never reach a line.
 import { pino, stdSerializers, type DestinationStream, type Logger } from "pino";
+import { printable } from "../algorithms/text/printable.ts";
 import { remedyOf } from "../connections/security/errors.ts";
 import { prettyFactory } from "pino-pretty";
 
@@ -42,7 +43,7 @@ export function createLog({ level, pretty, destination }: LogOptions): Logger {
       translateTime: "SYS:HH:MM:ss.l",
     });
     const write = (line: string): void => {
-      const text = prettify(line);
+      const text = printable(prettify(line));
       if (destination === undefined) process.stderr.write(text);
       else destination.write(text);
     };

@@ -16,7 +16,7 @@ import { isAlive } from "../connections/process/identity.ts";
 import { end, gone, signal } from "./process.ts";
 import { registryUrl } from "./registry.ts";
 import type { ServerName } from "./server.ts";
-import { isReady, readState, type StackState } from "./state.ts";
+import { isReady, readState, readStateOr, type StackState } from "./state.ts";
 
 export interface StackInfo {
   /** Absolute. */
@@ -43,7 +43,7 @@ export interface StackStatus {
   supervisor?: number;
   startedAt?: string;
   servers: { name: ServerName; status: string; port?: number; pid?: number; restarts: number; log: string }[];
-  /** Why the last stack ended, if it broke. */
+  /** Why the last stack ended, if it broke, or why nothing is known of this one. */
   failure?: string;
 }
 
@@ -68,7 +68,9 @@ export async function attachStack(folder: string, { start }: AttachOptions): Pro
 export async function stopStack(folder: string): Promise<boolean> {
   const paths = stackFolder(folder);
   const holder = await readHolder(paths.lock);
-  const left = Object.values(readState(paths.state)?.servers ?? {}).flatMap((server) => server.process ?? []);
+  const left = Object.values(readStateOr(paths.state, () => undefined)?.servers ?? {}).flatMap(
+    (server) => server.process ?? [],
+  );
   if (holder !== undefined && signal(holder, "SIGTERM") && !(await gone(holder, 60_000))) signal(holder, "SIGKILL");
   // Servers of a supervisor that was killed.
   const alive = left.filter(isAlive);
@@ -79,7 +81,8 @@ export async function stopStack(folder: string): Promise<boolean> {
 export async function stackStatus(folder: string): Promise<StackStatus> {
   const paths = stackFolder(folder);
   const holder = await readHolder(paths.lock);
-  const state = readState(paths.state);
+  let unreadable: string | undefined;
+  const state = readStateOr(paths.state, ({ message }) => (unreadable = message));
   const current = holder !== undefined && state?.supervisor.pid === holder.pid;
   const servers = (["kafka", "registry", "clickhouse"] as const).map((name) => {
     const server = state?.servers[name];
@@ -93,6 +96,7 @@ export async function stackStatus(folder: string): Promise<StackStatus> {
       log: join(paths.logs, `${name}.log`),
     };
   });
+  const failure = unreadable ?? state?.failure;
   return {
     folder: paths.root,
     running: holder !== undefined,
@@ -100,7 +104,7 @@ export async function stackStatus(folder: string): Promise<StackStatus> {
     ...(holder === undefined ? {} : { supervisor: holder.pid }),
     ...(current ? { startedAt: state.startedAt } : {}),
     servers,
-    ...(state?.failure === undefined ? {} : { failure: state.failure }),
+    ...(failure === undefined ? {} : { failure }),
   };
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { configSchema } from "../config/schema.ts";
 import { attachStack, stackStatus, stopStack } from "./attach.ts";
-import { withMutex } from "../connections/process/lock.ts";
+import { withMutex, writeHolder } from "../connections/process/lock.ts";
 import { boundLogs, logTail } from "./logs.ts";
 import { createPortKeeper, freePort, listenerOf, ownPort } from "./ports.ts";
 import { identify, isAlive } from "../connections/process/identity.ts";
@@ -143,10 +143,22 @@ describe("without a running stack", () => {
     expect(await stopStack(folder)).toBe(false);
   });
 
-  it("a stack.json that can't be read counts as none", async () => {
-    await writeFile(join(folder, "stack.json"), '{"supervisor":');
+  it.each(['{"supervisor":', "{}", ""])("a stack.json of %j is reported at once, with what to do", async (text) => {
+    const file = join(folder, "stack.json");
+    await writeFile(file, text);
+    expect(() => readState(file)).toThrow(/stack\.json can't be read .*"precedent stack stop", then/);
+    expect(await stopStack(folder)).toBe(false);
+    // A supervisor that lives: this process.
+    await writeHolder(join(folder, "supervisor.lock"), { ...self(), uses: ["supervisor"] });
+    await expect(attachStack(folder, { start: true })).rejects.toThrow(/can't be read .*precedent stack start/);
+    expect(await stackStatus(folder)).toMatchObject({
+      ...{ running: true, ready: false },
+      failure: expect.stringMatching(/can't be read/),
+    });
+  });
+
+  it("none is no problem", () => {
     expect(readState(join(folder, "stack.json"))).toBeUndefined();
-    expect((await stackStatus(folder)).running).toBe(false);
   });
 });
 

@@ -3,6 +3,7 @@
 // and which ports to take again.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
+import { messageOf } from "../connections/errors.ts";
 
 const identity = z.object({ pid: z.number().int().positive(), started: z.string() });
 const server = z.object({
@@ -27,14 +28,32 @@ const stackState = z.object({
 
 export type StackState = z.infer<typeof stackState>;
 
-/**
- * The last state written; undefined when there is none or it can't be read (a disk that was full,
- * another version).
- */
+/** It is there and can't be read: a disk that was full, another version, other rights. */
+export class StateUnreadable extends Error {
+  override name = "StateUnreadable";
+}
+
+/** The last state written; undefined when there is none. Throws StateUnreadable. */
 export function readState(file: string): StackState | undefined {
   try {
     return stackState.parse(JSON.parse(readFileSync(file, "utf8")));
-  } catch {
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const reason = cause instanceof z.ZodError ? `it lacks ${cause.issues[0]?.path.join(".")}` : messageOf(cause);
+    throw new StateUnreadable(
+      `${file} can't be read (${reason}), and it says where the stack's servers are: ` +
+        `run "precedent stack stop", then "precedent stack start", which writes a new one`,
+      { cause },
+    );
+  }
+}
+
+/** The same for those that can do without. */
+export function readStateOr(file: string, onUnreadable: (error: StateUnreadable) => void): StackState | undefined {
+  try {
+    return readState(file);
+  } catch (error) {
+    onUnreadable(error as StateUnreadable);
     return undefined;
   }
 }

@@ -2,6 +2,7 @@
 // ended first, ports and token of the last run kept, a dead server started again, all of it written
 // to stack.json as it happens.
 import { randomBytes } from "node:crypto";
+import { renameSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { clickhouseServer, curlConfiguration } from "./clickhouse.ts";
@@ -14,7 +15,7 @@ import { keepFilesPrivate, makePrivate } from "./private.ts";
 import { end, self } from "./process.ts";
 import { registryServer } from "./registry.ts";
 import { keepRunning, type RunningServer, type ServerEvents, type ServerName, type ServerSpec } from "./server.ts";
-import { readState, writePrivately, writeState, type StackState } from "./state.ts";
+import { readState, readStateOr, writePrivately, writeState, type StackState } from "./state.ts";
 
 export interface SuperviseOptions {
   folder: string;
@@ -41,7 +42,7 @@ const names: ServerName[] = ["kafka", "registry", "clickhouse"];
 export async function supervise({ folder, servers, log, failed }: SuperviseOptions): Promise<Stack> {
   const paths = stackFolder(folder);
   keepFilesPrivate();
-  await takeFolder(paths);
+  await takeFolder(paths, log);
   await makePrivate(paths.root);
   const last = readState(paths.state);
   if (last !== undefined) await endLeftovers(last, log);
@@ -138,13 +139,18 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
   };
 }
 
-async function takeFolder(paths: StackFolder): Promise<void> {
+async function takeFolder(paths: StackFolder, log: SuperviseOptions["log"]): Promise<void> {
   await withMutex(paths.root, "supervisor", async () => {
     const holder = await readHolder(paths.lock);
     if (holder !== undefined)
       throw new StackRunsAlready(
         `a stack runs on ${paths.root} already (supervisor ${holder.pid}): attach to it, or stop it with "precedent stack stop"`,
       );
+    // Before there is a holder: from then on clients read it.
+    readStateOr(paths.state, ({ message }) => {
+      log("the last state is put aside: servers that are left of the last stack must be ended by hand", { message });
+      renameSync(paths.state, `${paths.state}.unreadable`);
+    });
     await writeHolder(paths.lock, { ...self(), uses: ["supervisor"] });
   });
 }

@@ -6,6 +6,7 @@ import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { CallPiece } from "../../schemas/types.ts";
 import type { ArmRequest } from "../arm.ts";
 import { chatMessages, type ChatMessage } from "../messages.ts";
+import { mostBytes, textOf } from "./bounded-fetch.ts";
 import { createCallPieces } from "./call-pieces.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
 import { createExtra } from "./extra.ts";
@@ -82,7 +83,8 @@ export async function callOnce(
 ): Promise<Completion> {
   const { stream, extra, ...sent } = options;
   if (stream) return streamed(client, body, { ...sent, extra }, onPiece);
-  const completion = parsed(await client.chat.completions.create({ ...body, stream: false }, sent));
+  const response = await client.chat.completions.create({ ...body, stream: false }, sent).asResponse();
+  const completion = parsed(JSON.parse(await textOf(response, mostBytes.answer)));
   const choice = completion.choices[0];
   if (choice?.message === undefined) throw new NotACompletion();
   const text = choice.message.content ?? choice.message.refusal ?? "";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { NotACompletion } from "./errors.ts";
 
 // Endpoints that call themselves compatible leave out the rest.
-const count = z.number().int().nonnegative();
+const count = z.number().int().min(0).max(1_000_000_000);
 const usageSchema = z.object({
   prompt_tokens: count,
   completion_tokens: count,

@@ -18,6 +18,14 @@ export interface Problem {
 export class CutShort extends Error {}
 /** What came is not a chat completion. */
 export class NotACompletion extends Error {}
+/** More bytes came than any answer has. */
+export class AnswerTooLong extends Error {
+  readonly most: number;
+  constructor(most: number) {
+    super(`more than ${most} bytes`);
+    this.most = most;
+  }
+}
 
 const noConnection = new Set([
   "ECONNREFUSED",
@@ -31,7 +39,10 @@ const noConnection = new Set([
 /** Reads the error of one call. `now` in milliseconds since the epoch. */
 export function problemOf(error: unknown, now: number): Problem {
   if (error instanceof CutShort) return again("stream_cut", "The answer was cut off before its end.");
-  if (error instanceof NotACompletion || error instanceof SyntaxError)
+  if (error instanceof AnswerTooLong)
+    return again("endpoint_unavailable", `The endpoint sent more than ${error.most / 1_048_576} MiB for one answer.`);
+  // RangeError: nested too deeply.
+  if (error instanceof NotACompletion || error instanceof SyntaxError || error instanceof RangeError)
     return again("endpoint_unavailable", "The endpoint sent something that is no chat completion; check baseUrl.");
   if (error instanceof APIConnectionTimeoutError)
     return again("endpoint_timeout", "The endpoint did not answer in time.");
@@ -56,6 +67,11 @@ function statusProblem(error: APIError, now: number): Problem {
   const { status } = error;
   const reason = word(error.code) ?? word(error.type);
   const reported = `${status === undefined ? "an error in the stream" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
+  if (status !== undefined && status >= 300 && status < 400)
+    return {
+      ...never("endpoint_rejected", `The endpoint redirects (${reported}); set baseUrl to the address that answers.`),
+      unhealthy: true,
+    };
   if (status === 413 || reason === "context_length_exceeded")
     return never("prompt_too_large", `The endpoint refused the prompt as too long: ${reported}.`);
   if (status === 429 && reason === "insufficient_quota")

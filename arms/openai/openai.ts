@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost, estimatedTokens } from "../cost.ts";
 import { callOnce, completionBody, type Completion } from "./call.ts";
@@ -39,6 +40,8 @@ const systemClock: ArmClock = {
 
 // Jitter on Retry-After, so that throttled callers do not return at the same time.
 const retryAfterJitterMs = 250;
+// Of what an endpoint calls its model and the reason of its end: both stand in every record.
+const longestName = 200;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
   const {
@@ -54,6 +57,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     organization: null,
     project: null,
     maxRetries: 0,
+    fetch: boundedFetch,
     // At any other level it logs prompts.
     logLevel: "off",
   });
@@ -153,8 +157,8 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       kind: "answer",
       text: completion.text,
       ...(completion.extra !== null && { passthrough: completion.extra }),
-      finishReason: completion.finishReason,
-      model: completion.model,
+      finishReason: completion.finishReason.slice(0, longestName),
+      model: completion.model.slice(0, longestName),
       usage,
       cost: answerCost(usage, config.prices),
       attempts: call.attempts,

@@ -2,13 +2,14 @@
 // reader takes as long again as everything else of a call.
 import { APIError } from "openai";
 import { createParser } from "eventsource-parser";
+import { counted, mostBytes } from "./bounded-fetch.ts";
 import { parsedPiece, type CompletionPart } from "./completion.ts";
 import { NotACompletion } from "./errors.ts";
 
 /**
  * Resolves at the end of the stream, in order or not. Throws what the connection does, what onPart
- * does, APIError for an error in the stream, SyntaxError, or NotACompletion: no event is longer
- * than `most` characters.
+ * does, APIError for an error in the stream, SyntaxError, AnswerTooLong, or NotACompletion: no
+ * event is longer than `most` characters.
  */
 export async function readStream(
   response: Response,
@@ -32,5 +33,5 @@ export async function readStream(
     },
   });
   const decoder = new TextDecoder();
-  for await (const bytes of response.body ?? []) parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
+  for await (const bytes of counted(response, mostBytes.stream)) parser.feed(decoder.decode(bytes, { stream: true }));
 }

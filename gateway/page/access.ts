@@ -3,6 +3,7 @@
 // may read and change nothing.
 import type { Incoming, MustBeAdmin } from "../access.ts";
 import { ApiError } from "../errors.ts";
+import { fromThisSite, isOwn } from "../local.ts";
 
 /** Throws ApiError. */
 export type MayLook = (incoming: Incoming) => void;
@@ -14,15 +15,6 @@ export function createMayLook(mustBeAdmin: MustBeAdmin): MayLook {
   };
 }
 
-/** Throws ApiError where a browser says that another site asks. */
-function fromThisSite({ headers }: Incoming): void {
-  const site = headers["sec-fetch-site"];
-  const { origin } = headers;
-  if ((site === undefined || site === "same-origin" || site === "none") && (origin === undefined || isOwn(headers)))
-    return;
-  throw new ApiError({ status: 403, code: "cross_site", message: "Only the page itself may ask this." });
-}
-
 /** What changes something needs the origin: browsers send it with every POST. Throws ApiError. */
 export function sameOrigin({ headers }: Incoming): void {
   if (isOwn(headers)) return;
@@ -30,10 +22,4 @@ export function sameOrigin({ headers }: Incoming): void {
     ...{ status: 403, code: "cross_site" },
     message: "What changes something needs the header Origin of the page itself.",
   });
-}
-
-function isOwn({ origin, host }: Incoming["headers"]): boolean {
-  if (typeof origin !== "string" || typeof host !== "string") return false;
-  // TLS may end in front of the gateway.
-  return origin === `http://${host}` || origin === `https://${host}`;
 }

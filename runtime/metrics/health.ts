@@ -3,7 +3,9 @@
 // something to do (progress.ts), and no table waits for long behind an open transaction. Being
 // without partitions is healthy (there may be more processes than partitions).
 import { Gauge, type Registry } from "prom-client";
+import { createGuardedServer } from "../../connections/http/guard.ts";
 import type { StuckPartition } from "../../connections/kafka/port.ts";
+import { isLocalHost, isLoopback } from "../../connections/security/local-host.ts";
 import { describeStall } from "../progress.ts";
 
 /** What a stage says about itself; the stages of stage.ts fit. */
@@ -30,6 +32,8 @@ export interface HealthOptions {
   stuck?: () => readonly StuckPartition[];
   /** Milliseconds without progress that are unhealthy. */
   stalledAfterMs?: number;
+  /** Called for what no client is to blame for. */
+  onError?: (error: unknown) => void;
 }
 
 export interface HealthServer {
@@ -38,6 +42,9 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
+/** For those who scrape and probe: a few, and not the gateway's clients. */
+const connections = { maxConnections: 256, requestMs: 10_000, idleMs: 75_000 };
+
 export async function startHealthServer({
   host,
   port,
@@ -45,14 +52,30 @@ export async function startHealthServer({
   stages,
   stuck = () => [],
   stalledAfterMs = 300_000,
+  onError = () => undefined,
 }: HealthOptions): Promise<HealthServer> {
   createHealthMetrics(registry, stages, stalledAfterMs);
   // Takes long to load, and no other command needs it.
   const { fastify } = await import("fastify");
-  const server = fastify({ logger: false, forceCloseConnections: true });
-
+  const server = fastify({
+    ...{ logger: false, forceCloseConnections: true, clientErrorHandler: () => undefined },
+    serverFactory: (listener) =>
+      createGuardedServer(listener, {
+        ...{ ...connections, onError },
+        bodyOf: ({ message }) => ({ type: "text/plain", text: `${message}\n` }),
+      }),
+  });
+  server.addHook("onRequest", ({ headers, socket }, reply, done) => {
+    // Another site's page in a browser on this machine reaches the loopback under that site's name.
+    if (isLoopback(socket.localAddress) && !isLocalHost(headers.host))
+      void reply.code(403).type("text/plain").send("Ask for this under the name localhost.\n");
+    else done();
+  });
+  let collected: Promise<string> | undefined;
   server.get("/metrics", async (_request, reply) => {
-    return reply.type(registry.contentType).send(await registry.metrics());
+    // Scrapes at the same time share one collection.
+    collected ??= registry.metrics().finally(() => (collected = undefined));
+    return reply.type(registry.contentType).send(await collected);
   });
   server.get("/healthz", async (_request, reply) => {
     const reports = Object.entries(stages());

@@ -3,9 +3,10 @@
 // when its client hangs up. A response is sent when its statement is done, so an error always has a
 // status and a code, never a cut body.
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { createGuardedServer } from "../../connections/http/guard.ts";
 import { isLocalHost } from "../../connections/security/local-host.ts";
 import { createBodyReader } from "./body.ts";
 import type { Tokens } from "../tokens.ts";
@@ -14,6 +15,7 @@ import { authenticationFailed, badArguments, errorText, httpStatus, toDatabaseEr
 import { authenticate, parseRequest } from "./request.ts";
 
 const compress = promisify(gzip);
+const maxConnections = 1_024;
 
 export interface FacadeConfig {
   tokens: Tokens;
@@ -25,11 +27,16 @@ export interface FacadeConfig {
 export function createFacade(config: FacadeConfig, engine: Engine): Server {
   const bodies = createBodyReader({ maxBytes: config.maxBodyBytes, maxTotalBytes: config.maxTotalBodyBytes });
 
-  async function serve(request: IncomingMessage, response: ServerResponse, queryId: string): Promise<void> {
+  async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL | null,
+    queryId: string,
+  ): Promise<void> {
     // A client of HTTP/1.0 may say none; a browser always does.
     if (request.headers.host !== undefined && !isLocalHost(request.headers.host))
       throw authenticationFailed(`Host ${request.headers.host} is not this machine.`);
-    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    if (url === null) throw badArguments("This address can't be read.");
     const isPing = url.pathname === "/ping" || url.pathname === "/replicas_status";
     if (isPing || (request.method === "GET" && url.pathname === "/" && !url.searchParams.has("query"))) {
       response.writeHead(200, { "Content-Type": "text/html; charset=UTF-8" }).end("Ok.\n");
@@ -79,25 +86,47 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
     }
   }
 
-  const server = createServer((request, response) => {
-    const queryId = new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("query_id") ?? randomUUID();
-    serve(request, response, queryId).catch((cause: unknown) => {
-      if (response.destroyed || response.headersSent) return;
-      const error = toDatabaseError(cause);
-      response.writeHead(httpStatus(error.code), {
-        "Content-Type": "text/plain; charset=UTF-8",
-        "X-ClickHouse-Exception-Code": String(error.code),
-        "X-ClickHouse-Query-Id": queryId,
-        // The rest of a refused body is not read.
-        ...(request.complete ? {} : { Connection: "close" }),
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const url = urlOf(request.url);
+    const queryId = headerText(url?.searchParams.get("query_id")) ?? randomUUID();
+    serve(request, response, url, queryId)
+      .catch((cause: unknown) => {
+        if (response.destroyed || response.headersSent) return;
+        const error = toDatabaseError(cause);
+        response.writeHead(httpStatus(error.code), {
+          "Content-Type": "text/plain; charset=UTF-8",
+          "X-ClickHouse-Exception-Code": String(error.code),
+          "X-ClickHouse-Query-Id": queryId,
+          // The rest of a refused body is not read.
+          ...(request.complete ? {} : { Connection: "close" }),
+        });
+        // Who has no token learns nothing of us.
+        response.end(errorText(error, error.code === 516 ? undefined : engine.version));
+      })
+      .catch((error: unknown) => {
+        console.error("An answer of the ClickHouse facade could not be sent:", error);
+        response.destroy();
       });
-      // Who has no token learns nothing of us.
-      response.end(errorText(error, error.code === 516 ? undefined : engine.version));
-    });
+  };
+  return createGuardedServer(answer, {
+    ...{ maxConnections, requestMs: 300_000, idleMs: 10_000 },
+    bodyOf: ({ message }) => ({ type: "text/plain; charset=UTF-8", text: `${message}\n` }),
+    onError: (error) => console.error("The ClickHouse facade failed outside of a request:", error),
   });
-  server.keepAliveTimeout = 10_000;
-  return server;
 }
+
+/** null: what may stand in a request line and is no URL. */
+function urlOf(path = "/"): URL | null {
+  try {
+    return new URL(path, "http://127.0.0.1");
+  } catch {
+    return null;
+  }
+}
+
+/** What may stand in a header. */
+const headerText = (text: string | null | undefined): string | undefined =>
+  typeof text === "string" && /^[\x20-\x7e]{1,256}$/.test(text) ? text : undefined;
 
 /** The type of the body: from the statement's own FORMAT where it ends in one. */
 function contentType(defaultFormat: string, sql: string): string {

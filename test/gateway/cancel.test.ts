@@ -134,8 +134,11 @@ describe("a client that closes its connection", () => {
 });
 
 describe("a cancel by id", () => {
+  const headers = { "content-type": "application/json" };
   const cancel = (id: string) =>
-    fetch(`${system.stages.baseUrl ?? ""}/requests/${id}/cancel`, { method: "POST" }).then(({ status }) => status);
+    fetch(`${system.stages.baseUrl ?? ""}/requests/${id}/cancel`, { method: "POST", headers }).then(
+      ({ status }) => status,
+    );
   const produce = (tenant: string, requestId: string) => {
     const { kafka, codec, topic } = system.session;
     const producer = kafka.plainProducer();

@@ -3,10 +3,10 @@
 import { readFile, readdir, readlink } from "node:fs/promises";
 
 /**
- * Local addresses as /proc/net writes them that only this machine reaches: 127.0.0.1, ::1 and
- * ::ffff:127.0.0.1.
+ * Local addresses as /proc/net writes them that only this machine reaches: 127.0.0.0/8, ::1 and
+ * ::ffff:127.0.0.0/104.
  */
-const loopback = new Set(["0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"]);
+const loopback = /^(?:(?:0{16}F{4}0{4})?[0-9A-F]{6}7F|0{24}01000000)$/;
 
 export interface Listening {
   port: number;
@@ -27,7 +27,7 @@ export async function listeningSockets(pid: number): Promise<Listening[]> {
         const [address = "", port = ""] = local.split(":");
         // 0A: listening.
         return state === "0A" && own.has(inode)
-          ? [{ port: Number.parseInt(port, 16), isLoopback: loopback.has(address) }]
+          ? [{ port: Number.parseInt(port, 16), isLoopback: loopback.test(address) }]
           : [];
       }),
   );

@@ -27,7 +27,16 @@ export const modules = [
     name: "stack",
     about: "the embedded servers",
     imports: ["algorithms", "config", "connections"],
-    only: { connections: ["errors", "process/identity", "process/lock", "process/prefetched", "security/local-host"] },
+    only: {
+      connections: [
+        "errors",
+        "process/identity",
+        "process/lock",
+        "process/prefetched",
+        "security/local-host",
+        "http/guard",
+      ],
+    },
   },
   {
     name: "arms",
@@ -38,7 +47,7 @@ export const modules = [
     name: "runtime",
     about: "exactly-once delivery, retries, outputs, health; metrics and traces of stages",
     imports: ["schemas", "algorithms", "connections"],
-    only: { connections: ["port", "errors"] },
+    only: { connections: ["port", "errors", "http/guard", "security/local-host"] },
   },
   {
     name: "state",
@@ -60,7 +69,7 @@ export const modules = [
     name: "gateway",
     about: "HTTP: the OpenAI API, keys, streams, the web page; talks to Kafka like any client",
     imports: ["schemas", "algorithms", "config", "connections", "runtime", "state"],
-    only: { connections: ["port", "errors", "security/local-host"] },
+    only: { connections: ["port", "errors", "http/guard", "security/local-host"] },
   },
   {
     name: "pipelines",

@@ -1,0 +1,95 @@
+// What every HTTP server of ours does besides its requests: connections are bounded, silent ones
+// end, what Node.js itself refuses has the format of the server's other errors, and no error of a
+// connection or of a listener reaches the process.
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { boundConnections } from "./connection-bounds.ts";
+
+export interface Refusal {
+  status: number;
+  /** snake_case, stable. */
+  code: string;
+  message: string;
+}
+
+export interface GuardOptions {
+  /** Connections of all addresses together; one address holds at most as many as it leaves free. */
+  maxConnections: number;
+  /** Milliseconds that a whole request may take to arrive, and that a connection may be idle. */
+  requestMs: number;
+  idleMs: number;
+  /** An error's body in the server's format. */
+  bodyOf: (refusal: Refusal) => { type: string; text: string };
+  /** Called with the address whose connection is closed for another one or refused. */
+  onClosed?: (address: string) => void;
+  /** Called for what is no client's error: a bug, or a connection that can't be accepted. */
+  onError: (error: unknown) => void;
+}
+
+/** The head of a request must be there in this time; the first one's counts from the connection. */
+const headMs = 10_000;
+/** How often Node.js looks for connections that are over time. */
+const checkMs = 5_000;
+const ignore = (): void => undefined;
+
+export function createGuardedServer(
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+  { maxConnections, requestMs, idleMs, bodyOf, onClosed = ignore, onError }: GuardOptions,
+): Server {
+  const times = { headersTimeout: headMs, requestTimeout: requestMs, keepAliveTimeout: idleMs };
+  const server = createServer({ ...times, connectionsCheckingInterval: checkMs });
+  boundConnections(server, maxConnections, onClosed);
+
+  const refuse = (response: ServerResponse, { status, ...more }: Refusal): void => {
+    const { type, text } = bodyOf({ status, ...more });
+    response.writeHead(status, { "content-type": type, connection: "close" }).end(text);
+  };
+  /** The last request of each connection. */
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  server.on("request", (request, response) => {
+    answering.set(request.socket, response);
+    try {
+      listener(request, response);
+    } catch (error) {
+      onError(error);
+      if (response.headersSent) response.destroy();
+      else refuse(response, { status: 500, code: "internal_error", message: "The server failed; its log says why." });
+    }
+  });
+  server.on("checkExpectation", (_request, response) => {
+    refuse(response, { status: 417, code: "unknown_expectation", message: "Expect may only be 100-continue." });
+  });
+  /** Where Node.js has made no response. */
+  const refuseRaw = (socket: Duplex, refusal: Refusal): void => {
+    socket.on("error", ignore);
+    const { headersSent, writableFinished } = answering.get(socket) ?? {};
+    if (socket.writable && (headersSent !== true || writableFinished === true)) {
+      const { type, text } = bodyOf(refusal);
+      socket.write(
+        `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\ncontent-type: ${type}\r\n` +
+          `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+      );
+    }
+    // Node.js does so, too: what is written is on its way.
+    socket.destroy();
+  };
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseRaw(socket, refusalOf(error)));
+  server.on("connect", (_request, socket) => {
+    refuseRaw(socket, { status: 405, code: "unknown_method", message: "CONNECT is not served: this is no proxy." });
+  });
+  // Until it listens an error is the caller's.
+  server.on("listening", () => {
+    server.off("error", onError).on("error", onError);
+  });
+  return server;
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW")
+    return { status: 431, code: "headers_too_large", message: "URL and headers have at most 16 KiB together." };
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW")
+    return { status: 413, code: "body_too_large", message: "The extensions of the body's chunks are too long." };
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return { status: 408, code: "request_timeout", message: "The request did not arrive in time." };
+  return { status: 400, code: "bad_request", message: "This is no valid HTTP request." };
+}
