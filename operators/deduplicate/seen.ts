@@ -7,7 +7,7 @@ import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { Position } from "../../runtime/step.ts";
 
 export const SEEN_FOR_MS = 86_400_000;
-/** Ids remembered a partition; about 300 bytes each. */
+/** Ids remembered a partition; about 370 bytes each. */
 export const mostSeen = 50_000;
 
 export interface SeenRequest {

@@ -20,7 +20,6 @@ let model: NumberedModel;
 let system: TestSystem;
 let session: Session;
 let others: RunningStages;
-let record: RunningStages;
 
 beforeAll(async () => {
   model = await startNumberedModel();
@@ -32,17 +31,16 @@ beforeAll(async () => {
         prices: { prompt: 1, completion: 1 },
       })),
     },
-    { stages: ["plan", "generate"] },
+    { stages: ["plan", "generate", "record"] },
   );
   session = await openSession(
     { ...system.config, instance: "other" },
     { log: createLog({ level: system.config.log.level }), clientId: "other", start: false },
   );
   others = await startStages(session, { stages: ["plan", "generate"] });
-  record = await startStages(system.session, { stages: ["record"] });
 });
 afterAll(async () => {
-  await Promise.all([others.stop(), record.stop()]);
+  await others.stop();
   await session.close();
   await Promise.all([system.stop(), model.stop()]);
 });
@@ -66,7 +64,9 @@ test("ids are known, other requests are answered, and the originals' repeats get
     return Number(row?.rows) === stored.length || undefined;
   });
   await withServerHung(testStack().folder, "clickhouse", whileHung);
+  const record = await startStages(session, { stages: ["record"] });
   await all("copies", (id) => responsesTo(id).length === 3, 60_000);
+  await record.stop();
   for (const { id } of ids) {
     const [first, , copy] = responsesTo(id);
     expect(copy).toMatchObject({ status: "ok", duplicate: true, text: first?.text, cost: 0 });

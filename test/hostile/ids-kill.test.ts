@@ -3,7 +3,7 @@
 // meanwhile, as in an outage of ClickHouse: nothing of what the killed process has seen stands
 // there. Every id must be answered once, however often it is sent, by a queued and an inline arm;
 // its repeats get copies. The endpoint numbers its answers, so two of them differ.
-// PRECEDENT_ID_KILLS: kills, each of both arms (3); PRECEDENT_SEED.
+// 3 kills, each of both arms; 20 in npm run soak. PRECEDENT_SEED chooses their moments.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { startNumberedModel, type NumberedModel } from "../support/numbered-mode
 import { eventually, requestOf, testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
 
-const kills = Number(process.env.PRECEDENT_ID_KILLS ?? 3);
+const kills = process.env.PRECEDENT_FULL_COUNTS === undefined ? 3 : 20;
 const random = splitmix64(BigInt(process.env.PRECEDENT_SEED ?? 7));
 /** Requests of a kill and an arm, sent over this time; it falls within that and a little more. */
 const requests = 20;
