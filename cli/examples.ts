@@ -8,6 +8,7 @@ import type { Embedder } from "../connections/embedder/port.ts";
 import { createLog } from "../runtime/log.ts";
 import { startProgress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";
+import { addQuarantine } from "./examples-quarantine.ts";
 import { addReadingExamples } from "./examples-read.ts";
 import { addRemovingExamples } from "./examples-remove.ts";
 import { addShowingExamples } from "./examples-show.ts";
@@ -33,6 +34,7 @@ export function addExamples(program: Command, io: Io): void {
   addReadingExamples(examples, io);
   addShowingExamples(examples, io);
   addRemovingExamples(examples, io);
+  addQuarantine(examples, io);
   addExampleReplay(examples, io);
   addSynthesizingExamples(examples, io);
   examples

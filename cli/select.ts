@@ -144,6 +144,7 @@ const words: Record<Reason, string> = {
   near_duplicate: "near-duplicate of",
   oversized: "larger than the budget",
   over_budget: "does not fit any more",
+  one_tenant: "its tenant has its share of the prompt",
   too_many: "enough shown",
 };
 const whyNot = ({ reason, of }: Verdict): string =>

@@ -20,6 +20,7 @@ import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics/st
 import { createPolicyMetrics } from "../state/policies/metrics.ts";
 import { createCacheMetrics } from "../state/response-cache/metrics.ts";
 import { createReuseMetrics } from "../operators/route/metrics.ts";
+import { createSeenIdsMetrics } from "../operators/deduplicate/metrics.ts";
 import { createSelectionMetrics } from "../operators/select/metrics.ts";
 import { observePool } from "../state/examples/metrics.ts";
 import { createTracingMetrics } from "../runtime/metrics/tracing.ts";
@@ -187,6 +188,7 @@ it("operations.md names the metrics that there are", async () => {
   createCacheMetrics(registry);
   createReuseMetrics(registry);
   createSelectionMetrics(registry);
+  createSeenIdsMetrics(registry);
   const pressing = { threshold: 1, gamma: 1 };
   createLoadMetrics(registry, { load: pressing, saturation: pressing });
   observePool({ registry, stage: "plan", pool: emptyPool, embedder: idleEmbedder }).stop();

@@ -3,6 +3,7 @@
 import { deadlineOf, identify, workDeadline } from "../algorithms/identity/identity.ts";
 import type { Problem, SourceContract } from "../runtime/pipeline.ts";
 import { failedResponse } from "./call/response.ts";
+import type { SeenIds } from "./deduplicate/seen.ts";
 import { refusedResponse, replyPartition } from "./refusal.ts";
 
 export interface ContractDependencies {
@@ -13,16 +14,35 @@ export interface ContractDependencies {
   clock: () => number;
 }
 
+export interface PlanContractDependencies extends ContractDependencies {
+  seen: Pick<SeenIds, "firstAt" | "hashOf">;
+}
+
 export function planContract({
   limits,
   partitions,
   clock,
-}: ContractDependencies): SourceContract<"requests", "responses"> {
+  seen,
+}: PlanContractDependencies): SourceContract<"requests", "responses" | "seen-ids"> {
   return {
     deadline: ({ record, timestamp }) =>
       deadlineOf({ allow: record.allow, createdAt: timestamp }, limits.deadlineMs, limits.maxDeadlineMs),
     id: ({ record, position, timestamp }) => identify(record, position, timestamp).id,
-    answer: (received, problem: Problem) => [refusedResponse(received, problem, clock(), partitions())],
+    answer(received, problem: Problem) {
+      const { record, position } = received;
+      const id = record.id ?? "";
+      // Whatever ends a repeat, its response must not stand in for the first one.
+      const repeat =
+        seen.hashOf(record.tenant, id) !== undefined && seen.firstAt(record.tenant, id, position) === undefined;
+      return [refusedResponse(received, repeat ? { ...problem, repeat } : problem, clock(), partitions())];
+    },
+    changes({ record: { id, tenant }, position }) {
+      const requestId = id ?? "";
+      const first = seen.firstAt(tenant, requestId, position);
+      if (first === undefined) return [];
+      const { partition, offset } = position;
+      return [{ output: "seen-ids", key: requestId, partition, record: { requestId, tenant, offset, ...first } }];
+    },
   };
 }
 

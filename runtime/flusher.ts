@@ -39,6 +39,10 @@ type FlusherDependencies = Pick<
 export function createFlusher(dependencies: FlusherDependencies, signal: AbortSignal): Flusher {
   const { batch, insert, onStored, metrics, log, batchMs } = dependencies;
   const commit = createCommitter(dependencies.source, log);
+  // A statement that hangs is left behind: it may end after its client's timeout, a minute later.
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
   let running: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let broken: Error | null = null;
@@ -106,7 +110,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
     async drain() {
       check();
       while (running !== null || !batch.isEmpty()) {
-        await start();
+        await Promise.race([start(), aborted]);
         check();
       }
     },

@@ -25,6 +25,11 @@ export interface SourceContract<N extends TopicName, O extends TopicName = Topic
   id(received: Received<RecordOf[N]>): string;
   /** The final response that is owed when the record is refused or fails. */
   answer(received: Received<RecordOf[N]>, problem: Problem): Emit<O>[];
+  /**
+   * What is emitted whatever becomes of the record: changes of the stage's own state, which is
+   * restored from them. Absent: nothing.
+   */
+  changes?(received: Received<RecordOf[N]>): Emit<O>[];
 }
 
 export interface Problem {

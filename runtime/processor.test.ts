@@ -111,6 +111,27 @@ describe("processor", () => {
     expect(JSON.parse(String(broken?.value))).toMatchObject({ code: "undecodable", tenant: "of in" });
   });
 
+  test.each<[string, Step<In, Reported, "documents">, string[]]>([
+    ["an answer", echo, ["question!"]],
+    ["a copy", () => finish(emit("known")), ["known"]],
+    ["a refusal", () => refuse("late", "too late"), ["refused: late"]],
+    ["a dead letter", () => deadLetter("not_ours", "another's"), ["not_ours"]],
+    ["a bug", () => Promise.reject(new Error("a bug")), ["internal_error", "failed: internal_error"]],
+  ])("changes of the stage's state go with whatever becomes of the record: %s", async (_name, step, others) => {
+    const contract = { changes: ({ record }: In) => [emit(`seen ${record.text}`)] };
+    const found = await outputs({ step, contract });
+    expect(found.map((line) => line.slice(line.indexOf(" ") + 1))).toEqual([...others, "seen question"]);
+    expect(await outputs({ step, contract }, "broken")).toEqual(["dead-letters undecodable"]);
+    const processor = setUp({ step, contract });
+    const replaced = await processor.rejected(
+      rawRecord(7, JSON.stringify(document("q"))),
+      position,
+      "too large",
+      false,
+    );
+    expect(String(replaced.at(-1)?.value)).toContain("seen q");
+  });
+
   test("a record that is undecodable or has no value goes to dead-letters, without an answer", async () => {
     expect(await outputs({ step: echo }, "broken")).toEqual(["dead-letters undecodable"]);
     const tombstone = await setUp({ step: echo }).process(rawRecord(7, null), position, never());

@@ -97,10 +97,15 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
     }
     const { value } = decoded;
-    const work = (at: number): Promise<OutgoingMessage[]> =>
-      answerWithin(receive(value, record, position, at), at, { record, position, lost, slot, began, trace });
+    const work = async (at: number): Promise<OutgoingMessage[]> => {
+      const received = receive(value, record, position, at);
+      const outputs = await answerWithin(received, at, { record, position, lost, slot, began, trace });
+      return [...outputs, ...changes(received)];
+    };
     return await (inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now())));
   };
+
+  const changes = (received: Received<RecordOf[N]>): OutgoingMessage[] => encode(contract.changes?.(received) ?? []);
 
   const answerWithin = async (
     received: Received<RecordOf[N]>,
@@ -165,7 +170,8 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       const decoded = await decode(record, new LazyAbort());
       if (!decoded.ok) return [letter];
       const received = receive(decoded.value, record, position, now());
-      return [letter, ...encode(answer(received, { status: "failed", code: "output_too_large", message: reason }))];
+      const failed = encode(answer(received, { status: "failed", code: "output_too_large", message: reason }));
+      return [letter, ...failed, ...changes(received)];
     },
   };
 }

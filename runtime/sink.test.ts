@@ -151,6 +151,14 @@ describe("sink", () => {
     await feed(1, 1).catch(() => undefined);
   });
 
+  it("stops within its time when a statement hangs", async () => {
+    const hangs = vi.fn(() => new Promise<void>(() => undefined));
+    const { sink, feed } = await startSink({ drainMs: 20, insert: hangs });
+    await feed(0, 5);
+    await vi.waitFor(() => expect(hangs).toHaveBeenCalled());
+    await sink.stop();
+  });
+
   it("waits longer for more rows where storing takes long, but not longer than four times batchMs", async () => {
     vi.useFakeTimers();
     try {

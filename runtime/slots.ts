@@ -7,7 +7,7 @@ import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";
 import { createPool, type Pool } from "./pool.ts";
-import type { Waiting } from "./step.ts";
+import { anotherRecord, type Waiting } from "./step.ts";
 
 export interface SlotLimits {
   /** Records under way, and their bytes; a single larger one passes. */
@@ -61,9 +61,6 @@ export interface Slots {
  */
 const capacity = 1_000_000;
 
-/** The pool of records that wait for another one. */
-const repeats = "";
-
 export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOptions): Slots {
   const { inFlight: most, inFlightBytes: mostBytes, parked: mostParked = 16 * most } = limits;
   const queue = createFairQueue<Turn>(weightOf);
@@ -86,7 +83,7 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
   };
 
   const unpark = (task: Task): void => {
-    const { pool, bytes } = task.parkedIn ?? { pool: repeats, bytes: task.bytes };
+    const { pool, bytes } = task.parkedIn ?? { pool: anotherRecord, bytes: task.bytes };
     poolOf(pool).leave(task.flow, bytes);
     task.parkedIn = undefined;
   };
@@ -128,7 +125,7 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
     },
 
     park(task, waiting) {
-      const parkedIn = { pool: waiting?.pool ?? repeats, bytes: Math.max(task.bytes, waiting?.bytes ?? 0) };
+      const parkedIn = { pool: waiting?.pool ?? anotherRecord, bytes: Math.max(task.bytes, waiting?.bytes ?? 0) };
       const moves = task.slot === "parked" && waiting !== undefined && task.parkedIn?.pool !== parkedIn.pool;
       if (task.slot !== "taken" && !moves) return task.slot === "parked";
       if (!poolOf(parkedIn.pool).enter(task.flow, parkedIn.bytes)) return false;
@@ -143,6 +140,6 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
       queue.dropLane(partitionKey(state));
     },
     inFlight: () => taken.records,
-    elsewhere: () => [...pools].reduce((sum, [name, pool]) => sum + (name === repeats ? 0 : pool.records()), 0),
+    elsewhere: () => [...pools].reduce((sum, [name, pool]) => sum + (name === anotherRecord ? 0 : pool.records()), 0),
   };
 }

@@ -85,9 +85,11 @@ export interface DeadLetter {
   reason: string;
 }
 
+/** The pool of records that wait for another one: they don't count as under way. */
+export const anotherRecord = "";
 /** What a record waits for without a slot: the pool that bounds such waiting, what it holds. */
 export interface Waiting {
-  /** Never empty. */
+  /** Its name; anotherRecord is that of records that wait for another one. */
   pool: string;
   /** In memory. */
   bytes: number;

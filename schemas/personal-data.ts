@@ -11,6 +11,7 @@ export type SearchKey = "request" | "letter" | "example" | "cache-entry" | "docu
 
 export const personalTopics: Readonly<Record<TopicName, SearchKey>> = {
   requests: "request",
+  "seen-ids": "request",
   responses: "request",
   "alternative-answers": "request",
   deltas: "request",

@@ -20,6 +20,7 @@ import type {
   ExampleReplay,
   Request,
   Response,
+  SeenId,
   Withdrawal,
   Work,
 } from "./types.ts";
@@ -30,6 +31,7 @@ import type {
  */
 export interface RecordOf {
   requests: Request;
+  "seen-ids": SeenId;
   "tenant-requests": Request;
   responses: Response;
   "tenant-responses": Response;
@@ -67,6 +69,7 @@ export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: 
 /** File in schemas/avro, without extension, that every topic's records follow. */
 export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
+  "seen-ids": "seen-id",
   "tenant-requests": "request",
   responses: "response",
   "tenant-responses": "response",

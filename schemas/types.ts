@@ -625,6 +625,18 @@ export interface ResponseError {
   message: string;
 }
 
+/** A request's id that plan has seen for the first time within 24 hours: written in the transaction that commits the request, in the partition of the request. */
+export interface SeenId {
+  requestId: string;
+  tenant: string;
+  /** Of the request, in its partition of the topic requests. */
+  offset: number;
+  /** Of what was asked with it. */
+  hash: string;
+  /** When the request came to the broker. */
+  seenAt: number;
+}
+
 /** Feedback that no longer counts, by who gave it and when it came. Null means any; what comes later is meant, too, until `until`. */
 export interface Withdrawal {
   /** Idempotency key. */

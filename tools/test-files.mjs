@@ -3,9 +3,10 @@ export const faultFiles = ["outage", "broker-kills", "stack", "broker-away", "ga
   (name) => `test/faults/${name}.test.ts`,
 );
 
-/** Unit tests of which npm test runs a seeded part, and npm run soak the full counts. */
+/** Tests of which npm test runs a seeded part, and npm run soak the full counts. */
 export const fullCountFiles = [
   "connections/llama/equalities.test.ts",
   "gateway/fuzz.test.ts",
   "gateway/isolation/isolation.test.ts",
+  "test/hostile/ids-kill.test.ts",
 ];

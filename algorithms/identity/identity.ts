@@ -96,3 +96,9 @@ export const exampleId = (domain: string, request: string, response: string): st
 
 /** How an inventory of caches names what a cache is of; an example's id is its own domain's. */
 export const cacheName = (kind: "example" | "document", id: string): string => `${kind}/${id}`;
+
+/**
+ * Author of all feedback that came with a feedback token. It can be withdrawn at once, and makes no
+ * example by itself (operators/admit).
+ */
+export const tokenAuthor = "feedback-token";

@@ -2,8 +2,9 @@
 // answer that lacks its end is never returned.
 import type OpenAI from "openai";
 import type { ChatCompletionCreateParamsBase, ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
-import type { CallPiece } from "../../schemas/types.ts";
+import type { CallPiece, Piece } from "../../schemas/types.ts";
 import type { ArmRequest } from "../arm.ts";
 import { chatMessages, type ChatMessage } from "../messages.ts";
 import { mostBytes, textOf } from "./bounded-fetch.ts";
@@ -49,7 +50,7 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Bo
   return {
     ...members,
     model: config.model,
-    messages: messages === undefined ? chatMessages(pieces).map(messageParam) : withSystem(messages, pieces),
+    messages: messages === undefined ? chatMessages(pieces.map(inert)).map(messageParam) : withSystem(messages, pieces),
     [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
     ...(params.temperature === null ? {} : { temperature: params.temperature }),
     ...(params.topP === null ? {} : { top_p: params.topP }),
@@ -57,6 +58,15 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Bo
     ...(stop.length === 0 ? {} : { stop }),
   };
 }
+
+/**
+ * What others wrote must not pass for the markers of the endpoint's chat template. What the client
+ * wrote goes out as it is.
+ */
+const inert = (piece: Piece): Piece =>
+  piece.kind === "example" || piece.kind === "document"
+    ? { ...piece, text: withoutTemplateMarkers(piece.text) }
+    : piece;
 
 type Messages = ChatCompletionMessageParam[];
 

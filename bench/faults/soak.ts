@@ -1,7 +1,7 @@
 // npm run soak: a system under a steady load to which one fault after the other is done, in an
 // order that a seed chooses; how soon it goes on after each, and at the end whether everything
-// holds that must. Without --only the unit tests of which npm test runs a part come first, with
-// their full counts. Exit code 1 when anything does not hold.
+// holds that must. Without --only the tests of which npm test runs a part come first, with their
+// full counts. Exit code 1 when anything does not hold.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
@@ -30,9 +30,9 @@ for (const name of ["SIGINT", "SIGTERM"] as const)
     stopping.abort(new Error(`stopped by ${name}`));
   });
 
-/** Whether the unit tests hold with their full counts. */
+/** Whether the tests hold with their full counts. */
 async function fullCountsHold(): Promise<boolean> {
-  const given = ["node_modules/vitest/vitest.mjs", "run", "--project", "unit", ...fullCountFiles];
+  const given = ["node_modules/vitest/vitest.mjs", "run", ...fullCountFiles];
   const env = { ...process.env, PRECEDENT_FULL_COUNTS: "1" };
   const child = spawn(process.execPath, given, { cwd: root, env, stdio: "inherit", signal: stopping.signal });
   const [code] = (await once(child, "exit")) as [number | null];
@@ -81,7 +81,7 @@ async function main(): Promise<number> {
   const { faults, stalls, lost, doubled } = report;
   const said = `${faults} faults, ${stalls} stalls, ${lost} lost, ${doubled} doubled; report in ${file}`;
   const good = countsHold && stalls === 0 && report.violations.length === 0;
-  if (!countsHold) process.stdout.write("FAILED: unit tests with their full counts, see above\n");
+  if (!countsHold) process.stdout.write("FAILED: tests with their full counts, see above\n");
   process.stdout.write(good ? `all held: ${said}\n` : `FAILED: ${said}; repeat it with --seed ${values.seed}\n`);
   return good ? 0 : 1;
 }

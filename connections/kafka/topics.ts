@@ -40,6 +40,8 @@ const largest = { "max.message.bytes": String(mostMessageBytes) };
 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   requests: { config: limit(16) },
+  // For as long as an id is recognised.
+  "seen-ids": { config: { "retention.ms": String(day), "segment.ms": String(60 * minute) } },
   // What they take, and a tenant and an id beside it, fits into requests and feedback.
   "tenant-requests": { config: limit(15) },
   "tenant-feedback": { config: limit(15) },

@@ -1,6 +1,7 @@
 // What an application says of an answer, as a Feedback record: the record's own fields in JSON, the
 // tenant the key's.
 import { z } from "zod";
+import { tokenAuthor } from "../../algorithms/identity/identity.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { invalid } from "./request.ts";
@@ -57,9 +58,6 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
   if (problem !== null) throw badRequest(problem[1], problem[0]);
   return feedback;
 }
-
-/** Author of all feedback that came with a token: so it can be withdrawn at once. */
-const tokenAuthor = "feedback-token";
 
 /**
  * What the token of one response allows: what a person says of that answer. Throws ApiError for

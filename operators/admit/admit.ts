@@ -1,12 +1,14 @@
 // The first verb of curate: decides whether an answer becomes an example. Personal data is replaced
-// before anything is kept or compared; the id follows from domain, request and response, so the
-// same answer is the same example however often it comes. Decides, and publishes nothing: what it
-// wants changed is returned, and counts as done for the candidates after it in the same batch.
+// and markers of chat templates are broken before anything is kept or compared. The id follows from
+// domain, request and response, so the same answer is the same example however often it comes.
+// Decides, and publishes nothing: what it wants changed is returned, and counts as done for the
+// candidates after it in the same batch.
 import { exampleBytes } from "../../algorithms/selection/example-bytes.ts";
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { renumberPlaceholders } from "../../algorithms/privacy/placeholders.ts";
-import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import { isSharedDomain, type SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
+import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ExamplePool, HeldExample } from "../../state/examples/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -76,12 +78,12 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
         // Texts that were redacted when recorded have placeholders with keyed numbers.
         const [request = "", response = ""] = renumberPlaceholders(
           await redact([questionOf(candidate) ?? "", candidate.text], candidate),
-        );
+        ).map(withoutTemplateMarkers);
         const domain = sharing.homeOf(candidate);
         const id = exampleId(domain, request, response);
         const { pool, embedder } = await examples();
         const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);
-        const poor = candidate.quality === null ? "unrated" : quality < rules.minimumQuality ? "quality" : null;
+        const poor = tooPoor(candidate, domain);
         if (held !== undefined) return settle(candidate, held, poor, note, embedder);
         if (poor !== null) return refused(poor);
 
@@ -109,6 +111,13 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
       },
     };
 
+    function tooPoor({ source, quality, confirmed }: Candidate, domain: string): Refusal | null {
+      if (quality === null) return "unrated";
+      if (quality < rules.minimumQuality) return "quality";
+      // Anybody who reads an answer may hold its token: what only they say waits for the tenant.
+      return !confirmed && (source === "correction" || isSharedDomain(domain)) ? "unconfirmed" : null;
+    }
+
     /**
      * The same pair is an example already: its quality follows what is thought of the request that
      * it came from.
@@ -116,7 +125,7 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
     async function settle(
       candidate: Candidate,
       held: HeldExample,
-      poor: "unrated" | "quality" | null,
+      poor: Refusal | null,
       keep: (changes: ExampleChange[]) => ExampleChange[],
       embedder: ExampleStore["embedder"],
     ): Promise<Admission> {

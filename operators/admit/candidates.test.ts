@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { tokenAuthor } from "../../algorithms/identity/identity.ts";
 import { createCandidates, type Cursor } from "./candidates.ts";
 
 type Query = { sql: string; parameters: Record<string, unknown> };
@@ -37,7 +38,7 @@ describe("candidates", () => {
     );
     expect(await candidates()).toEqual({ candidates: [], cursors: [], more: false });
     const parameters = asked.map((query) => query.parameters);
-    expect(parameters).toContainEqual({ since: 4_000_000, limit: 2, source: "response" });
+    expect(parameters).toContainEqual({ since: 4_000_000, limit: 2, source: "response", tokenAuthor });
     expect(parameters).toContainEqual({ topic: "p.observations", positions: new Map([[3, 8]]), limit: 2 });
   });
 

@@ -4,6 +4,7 @@
 // response), so the cursor looks back over an overlap and leaves out what was decided on already;
 // observations are read by offsets, which record stores in order. Rejects as the ClickHouse port
 // does.
+import { tokenAuthor } from "../../algorithms/identity/identity.ts";
 import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
@@ -28,6 +29,8 @@ export interface Candidate {
   privacyShare: boolean;
   /** [0, 1]; null: nothing says how good it is (any more). */
   quality: number | null;
+  /** Somebody other than a holder of its feedback token says that it is good, or wrote it. */
+  confirmed: boolean;
   /** Version of the reward; 0 for observations. */
   rewardVersion: number;
 }
@@ -73,13 +76,25 @@ const changedRewards = `
   WHERE version > {since:UInt64} AND (request_id, tenant, version) NOT IN
     (SELECT request_id, tenant, reward_version FROM admissions WHERE source = {source:String} AND reward_version > {since:UInt64})`;
 
+/** Requests that other feedback than that of tokens speaks well of. Parameter tokenAuthor. */
+const confirmed = `
+    WITH ${withWithdrawals}
+    SELECT DISTINCT request_id, tenant FROM feedback FINAL
+    WHERE request_id IN (SELECT request_id FROM (${changedRewards})) AND author != {tokenAuthor:String}
+      AND multiIf(kind = 'reward', value >= 0.5, kind = 'score', (value - range_low) / (range_high - range_low) >= 0.5, value > 0)
+      AND ${sourceCounts(`SELECT request_id, tenant FROM (${changedRewards})`)}
+      AND (request_id, tenant, feedback_id) NOT IN (
+        SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
+        WHERE request_id IN (SELECT request_id FROM (${changedRewards})) AND withdraws IS NOT NULL)`;
+
 const selectRewarded = `
   SELECT
     changed.request_id AS requestId, changed.tenant AS tenant, request.domain AS domain, request.messages AS messages,
     request.document_count AS documents, response.text AS text, response.finish_reason AS finishReason,
     ifNull(response.arm, '') AS arm, ifNull(response.model, '') AS model,
     request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
-    if(changed.weight > 0, toNullable(changed.reward), NULL) AS quality, changed.version AS rewardVersion
+    if(changed.weight > 0, toNullable(changed.reward), NULL) AS quality, changed.version AS rewardVersion,
+    (changed.request_id, changed.tenant) IN (${confirmed}) AS confirmed
   FROM (${changedRewards}) AS changed
   INNER JOIN (
     SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
@@ -95,14 +110,16 @@ const selectRewarded = `
   LIMIT {limit:UInt32}`;
 
 // The newest correction of a person that counts; withdrawn it has no quality any more. What does
-// not count for its source is as good as withdrawn, and stands behind what does.
+// not count for its source is as good as withdrawn, and stands behind what does; what comes with a
+// token stands behind what comes with a key.
 const corrected = `${changedRewards} AND request_id IN (SELECT request_id FROM feedback WHERE kind = 'correction')`;
 const selectCorrected = `
   SELECT
     changed.request_id AS requestId, changed.tenant AS tenant, request.domain AS domain, request.messages AS messages,
     request.document_count AS documents, assumeNotNull(correction.text) AS text, NULL AS finishReason, 'person' AS arm, 'correction' AS model,
     request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
-    if(withdrawal.withdraws IS NULL AND correction.counts, toNullable(1.), NULL) AS quality, changed.version AS rewardVersion
+    if(withdrawal.withdraws IS NULL AND correction.counts, toNullable(1.), NULL) AS quality, changed.version AS rewardVersion,
+    correction.author != {tokenAuthor:String} AS confirmed
   FROM (${corrected}) AS changed
   INNER JOIN (
     SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
@@ -110,9 +127,9 @@ const selectCorrected = `
   ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant
   INNER JOIN (
     WITH ${withWithdrawals}
-    SELECT request_id, tenant, feedback_id, text, ${sourceCounts(`SELECT request_id, tenant FROM (${corrected})`)} AS counts FROM feedback FINAL
+    SELECT request_id, tenant, feedback_id, author, text, ${sourceCounts(`SELECT request_id, tenant FROM (${corrected})`)} AS counts FROM feedback FINAL
     WHERE request_id IN (SELECT request_id FROM (${corrected})) AND kind = 'correction' AND source = 'person' AND text IS NOT NULL
-    ORDER BY counts DESC, created_at DESC, feedback_id LIMIT 1 BY request_id, tenant
+    ORDER BY counts DESC, author = {tokenAuthor:String}, created_at DESC, feedback_id LIMIT 1 BY request_id, tenant
   ) AS correction ON correction.request_id = changed.request_id AND correction.tenant = changed.tenant
   LEFT ANY JOIN (
     SELECT request_id, tenant, withdraws FROM feedback FINAL
@@ -126,7 +143,7 @@ const selectCorrected = `
 const selectObserved = (known: boolean): string => `
   SELECT
     request_id AS requestId, tenant, domain, messages, 0 AS documents, text, NULL AS finishReason, source_arm AS arm, source_model AS model,
-    privacy_cache AS privacyCache, privacy_share AS privacyShare, if(quality BETWEEN 0 AND 1, quality, NULL) AS quality, 0 AS rewardVersion,
+    privacy_cache AS privacyCache, privacy_share AS privacyShare, if(quality BETWEEN 0 AND 1, quality, NULL) AS quality, 0 AS rewardVersion, true AS confirmed,
     kafka_partition AS kafkaPartition, kafka_offset AS kafkaOffset, kafka_origin AS kafkaOrigin
   FROM observations
   WHERE topic = {topic:String} AND kafka_offset >= if(kafka_origin = '', {positions:Map(Int32, UInt64)}[kafka_partition],
@@ -148,7 +165,7 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
     const [rewards] = await clickhouse.query<{ newest: number }>("SELECT max(version) AS newest FROM rewards");
     if (rewards !== undefined && rewards.newest <= since) return { candidates: [], cursors: [], more: false };
     const read = async (source: "response" | "correction", sql: string): Promise<Candidate[]> => {
-      const rows = await clickhouse.query<Row>(sql, { since, limit, source });
+      const rows = await clickhouse.query<Row>(sql, { since, limit, source, tokenAuthor });
       return rows.map((row) => ({ ...row, source }));
     };
     // Answers are read last and decided on first: what a correction replaces is gone when

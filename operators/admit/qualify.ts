@@ -27,6 +27,8 @@ export type Refusal =
   | "unrated"
   | "quality"
   | "near_duplicate"
+  // Only feedback tokens say so, and no key of the tenant.
+  | "unconfirmed"
   // Deciding on it failed again and again (decide.ts).
   | "failed";
 

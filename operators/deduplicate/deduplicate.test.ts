@@ -7,7 +7,7 @@ import type { Response } from "../../schemas/types.ts";
 import { createFirstResponses, type FirstResponse, type FirstResponses } from "./first-responses.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
 import { createDeduplicate } from "./deduplicate.ts";
-import { restoreSeen } from "./restore.ts";
+import { anotherRecord } from "../../runtime/step.ts";
 import { createSeenIds } from "./seen.ts";
 
 const first: FirstResponse = {
@@ -23,22 +23,29 @@ const first: FirstResponse = {
   error: null,
   degraded: [],
 };
+/** The step with what it leaves to be done without a slot. */
+const whole = (step: ReturnType<typeof createDeduplicate>) => async (input: ReturnType<typeof validated>) => {
+  const outcome = await step(input, aContext());
+  return outcome.kind === "elsewhere" ? outcome.go() : outcome;
+};
 const deduplicateWith = (find: FirstResponses["find"]) =>
-  createDeduplicate({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: () => 8 });
+  whole(
+    createDeduplicate({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: () => 8 }),
+  );
 const notSent = () => Promise.resolve(null);
 const never: FirstResponses["find"] = () => Promise.reject(new Error("must not be asked"));
 
 describe("deduplicate", () => {
   it("lets new requests pass as they are", async () => {
     const deduplicate = deduplicateWith(never);
-    expect(await deduplicate(validated(), aContext())).toEqual({ kind: "ok", value: validated() });
+    expect(await deduplicate(validated())).toEqual({ kind: "ok", value: validated() });
   });
 
   it("refuses a repeat whose first response is no longer stored as it was sent", async () => {
     const deduplicate = deduplicateWith(() => Promise.resolve("gone"));
-    await deduplicate(validated(), aContext());
+    await deduplicate(validated());
     const again = validated({}, 9);
-    expect(await deduplicate(again, aContext())).toMatchObject({
+    expect(await deduplicate(again)).toMatchObject({
       kind: "refuse",
       code: "first_answer_gone",
       repeat: true,
@@ -48,8 +55,8 @@ describe("deduplicate", () => {
   it("gives a repeat the copy of the first response, free and marked", async () => {
     const asked: unknown[] = [];
     const deduplicate = deduplicateWith((...question) => (asked.push(question), Promise.resolve(first)));
-    await deduplicate(validated(), aContext());
-    const result = await deduplicate(validated({ replyPartition: 4 }, 8), aContext());
+    await deduplicate(validated());
+    const result = await deduplicate(validated({ replyPartition: 4 }, 8));
     expect(asked).toEqual([["acme", "r1", NOW + 20]]);
     expect(result).toMatchObject({
       kind: "finish",
@@ -67,8 +74,8 @@ describe("deduplicate", () => {
   it("waits while the first response is not there, or ClickHouse is down; then answers", async () => {
     let answer: () => Promise<FirstResponse | null> = () => Promise.resolve(null);
     const deduplicate = deduplicateWith(() => answer());
-    await deduplicate(validated(), aContext());
-    const repeat = () => deduplicate(validated({}, 8), aContext());
+    await deduplicate(validated());
+    const repeat = () => deduplicate(validated({}, 8));
     expect(await repeat()).toMatchObject({
       kind: "retryLater",
       cause: { message: expect.stringContaining("offset 7") },
@@ -79,11 +86,23 @@ describe("deduplicate", () => {
     expect(await repeat()).toMatchObject({ kind: "finish" });
   });
 
+  it("leaves its slot to a repeat's lookup, in the pool of those that wait for another record", () => {
+    const step = createDeduplicate({
+      ...{ seen: createSeenIds(), clock: () => NOW, partitions: () => 8 },
+      firstResponses: { find: () => Promise.reject(new Error("not before the slot is left")) },
+    });
+    expect(step(validated(), aContext())).toMatchObject({ kind: "ok" });
+    const outcome = step(validated({}, 8), aContext());
+    if (outcome instanceof Promise || outcome.kind !== "elsewhere") throw new Error("it keeps its slot");
+    expect(outcome.pool).toBe(anotherRecord);
+    expect(outcome.full()).toMatchObject({ kind: "refuse", code: "too_many_repeats", repeat: true });
+  });
+
   it("refuses an id that comes again with another text, marked as a repeat; restored ids tell as well", async () => {
     const other = { messages: [{ role: "user" as const, content: "delete all files" }] };
     const deduplicate = deduplicateWith(never);
-    await deduplicate(validated(), aContext());
-    const refused = await deduplicate(validated(other, 8), aContext());
+    await deduplicate(validated());
+    const refused = await deduplicate(validated(other, 8));
     expect(refused).toMatchObject({ kind: "refuse", code: "id_reused", repeat: true });
     // An offset would tell its tenant how much all the others send.
     expect(refused).toMatchObject({ message: expect.not.stringMatching(/offset|partition/) });
@@ -91,21 +110,23 @@ describe("deduplicate", () => {
     const position = { topic: "precedent.requests", partition: 2, offset: 1 };
     const known = { tenant: "acme", id: "r1", position, seenAt: NOW - 1 };
     seen.restore([{ ...known, hash: requestHash(validated().record) }]);
-    const restored = createDeduplicate({
-      ...{ seen, clock: () => NOW + 20, partitions: () => 8 },
-      firstResponses: { find: () => Promise.resolve(first) },
-    });
-    expect(await restored(validated({}, 8), aContext())).toMatchObject({ kind: "finish" });
-    expect(await restored(validated(other, 9), aContext())).toMatchObject({ kind: "refuse", code: "id_reused" });
+    const restored = whole(
+      createDeduplicate({
+        ...{ seen, clock: () => NOW + 20, partitions: () => 8 },
+        firstResponses: { find: () => Promise.resolve(first) },
+      }),
+    );
+    expect(await restored(validated({}, 8))).toMatchObject({ kind: "finish" });
+    expect(await restored(validated(other, 9))).toMatchObject({ kind: "refuse", code: "id_reused" });
   });
 
   it("does not take for a repeat: the same record again, another tenant's id, or a record without id", async () => {
     const deduplicate = deduplicateWith(never);
     for (const input of [validated(), validated(), validated({ tenant: "other" }, 9)])
-      expect(await deduplicate(input, aContext())).toMatchObject({ kind: "ok" });
+      expect(await deduplicate(input)).toMatchObject({ kind: "ok" });
     for (const id of [null, ""]) {
-      expect(await deduplicate(validated({ id }, 10), aContext())).toMatchObject({ kind: "ok" });
-      expect(await deduplicate(validated({ id }, 11), aContext())).toMatchObject({ kind: "ok" });
+      expect(await deduplicate(validated({ id }, 10))).toMatchObject({ kind: "ok" });
+      expect(await deduplicate(validated({ id }, 11))).toMatchObject({ kind: "ok" });
     }
   });
 });
@@ -142,14 +163,5 @@ describe("what ClickHouse knows", () => {
     const key = requestKey("acme", "r1");
     expect((await outcomes("mail bob@x.org")).get(key)).toMatchObject({ answer: { text: "mail bob@x.org" } });
     expect((await outcomes(null)).get(key)).toEqual({ answer: null, createdAt: NOW });
-  });
-
-  it("is read as positions; 64-bit numbers may come as text", async () => {
-    const row = { tenant: "acme", id: "r1", partition: 2, offset: "9007199254740991", seenAt: "1700000000000" };
-    const restored = await restoreSeen({ query: <Row>() => Promise.resolve([row as Row]) }, "p.requests", [2], NOW);
-    const position = { topic: "p.requests", partition: 2, offset: 9007199254740991 };
-    expect(restored).toEqual([{ tenant: "acme", id: "r1", position, seenAt: NOW }]);
-    const unasked = () => Promise.reject(new Error("must not be asked"));
-    expect(await restoreSeen({ query: unasked }, "p.requests", [], NOW)).toEqual([]);
   });
 });

@@ -1,11 +1,22 @@
 // Answers a request id that was seen within 24 hours with a copy of its first response, marked
-// duplicate and free of cost. Needs validate before it and the partition's ids restored. While the
-// first response is not recorded yet, or ClickHouse is down, the record waits (retryLater), without
-// taking a slot, until its deadline; a model is never called twice for one id. An id that comes
-// with another text is refused.
+// duplicate and free of cost. Needs validate before it and the partition's ids restored. A repeat
+// gives its slot back before ClickHouse is asked, which may hang. While the first response is not
+// recorded yet, or ClickHouse is down, it waits until its deadline; a model is never called twice
+// for one id. An id that comes with another text is refused.
 import { errorOf } from "../../connections/errors.ts";
 import { requestHash } from "../../algorithms/text/canonical.ts";
-import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
+import {
+  anotherRecord,
+  elsewhere,
+  finish,
+  ok,
+  refuse,
+  retryLater,
+  type Ending,
+  type Position,
+  type Refuse,
+  type Step,
+} from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
@@ -51,7 +62,7 @@ export function createDeduplicate({
   clock,
   partitions,
 }: DeduplicateDependencies): Step<Needs, object, "responses"> {
-  return async function deduplicate(validated) {
+  return function deduplicate(validated) {
     const { record, request, position } = validated;
     // An id that plan makes comes from the record's position: no other request has it.
     const named = record.id !== null && record.id !== "";
@@ -68,6 +79,18 @@ export function createDeduplicate({
         ),
         repeat: true,
       };
+    return elsewhere({
+      ...{ pool: anotherRecord, bytes: 0, full: () => tooMany },
+      go: () => repeat(validated, first),
+    });
+  };
+
+  /** The copy of the first response; retryLater while it can't be had. */
+  async function repeat(
+    validated: Needs,
+    first: Position,
+  ): Promise<Exclude<Ending<never, "responses">, { kind: "ok" }>> {
+    const { request } = validated;
     let response: FoundResponse | null;
     try {
       response = await firstResponses.find(request.tenant, request.id, clock());
@@ -88,7 +111,7 @@ export function createDeduplicate({
       record: copyOf(response, validated, clock()),
       ...replyPartition(request, partitions()),
     });
-  };
+  }
 }
 
 function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs, now: number): Response {

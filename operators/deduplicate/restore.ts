@@ -1,46 +1,90 @@
-// What a process must know of a partition before it takes its first request: the ids of the last
-// day, from ClickHouse. Records that record has not inserted yet are missing, so a repeat that
-// follows its original by less than record's lag and crosses a rebalance is answered anew instead
-// of copied: it still gets exactly one response.
-import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { SEEN_FOR_MS, type SeenRequest } from "./seen.ts";
+// What a process must know of a partition before it takes its first request: the ids that were seen
+// in it. Each lies in the same partition of the topic seen-ids, committed in one transaction with
+// the first request that has it. What the group has committed and what is read here agree, whatever
+// becomes of ClickHouse and however far behind record is.
+import type { Logger } from "pino";
+import type { Kafka } from "../../connections/kafka/port.ts";
+import type { Codec } from "../../connections/registry/port.ts";
+import { followPartitions } from "../../runtime/table.ts";
+import type { Topic } from "../../schemas/records.ts";
+import { mostSeen, SEEN_FOR_MS, type SeenIds } from "./seen.ts";
 
-interface Row {
-  tenant: string;
-  id: string;
-  partition: number;
-  offset: number | string;
-  seenAt: number | string;
-  hash?: string;
+export interface RestoreDependencies {
+  kafka: Pick<Kafka<never, Topic<"seen-ids">, never>, "followTopic" | "spans">;
+  codec: Codec;
+  topic: Topic<"seen-ids">;
+  /** Full name of the topic that the ids are of. */
+  requests: string;
+  seen: Pick<SeenIds, "restore" | "size">;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  log: Logger;
 }
 
-const QUERY = `
-  SELECT tenant, request_id AS id, kafka_partition AS partition, min(kafka_offset) AS offset,
-         min(toUnixTimestamp64Milli(created_at)) AS seenAt, argMin(request_hash, kafka_offset) AS hash
-  FROM requests
-  WHERE topic = {topic:String} AND kafka_partition IN ({partitions:Array(Int32)})
-    AND created_at >= fromUnixTimestamp64Milli({since:Int64})
-  GROUP BY tenant, request_id, kafka_partition
-  ORDER BY seenAt DESC LIMIT {limit:UInt32} BY kafka_partition`;
+export interface Restore {
+  /**
+   * Resolves when the ids of these partitions are known, as far as they were committed at this
+   * call; waits for the brokers and for open transactions as long as it takes, unless the partition
+   * is dropped. Rejects while the brokers don't say what there is.
+   */
+  adopt(partitions: readonly number[]): Promise<void>;
+  drop(partition: number): void;
+  /** Partitions whose ids are being read. */
+  waiting(): number;
+  stop(): Promise<void>;
+}
 
-/**
- * topic: the requests topic with its prefix. limit: ids a partition, the newest. Rejects as the
- * port does.
- */
-export async function restoreSeen(
-  clickhouse: Pick<ClickHouse, "query">,
-  topic: string,
-  partitions: readonly number[],
-  now: number,
-  limit = 50_000,
-): Promise<SeenRequest[]> {
-  if (partitions.length === 0) return [];
-  const rows = await clickhouse.query<Row>(QUERY, { topic, partitions, since: now - SEEN_FOR_MS, limit });
-  return rows.map(({ tenant, id, partition, offset, seenAt, hash = "" }) => ({
-    tenant,
-    id,
-    position: { topic, partition, offset: Number(offset) },
-    seenAt: Number(seenAt),
-    ...(hash === "" ? {} : { hash }),
-  }));
+/** Offsets read for each id: control markers and aborted transactions take some. */
+const offsetsPerId = 3;
+
+export function createRestore(dependencies: RestoreDependencies): Restore {
+  const { kafka, topic, requests, seen, clock, log } = dependencies;
+  /** The newest reading of each partition: an older one must not end it. */
+  const reading = new Map<number, object>();
+  const follower = followPartitions({
+    ...dependencies,
+    record: "seen-ids",
+    apply(changes, { partition }) {
+      const since = clock() - SEEN_FOR_MS;
+      seen.restore(
+        changes.flatMap(({ value }) => {
+          if (value === null || value.seenAt <= since) return [];
+          const { tenant, requestId, offset, hash, seenAt } = value;
+          return [{ tenant, id: requestId, position: { topic: requests, partition, offset }, seenAt, hash }];
+        }),
+      );
+    },
+    onRewound: () => undefined,
+  });
+  const end = (partition: number): void => {
+    reading.delete(partition);
+    follower.unfollow(partition);
+  };
+
+  return {
+    async adopt(partitions) {
+      const began = performance.now();
+      const spans = new Map((await kafka.spans(topic)).map((span) => [span.partition, span]));
+      await Promise.all(
+        partitions.map(async (partition) => {
+          const span = spans.get(partition);
+          if (span === undefined) {
+            const remedy = `give ${topic} as many partitions as ${requests} has`;
+            log.error({ topic, partition, remedy }, "ids of a partition are not remembered: it has none for them");
+            return;
+          }
+          const own = {};
+          reading.set(partition, own);
+          follower.follow(partition, Math.max(span.beginning, span.end - offsetsPerId * mostSeen));
+          await follower.caughtUp(partition);
+          if (reading.get(partition) === own) end(partition);
+        }),
+      );
+      const ms = Math.round(performance.now() - began);
+      log.info({ partitions: partitions.length, ids: seen.size(), ms }, "ids restored");
+    },
+    drop: end,
+    waiting: () => reading.size,
+    stop: follower.stop,
+  };
 }

@@ -1,11 +1,14 @@
 // Which request ids were seen in the last 24 hours, and where first: a record with an id that was
 // first seen elsewhere is a duplicate; the same position again is the same record, taken up once
 // more after a crash or a rebalance. Bounded a partition, oldest forgotten first; a partition's ids
-// leave with it and come back from ClickHouse (restore.ts).
+// leave with it and come back from the topic seen-ids (restore.ts), where each is committed with
+// the first request that has it (operators/contracts.ts).
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { Position } from "../../runtime/step.ts";
 
 export const SEEN_FOR_MS = 86_400_000;
+/** Ids remembered a partition; about 370 bytes each. */
+export const mostSeen = 50_000;
 
 export interface SeenRequest {
   tenant: string;
@@ -13,8 +16,8 @@ export interface SeenRequest {
   position: Position;
   /** When it was seen, milliseconds since the epoch. */
   seenAt: number;
-  /** Hash of what was asked with it; absent: not known. */
-  hash?: string;
+  /** Hash of what was asked with it. */
+  hash: string;
 }
 
 export interface SeenIds {
@@ -22,9 +25,15 @@ export interface SeenIds {
    * Where the id was seen first, if that was another record; otherwise null, and this position is
    * remembered as the first, with the hash of what it asks. now: when the record came.
    */
-  firstSeen(tenant: string, id: string, position: Position, now: number, hash?: string): Position | null;
-  /** Hash of what was asked with an id first; undefined: not known. */
+  firstSeen(tenant: string, id: string, position: Position, now: number, hash: string): Position | null;
+  /** Hash of what was asked with an id first; undefined: not seen. */
   hashOf(tenant: string, id: string): string | undefined;
+  /** What is remembered of an id that was seen first in this very record; undefined: it was not. */
+  firstAt(
+    tenant: string,
+    id: string,
+    at: Pick<Position, "partition" | "offset">,
+  ): Pick<SeenRequest, "hash" | "seenAt"> | undefined;
   /** Adds what was seen before this process had the partition. What it knows already stays. */
   restore(seen: readonly SeenRequest[]): void;
   /** Forgets a partition that was lost. */
@@ -35,16 +44,16 @@ export interface SeenIds {
 interface Entry {
   position: Position;
   seenAt: number;
-  hash: string | undefined;
+  hash: string;
 }
 
-/** limit: ids remembered a partition; about 300 bytes each. */
-export function createSeenIds({ limit = 50_000 } = {}): SeenIds {
+/** limit: ids remembered a partition. */
+export function createSeenIds({ limit = mostSeen } = {}): SeenIds {
   const partitions = new Map<number, Map<string, Entry>>();
   // An id belongs to its tenant: another tenant's use of it must neither see nor disturb it.
   const keyOf = requestKey;
 
-  function remember(key: string, position: Position, seenAt: number, hash: string | undefined): void {
+  function remember(key: string, position: Position, seenAt: number, hash: string): void {
     const seen = partitions.get(position.partition) ?? new Map<string, Entry>();
     partitions.set(position.partition, seen);
     seen.set(key, { position, seenAt, hash });
@@ -74,6 +83,10 @@ export function createSeenIds({ limit = 50_000 } = {}): SeenIds {
         return null;
       }
       return first.partition === position.partition && first.offset === position.offset ? null : first;
+    },
+    firstAt(tenant, id, { partition, offset }) {
+      const entry = partitions.get(partition)?.get(keyOf(tenant, id));
+      return entry?.position.offset === offset ? { hash: entry.hash, seenAt: entry.seenAt } : undefined;
     },
     hashOf: (tenant, id) => find(keyOf(tenant, id), -Infinity)?.hash,
     restore(requests) {

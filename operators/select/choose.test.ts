@@ -84,6 +84,18 @@ test("a huge example never enters, and smaller ones replace it", () => {
   expect(why(chosen)).toEqual({ h: "oversized", a: "shown", b: "over_budget", c: "shown" });
 });
 
+test("of another tenant at most half of a prompt is, of the asker's own all, and synthetic ones count for none", () => {
+  const all = ["a", "b", "c", "d", "e", "f"].map((id, i) => rated(id, 0.9 - 0.05 * i));
+  const of = (tenants: readonly string[]): Rated[] =>
+    all.map((one, i) => ({ ...one, example: { ...one.example, tenant: tenants[i] ?? "us" } }));
+  const asked = { ...limits, tenant: "us" };
+  const theirs = chooseExamples(of(["a", "a", "a", "b", "a", "us"]), asked);
+  expect(why(theirs)).toEqual({ a: "shown", b: "shown", c: "one_tenant", d: "shown", e: "one_tenant", f: "shown" });
+  expect(ids(chooseExamples(of([]), asked))).toHaveLength(5);
+  expect(ids(chooseExamples(of(["+", "+", "+", "+", "+", "+"]), asked))).toHaveLength(5);
+  expect(ids(chooseExamples(of(["a", "a"]), { ...asked, examples: 1 }))).toEqual(["a"]);
+});
+
 test("what is not a number is never shown", () => {
   const candidates = [
     rated("a", Number.NaN),

@@ -2,6 +2,7 @@
 // (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough, unlike those
 // already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
 import { dot } from "../../algorithms/selection/embedding.ts";
+import { noTenant } from "../../algorithms/selection/shared-domains.ts";
 import type { HeldExample } from "../../state/examples/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
@@ -47,6 +48,11 @@ export interface ChooseLimits {
    * Default 0.
    */
   cachedBonus?: number;
+  /**
+   * Whom the prompt is for: of any other tenant at most half of the examples are, and at least one
+   * may be. Absent: of any tenant all may be.
+   */
+  tenant?: string;
 }
 
 /**
@@ -71,6 +77,8 @@ export type Reason =
   | "oversized"
   /** Larger than what the taken ones left of it. */
   | "over_budget"
+  /** Its tenant, another than the asker, has its share of the prompt. */
+  | "one_tenant"
   | "too_many";
 
 /** What became of one candidate. */
@@ -143,6 +151,12 @@ export function chooseExamples(
   }
 
   const taken: Rated[] = [];
+  const mostOfOne = Math.max(1, Math.floor(limits.examples / 2));
+  const hasShare = ({ example: { tenant } }: Rated): boolean =>
+    limits.tenant !== undefined &&
+    tenant !== limits.tenant &&
+    tenant !== noTenant &&
+    taken.filter(({ example }) => example.tenant === tenant).length >= mostOfOne;
   let left = limits.tokenBudget;
   const take = (candidate: Rated, reason: Reason): void => {
     taken.push(candidate);
@@ -159,6 +173,7 @@ export function chooseExamples(
     const twin = already ? null : compare(one, taken, limits.nearDuplicate);
     if (twin !== null) settle(candidate, "near_duplicate", twin.example.id);
     else if (!already) continue;
+    else if (hasShare(candidate)) settle(candidate, "one_tenant");
     else if (candidate.tokens <= left) take(candidate, "shown");
     else settle(candidate, "over_budget");
     open.splice(best, 1);

@@ -195,7 +195,10 @@ export function createSelection(dependencies: SelectionDependencies) {
     showing.forEach((arm, a) => {
       const cached = hashes.map((hash) => caches?.has(arm.name, hash) === true);
       const rated = withRatings(screened, fit, ratings, a, cached);
-      const limits = { ...selection, threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]! };
+      const limits = {
+        ...selection,
+        ...{ threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]!, tenant: request.tenant },
+      };
       byArm.set(arm.name, choosePreferringCached(rated, limits, exploration.trial));
     });
     if (reusing?.reuse !== undefined) {

@@ -27,10 +27,11 @@ export const plan = pipeline()
         "cancels",
         "policies",
         "ClickHouse",
+        "seen-ids",
         // For repeats of what is recorded with placeholders (privacy.redact).
         "responses",
       ],
-      outputs: ["work", "decisions", "responses", "response-cache", "dead-letters"],
+      outputs: ["work", "decisions", "responses", "seen-ids", "response-cache", "dead-letters"],
       // How many calls of inline arms this process has under way, how they end, and what they have
       // said so far.
       beside: ["inline-calls", "breakers", "deltas", "tenant-deltas"],

@@ -1,5 +1,5 @@
 // What plan needs, opened in order. The first request of a partition is taken only when the
-// policies and its examples are restored.
+// policies, its examples and its ids are restored.
 import { randomBytes } from "node:crypto";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ArmConfig } from "../../config/schema.ts";
@@ -59,8 +59,7 @@ export async function startPlan(
     ...{ pipeline, instance },
     async onAdopt(partitions) {
       const indexes = partitions.map(({ partition }) => partition);
-      await examples.adopt(indexes);
-      await deduplicate.adopt(indexes);
+      await Promise.all([examples.adopt(indexes), deduplicate.adopt(indexes)]);
     },
     onDropped({ partition }) {
       deduplicate.drop(partition);
@@ -73,7 +72,7 @@ export async function startPlan(
     route.stop();
     replies.stop();
     await documents.stop();
-    await Promise.all([inline.close(), calls.stop(), call.stop()]);
+    await Promise.all([inline.close(), calls.stop(), call.stop(), deduplicate.stop()]);
     await Promise.all([tables.stop(), select.stop()]);
   };
   return { name: stage.name, health: stage.health, replaceArms: inline.replace, stop };

@@ -1,7 +1,7 @@
 // One stage process for tests that kill it: node tools/bin/run.mjs test/support/worker.ts
-// CONFIG.json STAGE INSTANCE [network]. Says "ready" to its parent when the stage has joined, ends
-// at SIGTERM as `precedent up` does, and with its parent. With a network, connections to the broker
-// go through a forwarder, and its parent's messages cut them.
+// CONFIG.json STAGES INSTANCE [network], the stages with commas between them. Says "ready" to its
+// parent when they have joined, ends at SIGTERM as `precedent up` does, and with its parent. With a
+// network, connections to the broker go through a forwarder, and its parent's messages cut them.
 import { readFileSync } from "node:fs";
 import { openSession } from "../../pipelines/session.ts";
 import { allStageNames, startStages } from "../../pipelines/up.ts";
@@ -9,9 +9,12 @@ import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createUnreliableNetwork, type Cut } from "./unreliable-network.ts";
 
-const [, , file = "", stage = "", instance = "", network] = process.argv;
-const name = allStageNames.find((known) => known === stage);
-if (name === undefined) throw new Error(`"${stage}" is no stage: use one of ${allStageNames.join(", ")}`);
+const [, , file = "", names = "", instance = "", network] = process.argv;
+const stages = names.split(",").map((name) => {
+  const known = allStageNames.find((stage) => stage === name);
+  if (known === undefined) throw new Error(`"${name}" is no stage: use one of ${allStageNames.join(", ")}`);
+  return known;
+});
 process.on("disconnect", () => process.exit(1));
 
 const config = { ...configSchema.parse(JSON.parse(readFileSync(file, "utf8"))), instance };
@@ -25,7 +28,7 @@ const session = await openSession(config, {
   clientId: instance,
   start: false,
 });
-const running = await startStages(session, { stages: [name] });
+const running = await startStages(session, { stages });
 process.once("SIGTERM", () => {
   const left = async (): Promise<never> => {
     await running.stop();

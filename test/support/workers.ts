@@ -20,8 +20,8 @@ export interface WorkerOptions {
 }
 
 export interface Workers {
-  /** Resolves when the stage has joined its group; rejects when the process ends before. */
-  start(stage: StageName, instance: string, options?: WorkerOptions): Promise<void>;
+  /** Resolves when its stages have joined their groups; rejects when the process ends before. */
+  start(stages: StageName | readonly StageName[], instance: string, options?: WorkerOptions): Promise<void>;
   /**
    * Cuts one of the connections to the broker of a process that was started with a network of its
    * own (unreliable-network.ts).
@@ -71,9 +71,9 @@ export function createWorkers(config: Config, folder: string): Workers {
       .slice(-4_000);
 
   return {
-    async start(stage, instance, { network = false } = {}) {
+    async start(stages, instance, { network = false } = {}) {
       const log = openSync(join(folder, `${instance}.log`), "a");
-      const child = fork(run, [script, file, stage, instance, ...(network ? ["network"] : [])], {
+      const child = fork(run, [script, file, [stages].flat().join(","), instance, ...(network ? ["network"] : [])], {
         cwd: root,
         execArgv: [],
         env: { ...process.env, NODE_ENV: "production" },
