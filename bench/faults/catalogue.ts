@@ -11,6 +11,13 @@ import {
   type Poisoned,
 } from "../../test/faults/support/clients.ts";
 import { endpointFault, endpointFaults, type Endpoint } from "../../test/faults/support/endpoint.ts";
+import {
+  compressedGarbage,
+  gzipBomb,
+  noHttp,
+  oddHeaders,
+  silentConnections,
+} from "../../test/faults/support/hostile.ts";
 import { cutConnections } from "../../test/faults/support/network.ts";
 import type { Fault } from "../../test/faults/support/recovery.ts";
 import { hangServer, keepAway, killServer, killSupervisor } from "../../test/faults/support/servers.ts";
@@ -28,12 +35,15 @@ export interface CatalogueOptions {
   poisoned: Poisoned;
   /** Instances whose connections can be cut. */
   cuttable: readonly string[];
+  /** Of the gateway. */
+  gatewayPort: number;
 }
 
-export const groups = ["broker", "servers", "stages", "network", "clients", "endpoint"] as const;
+export const groups = ["broker", "servers", "stages", "network", "clients", "hostile", "endpoint"] as const;
 export type Group = (typeof groups)[number];
 
-export function catalogue({ random, endpoint, poisoned, cuttable }: CatalogueOptions): Record<Group, Fault[]> {
+export function catalogue(options: CatalogueOptions): Record<Group, Fault[]> {
+  const { random, endpoint, poisoned, cuttable, gatewayPort } = options;
   const away = (name: "kafka" | "clickhouse" | "registry", seconds: number): Fault => keepAway(name, seconds * 1_000);
   const hangs = (name: "kafka" | "clickhouse" | "registry", seconds: number): Fault =>
     hangServer(name, seconds * 1_000);
@@ -49,6 +59,11 @@ export function catalogue({ random, endpoint, poisoned, cuttable }: CatalogueOpt
     network: [cutConnections(random, cuttable)],
     clients: [
       ...[poisonRecords(poisoned), largePrompts, brokenVectors, wrongClocks, oneIdAgainAndAgain, floodingTenant],
+    ],
+    hostile: [
+      ...[compressedGarbage(random), oddHeaders(random), gzipBomb],
+      ...[noHttp(gatewayPort, random), silentConnections(gatewayPort)],
+      ...[endpointFault(endpoint, "never ends"), endpointFault(endpoint, "inflates")],
     ],
     endpoint: endpointFaults.map((how) => endpointFault(endpoint, how)),
   };

@@ -1,6 +1,7 @@
 // One soak: the rig, one fault after the other with its recovery, the checks at the end, and a
 // report of it all.
 import { setTimeout as sleep } from "node:timers/promises";
+import getPort from "get-port";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { checkAggregates } from "../../test/faults/support/aggregates.ts";
 import { checkAnswers } from "../../test/faults/support/answers.ts";
@@ -11,6 +12,7 @@ import { createRig, type Slot } from "../../test/faults/support/rig.ts";
 import { machine, type Machine } from "../support/machine.ts";
 import { quantile } from "../support/statistics.ts";
 import { catalogue, type Group } from "./catalogue.ts";
+import { compareNeighbours, memoryOf, type Span } from "./neighbours.ts";
 import { rounds } from "./plan.ts";
 import { watchResources, type Resources } from "./resources.ts";
 
@@ -23,6 +25,8 @@ export interface SoakOptions {
   seed: bigint;
   perSecond: number;
   keep: boolean;
+  /** Compares the others' latency and memory with those of quiet minutes before. */
+  compare: boolean;
   signal: AbortSignal;
   tell(line: string): void;
 }
@@ -47,20 +51,24 @@ const slots: readonly Slot[] = [
   { stage: "record", instance: "record-a" },
   { stage: "learn", instance: "learn-a" },
   { stage: "curate", instance: "curate-a" },
+  { stage: "gateway", instance: "gateway-a" },
 ];
+/** Under load and without faults, before and after, where neighbours are compared. */
+const quietMs = 120_000;
 const endpointArm = "endpoint";
 /** Every so many-th request is for the endpoint. */
 const endpointEvery = 8;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  const { minutes, most, groups, seed, perSecond, keep, signal, tell } = options;
+  const { minutes, most, groups, seed, perSecond, keep, compare, signal, tell } = options;
   const random = splitmix64(seed);
   const endpoint = await startEndpoint();
   const poisoned = { keys: [] as string[] };
+  const gatewayPort = await getPort({ host: "127.0.0.1" });
   tell(`seed ${seed}: starting a stack and ${slots.length} stage processes`);
   const rig = await createRig({
     ...{ slots, perSecond, keep, feedbackEvery: 5 },
-    config: { record: { batchMs: 500 }, learn: { everyMs: 1_000 } },
+    config: { record: { batchMs: 500 }, learn: { everyMs: 1_000 }, gateway: { port: gatewayPort } },
     moreArms: [
       {
         ...{ name: endpointArm, type: "openai", baseUrl: endpoint.baseUrl, model: "m", cost: 0.5 },
@@ -78,7 +86,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   try {
     if (keep) tell(`everything lies in ${rig.folder}`);
     const cuttable = slots.flatMap(({ instance, network }) => (network === true ? [instance] : []));
-    const all = catalogue({ random, endpoint, poisoned, cuttable });
+    const all = catalogue({ random, endpoint, poisoned, cuttable, gatewayPort });
     const plan = rounds(
       groups.flatMap((group) => all[group]),
       random,
@@ -88,10 +96,19 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const spent = (): number => performance.now() - began;
     const recoveries: Recovery[] = [];
     const violations: string[] = [];
+    const spans = { quiet: [] as Span[], hostile: [] as Span[] };
+    const rest = async (): Promise<ReadonlyMap<string, number>> => {
+      const from = Date.now();
+      if (compare) await sleep(quietMs, undefined, { signal });
+      spans.quiet.push({ from: from + quietMs / 2, to: Date.now() });
+      return memoryOf(rig);
+    };
+    const before = await rest();
     while (recoveries.length < most && spent() < minutes * 60_000) {
       signal.throwIfAborted();
       await sleep(1_000 + random() * 3_000, undefined, { signal });
       const fault = plan.next().value;
+      const from = Date.now();
       const recovery = await recover(rig, fault).catch((error: unknown) => String(error));
       if (typeof recovery === "string") {
         violations.push(`"${fault.name}" could not be done: ${recovery}`);
@@ -99,6 +116,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
         break;
       }
       recoveries.push(recovery);
+      if (all.hostile.includes(fault)) spans.hostile.push({ from, to: Date.now() });
       tell(`${clock(spent())}  ${describe(recovery)}  (${rig.oracle.answered()} answers)`);
       // Each time: what is in the log of a broker goes when the stack starts anew.
       const dropped = await defects(rig);
@@ -106,6 +124,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       // It stands still for good: nothing that comes after would say anything.
       if (recovery.recovery_s === null) break;
     }
+    const after = await rest();
+    spans.quiet.splice(1);
     await rig.load.stop();
     const load = spent();
     tell(`${clock(spent())}  the load has ended: checking`);
@@ -113,7 +133,9 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const outcome = await check(rig);
     const answers = await checkAnswers(rig, { endpointArm, poisoned });
     const aggregates = await checkAggregates(rig);
+    const neighbours = compare ? await compareNeighbours(rig, spans, { before, after }, endpointArm) : undefined;
     violations.push(...outcome.violations, ...answers.violations, ...aggregates.violations, ...used.violations);
+    violations.push(...(neighbours?.violations ?? []));
     return {
       ...{ seed: String(seed), groups, load_minutes: Math.round(load / 6_000) / 10, requests_per_s: perSecond },
       ...{ faults: recoveries.length, stalls: recoveries.filter(({ stalled }) => stalled).length },
@@ -127,6 +149,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       ...{ recovery_p50_s: at(recoveries, 0.5), recovery_max_s: at(recoveries, 1) },
       violations: [...new Set(violations)],
       ...{ answers: answers.counts, aggregates: aggregates.rows, looks_at_offsets: outcome.looks },
+      ...(neighbours === undefined ? {} : { neighbours }),
       by_fault: byFault(recoveries),
       ...{ processes: used.processes, parts: used.parts satisfies Resources["parts"] },
       machine: machine(),

@@ -13,10 +13,12 @@ import { fullCountFiles } from "../../tools/test-files.mjs";
 import { groups, type Group } from "./catalogue.ts";
 import { soak } from "./run.ts";
 
-const usage = `usage: npm run --silent soak -- [--minutes N] [--seed S] [--kills K] [--only GROUP] [--per-second N] [--output FILE] [--keep]
+const usage = `usage: npm run --silent soak -- [--minutes N] [--seed S] [--kills K] [--only GROUP | --hostile] [--per-second N] [--output FILE] [--keep]
   --minutes     how long there is load; 10 by default, without --kills
   --kills       ends after so many faults instead, or with --minutes after whichever comes first
   --only        ${groups.join(", ")}; all of them by default
+  --hostile     hostile clients and kills of the broker, 15 minutes by default; compares latency
+                and memory of the others with a quiet minute before; soak-hostile.json
   --seed        of the faults, their order and their moments; 7 by default
   --per-second  requests; 20 by default
   --output      file of the report; bench/results/soak.json by default, soak-GROUP.json with --only
@@ -45,6 +47,7 @@ async function main(): Promise<number> {
       minutes: { type: "string" },
       kills: { type: "string" },
       only: { type: "string" },
+      hostile: { type: "boolean", default: false },
       seed: { type: "string", default: "7" },
       "per-second": { type: "string", default: "20" },
       output: { type: "string" },
@@ -54,7 +57,8 @@ async function main(): Promise<number> {
   });
   const only = groups.find((group) => group === values.only);
   const most = values.kills === undefined ? Infinity : Number(values.kills);
-  const minutes = values.minutes === undefined ? (most === Infinity ? 10 : Infinity) : Number(values.minutes);
+  const minutes =
+    values.minutes === undefined ? (most === Infinity ? (values.hostile ? 15 : 10) : Infinity) : Number(values.minutes);
   const perSecond = Number(values["per-second"]);
   const wrong = values.only !== undefined && only === undefined;
   if (values.help || wrong || !(minutes > 0) || !(most >= 1) || !(perSecond >= 1) || !/^\d+$/.test(values.seed)) {
@@ -64,16 +68,25 @@ async function main(): Promise<number> {
   // At the start: what is committed while it runs was not measured.
   const about = { commit: commit(), date: new Date().toISOString() };
   const command = `npm run --silent soak -- ${process.argv.slice(2).join(" ")}`.trim();
-  const chosen: readonly Group[] = only === undefined ? groups : [only];
-  const countsHold = only !== undefined || (await fullCountsHold());
+  const chosen: readonly Group[] = values.hostile ? ["hostile", "broker"] : only === undefined ? groups : [only];
+  const part = values.hostile ? "hostile" : only;
+  const countsHold = part !== undefined || (await fullCountsHold());
   const began = performance.now();
   const report = await soak({
-    ...{ minutes, most, groups: chosen, seed: BigInt(values.seed), perSecond, keep: values.keep },
+    ...{
+      minutes,
+      most,
+      groups: chosen,
+      seed: BigInt(values.seed),
+      perSecond,
+      keep: values.keep,
+      compare: values.hostile,
+    },
     signal: stopping.signal,
     tell: (line) => process.stdout.write(`${line}\n`),
   });
   const file = resolve(
-    values.output ?? join(root, "bench", "results", only === undefined ? "soak.json" : `soak-${only}.json`),
+    values.output ?? join(root, "bench", "results", part === undefined ? "soak.json" : `soak-${part}.json`),
   );
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   await writeReport(file, { ...{ benchmark: "soak", quick: false, command, ...about, seconds }, ...report });

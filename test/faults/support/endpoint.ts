@@ -1,12 +1,14 @@
 // A model endpoint on the loopback with scripted faults: it refuses connections, hangs, answers 429
-// or 500, breaks a stream off, or sends garbage.
+// or 500, breaks a stream off, sends garbage, a body without end, or one that inflates.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import type { Fault } from "./recovery.ts";
 
 export const endpointFaults = ["refuses", "hangs", "says 429", "says 500", "breaks off", "sends garbage"] as const;
-export type EndpointFault = (typeof endpointFaults)[number];
+export type EndpointFault = (typeof endpointFaults)[number] | "never ends" | "inflates";
 
 export interface Endpoint {
   baseUrl: string;
@@ -26,6 +28,15 @@ const pieces = [
   "data: [DONE]\n\n",
 ];
 
+/** 200 MB of zeros behind 200 kB. */
+const inflating = gzipSync(Buffer.alloc(200e6));
+/** One line of a stream, of 1 GB at most. */
+function* endless(): Generator<Buffer> {
+  yield Buffer.from("data: ");
+  const piece = Buffer.alloc(65_536, "x");
+  for (let i = 0; i < 16_384; i++) yield piece;
+}
+
 export async function startEndpoint(): Promise<Endpoint> {
   let how: EndpointFault | null = null;
   let server: Server;
@@ -36,7 +47,17 @@ export async function startEndpoint(): Promise<Endpoint> {
       response.end(JSON.stringify({ error: { message: how } }));
       return;
     }
+    if (how === "inflates") {
+      response.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" }).end(inflating);
+      return;
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
+    if (how === "never ends") {
+      Readable.from(endless())
+        .on("error", () => undefined)
+        .pipe(response);
+      return;
+    }
     if (how === "sends garbage") response.end('data: {"choices":[{]]]\n\n\u0000\u0001garbage');
     else if (how === "breaks off") response.write(pieces.slice(0, 5).join(""), () => response.destroy());
     else response.end(pieces.join(""));
