@@ -26,7 +26,14 @@ const apart = [
   ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*", "arms/openai/hostile"],
   ...["documents", "embedder", "helpfulness", "kv", "llama", "models"].map((folder) => `connections/${folder}/**/*`),
   ...["process", "solver", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
-  ...["connections/kafka/kafkajs*", "gateway/fuzz", "gateway/isolation/*", "gateway/server", "stack/**/*"],
+  ...[
+    "connections/kafka/kafkajs*",
+    "gateway/fuzz",
+    "gateway/isolation/*",
+    "gateway/raw-bytes",
+    "gateway/server",
+    "stack/**/*",
+  ],
   ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/*"],
 ].map((path) => `${path}.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;

@@ -9,4 +9,5 @@ export const fullCountFiles = [
   "gateway/fuzz.test.ts",
   "gateway/isolation/isolation.test.ts",
   "test/hostile/ids-kill.test.ts",
+  "gateway/raw-bytes.test.ts",
 ];

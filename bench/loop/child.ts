@@ -43,7 +43,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const profiling = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`];
   const child = spawn(options.command ?? process.execPath, [...profiling, ...options.arguments], {
     cwd: root,
-    env: { ...process.env, ...options.environment },
+    // Its end is this process's to see: nothing starts it again (cli/keep-running.ts).
+    env: { ...process.env, PRECEDENT_KEPT_RUNNING: "1", ...options.environment },
     stdio: ["ignore", "ignore", "pipe"],
   });
   const exited = once(child, "exit");

@@ -42,7 +42,8 @@ export function createGuardedServer(
 
   const refuse = (response: ServerResponse, { status, ...more }: Refusal): void => {
     const { type, text } = bodyOf({ status, ...more });
-    response.writeHead(status, { "content-type": type, connection: "close" }).end(text);
+    const headers = { "content-type": type, "content-length": Buffer.byteLength(text), connection: "close" };
+    response.writeHead(status, headers).end(text);
   };
   /** The last request of each connection. */
   const answering = new WeakMap<Duplex, ServerResponse>();
