@@ -186,12 +186,13 @@ describe("committer", () => {
   });
 
   test("a dead letter that is refused as well is made smaller, then the record is passed over", async () => {
-    const { producer, committer, rejected } = setUp([partitionWith(0, [0, 1], [0])]);
+    const { producer, committer, rejected, onWithheld } = setUp([partitionWith(0, [0, 1], [0])]);
     rejected.mockImplementation(() => Promise.resolve([{ topic: "out", key: null, value: Buffer.from("0/0 huge") }]));
     producer.outcomes = Array.from({ length: 20 }, () => refusing("0/0"));
     committer.kick();
     await committer.idle();
     expect(rejected.mock.calls.map((call) => call[3])).toEqual([false, true]);
+    expect(onWithheld).toHaveBeenCalledTimes(1);
     expect(producer.committed).toHaveLength(1);
     expect(producer.committed[0]?.offsets[0]?.partitions[0]?.offset).toBe("1");
     expect(valuesOf(producer.committed)).toEqual([]);

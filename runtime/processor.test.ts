@@ -324,6 +324,16 @@ describe("processor", () => {
     expect(await outputs({ step: echo, ...more })).toEqual(["dead-letters internal_error"]);
   });
 
+  test("a batch that can't be read is a dead letter with its offsets, whatever its bytes are", async () => {
+    const { process, rejected } = setUp({ step: echo });
+    const unreadable = { first: 3, code: "broken_checksum", reason: "it is broken" };
+    const batch = { ...rawRecord(7, JSON.stringify(document("q"))), unreadable };
+    const [letter, ...others] = await process(batch, position, never());
+    expect(JSON.parse(String(letter?.value))).toMatchObject({ code: "broken_checksum", firstOffset: 3, offset: 7 });
+    expect(others).toEqual([]);
+    expect(await rejected(batch, position, new Error("too large"), true)).toHaveLength(1);
+  });
+
   test("outputs that the broker refuses become a dead letter and an answer; the second time without the record's bytes", async () => {
     const { rejected } = setUp({ step: echo });
     const record = rawRecord(7, JSON.stringify(document("q")));

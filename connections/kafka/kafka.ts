@@ -67,7 +67,10 @@ export function createKafka(options: KafkaOptions): Kafka {
     followers.add(stuck);
     return () => void followers.delete(stuck);
   };
-  const readerOf = (topic: string): ReaderOptions => ({ client, admin, topic, ends, watched, onUnreadable, log });
+  const readerOf = (topic: string): ReaderOptions => ({
+    ...{ client, admin, topic, ends, watched, onUnreadable, log },
+    origins: (topics) => logs.origins(topics),
+  });
   const wire = createWire(client);
   const transactions = createTransactions(wire);
 

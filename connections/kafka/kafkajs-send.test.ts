@@ -339,3 +339,28 @@ describe("bounds", () => {
     expect([...its.targetTopics]).toEqual(["responses"]);
   });
 });
+
+describe("sizes", () => {
+  const sized = (...mebibytes: number[]) => [
+    {
+      topic: "responses",
+      messages: mebibytes.map((size, partition) => ({ key: null, value: Buffer.alloc(size * 1_048_576), partition })),
+    },
+  ];
+
+  test("a batch that no topic takes is refused before anything is sent", async () => {
+    const played = play({ leaders: { 0: 1, 1: 1 } });
+    const sending = createSend(played.dependencies)({ acks: -1, timeout: 5_000, topicMessages: sized(1, 33) });
+    await expect(sending).rejects.toMatchObject({ name: "BatchTooLarge", type: "MESSAGE_TOO_LARGE" });
+    expect([played.requests, played.inTransaction]).toEqual([[], []]);
+  });
+
+  test("what is too much for a request goes in several", async () => {
+    const played = play({ leaders: { 0: 1, 1: 1, 2: 1, 3: 1 } });
+    await createSend(played.dependencies)({ acks: -1, timeout: 5_000, topicMessages: sized(20, 20, 10, 32) });
+    const partitions = played.requests.map(({ topicData }) =>
+      topicData.flatMap((one) => one.partitions.map(({ partition }) => partition)),
+    );
+    expect(partitions).toEqual([[0], [1, 2], [3]]);
+  });
+});

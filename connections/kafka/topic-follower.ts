@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
+import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import { toRawRecord } from "./messages.ts";
 import { createFollowed, type FollowTimings } from "./followed.ts";
 import type {
@@ -30,6 +31,8 @@ export interface ReaderOptions {
    * function to call at its end.
    */
   watched?: (stuck: () => StuckPartition[]) => () => void;
+  /** What has the topics' names now; rejects while a broker is away. */
+  origins?: (topics: readonly string[]) => Promise<ReadonlyMap<string, Origin>>;
   /** Called for each batch that can't be read and is passed. */
   onUnreadable?: ((batch: UnreadableBatch) => void) | undefined;
   log: Logger;
@@ -77,6 +80,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   const { topic, log, timings } = options;
   const consumer = createReader(options);
   let assigned: readonly number[] = [];
+  let origin = unknownOrigin;
   let stopped = false;
   const { followed, news, fetched, busy, settle, reach, stuck, stop } = createFollowed({
     topic,
@@ -112,7 +116,31 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     assigned = payload.memberAssignment[topic] ?? [];
     consumer.pause([{ topic, partitions: [...assigned] }]);
     for (const partition of followed.keys()) begin(partition);
+    compare().catch((error: unknown) => log.debug({ err: error, topic }, "the topic can't be compared now"));
   });
+
+  /**
+   * A topic that is deleted ends the membership. One that was made anew may have grown past our
+   * position until the next join, and then no fetch reports it.
+   */
+  const compare = async (): Promise<void> => {
+    const { origins } = options;
+    if (origins === undefined) return;
+    const found = await untilReachable(
+      () => origins([topic]),
+      log,
+      () => stopped,
+    );
+    const current = found?.get(topic) ?? unknownOrigin;
+    const isAnother = !sameOrigin(origin, current);
+    if (current.topicId !== "") origin = current;
+    if (!isAnother || stopped) return;
+    log.error({ topic }, "the topic was made anew: it is read from its beginning");
+    for (const partition of [...followed.keys()]) {
+      await handlers.onRewound?.(partition);
+      follow(partition, 0);
+    }
+  };
 
   const begin = (partition: number): void => {
     const state = followed.get(partition);
@@ -181,12 +209,14 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     ifRunning(() => consumer.pause([{ topic, partitions: [partition] }]));
   };
 
+  const follow = (partition: number, from: number): void => {
+    unfollow(partition);
+    followed.set(partition, { position: from, waiting: [], newsAt: Date.now() });
+    ifRunning(() => begin(partition));
+  };
+
   return {
-    follow(partition, from) {
-      unfollow(partition);
-      followed.set(partition, { position: from, waiting: [], newsAt: Date.now() });
-      ifRunning(() => begin(partition));
-    },
+    follow,
     unfollow,
     position: (partition) => followed.get(partition)?.position,
     async caughtUp(partition) {

@@ -33,7 +33,12 @@ public class JavaProducer {
         List<Future<RecordMetadata>> sent = new ArrayList<>();
         for (JsonNode one : told.get("records")) {
           JsonNode time = one.get("timestamp");
-          byte[] value = one.has("zeros") ? new byte[one.get("zeros").asInt()] : bytes(one.get("value"));
+          byte[] value = bytes(one.get("value"));
+          if (one.has("repeated")) {
+            byte[] all = new byte[one.get("repeated").asInt()];
+            for (int i = 0; i < all.length; i++) all[i] = value[i % value.length];
+            value = all;
+          }
           ProducerRecord<byte[], byte[]> r = new ProducerRecord<>(told.get("topic").asText(), one.get("partition").asInt(),
               time == null || time.isNull() ? null : time.asLong(), bytes(one.get("key")), value);
           for (JsonNode header : one.get("headers")) r.headers().add(header.get(0).asText(), bytes(header.get(1)));

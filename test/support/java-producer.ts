@@ -14,8 +14,8 @@ export interface JavaRecord {
   headers?: readonly (readonly [name: string, value: Buffer | null])[];
   /** Milliseconds since the epoch; now by default. */
   timestamp?: number;
-  /** In place of a value: so many bytes of zeros. */
-  zeros?: number;
+  /** The value is repeated up to so many bytes. */
+  repeated?: number;
 }
 export interface JavaSend {
   topic: string;

@@ -8,9 +8,14 @@ const magic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0]);
 const headBytes = magic.length + 8;
 
 export function decompressSnappy(bytes: Buffer, most: number): Buffer {
-  if (!startsAt(bytes, 0)) return block(bytes, most);
+  const blocks = startsAt(bytes, 0) ? blocksOf(bytes) : [bytes];
+  if (blocks.reduce((sum, block) => sum + lengthOf(block), 0) > most) throw tooLarge(most);
+  const whole = blocks.map((block) => uncompressSync(block, { asBuffer: true }) as Buffer);
+  return whole.length === 1 ? whole[0]! : Buffer.concat(whole);
+}
+
+function blocksOf(bytes: Buffer): Buffer[] {
   const blocks: Buffer[] = [];
-  let left = most;
   for (let at = headBytes; at < bytes.length;) {
     // Streams may follow each other.
     if (startsAt(bytes, at)) {
@@ -20,20 +25,13 @@ export function decompressSnappy(bytes: Buffer, most: number): Buffer {
     const size = bytes.readInt32BE(at);
     at += 4;
     if (size < 0 || at + size > bytes.length) throw corrupt("a block of Snappy ends behind the batch");
-    const one = block(bytes.subarray(at, at + size), left);
-    left -= one.length;
-    blocks.push(one);
+    blocks.push(bytes.subarray(at, at + size));
     at += size;
   }
-  return blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks);
+  return blocks;
 }
 
 const startsAt = (bytes: Buffer, at: number): boolean => bytes.subarray(at, at + magic.length).equals(magic);
-
-function block(bytes: Buffer, most: number): Buffer {
-  if (lengthOf(bytes) > most) throw tooLarge(most);
-  return uncompressSync(bytes, { asBuffer: true }) as Buffer;
-}
 
 /** What a block says of itself: seven bits a byte; the decoder refuses one that is longer. */
 function lengthOf(bytes: Buffer): number {
