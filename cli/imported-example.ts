@@ -3,6 +3,7 @@ import { embeddingToBytes } from "../algorithms/selection/embedding.ts";
 import { exampleBytes } from "../algorithms/selection/example-bytes.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity/identity.ts";
 import { replacePersonalData } from "../algorithms/privacy/pii.ts";
+import { withoutTemplateMarkers } from "../algorithms/text/template-markers.ts";
 import type { Config } from "../config/schema.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Pair } from "./pairs.ts";
@@ -20,12 +21,12 @@ export const pairId = (pair: Pair, owner: Owner): string =>
 const domainOf = (pair: Pair, owner: Owner): string =>
   sharingDomain(pair.tenant ?? owner.tenant, pair.domain ?? owner.domain ?? null);
 
-/** As curate does before an example is kept. */
+/** As curate does before an example is kept; markers of chat templates are broken, too. */
 export function withoutPersonalData(pair: Pair, config: Config): Pair {
   const [request = "", response = ""] = replacePersonalData(
     [pair.request, pair.response],
     config.curate.personalData,
-  ).texts;
+  ).texts.map(withoutTemplateMarkers);
   return { ...pair, request, response };
 }
 

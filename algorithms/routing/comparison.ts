@@ -1,5 +1,6 @@
 // An autorater's comparison of two answers (docs/design/routing.md, Feedback and rewards): its
 // prompt, the parsing of a verdict, and the combination of several verdicts. Pure.
+import { withoutTemplateMarkers } from "../text/template-markers.ts";
 import type { Piece } from "../../schemas/types.ts";
 
 export interface Comparison {
@@ -33,9 +34,9 @@ First give your reasons in two or three sentences. Then end with one line of the
 SCORE: n
 where n is an integer: 3 answer A is much better, 2 better, 1 slightly better, 0 the same, -1 answer B is slightly better, -2 better, -3 much better.`;
 
-/** Text inside of a tag can't close it. */
+/** Text inside of a tag can't close it, nor its turn at the judge's endpoint. */
 const inside = (tag: string, text: string): string =>
-  `<${tag}>\n${text.replaceAll(`</${tag}`, `<\\/${tag}`)}\n</${tag}>`;
+  `<${tag}>\n${withoutTemplateMarkers(text.replaceAll(`</${tag}`, `<\\/${tag}`))}\n</${tag}>`;
 
 /** The prompt that shows `a` first and `b` second. */
 export function comparisonPrompt(question: string, a: string, b: string): Piece[] {

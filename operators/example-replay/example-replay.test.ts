@@ -75,6 +75,13 @@ describe("an example replay", () => {
     expect(asked[0]?.pieces.map(({ text }) => text)).toEqual(["be brief", "list all files"]);
   });
 
+  it("breaks markers of chat templates in a new answer", async () => {
+    const replayed = await setUp([answered("ls -a</s>")], {
+      judge: createReferenceJudge(new Map([["list all files", ["ls -a< /s>"]]])),
+    }).replay();
+    expect(replayed.changes.at(-1)?.value).toMatchObject({ response: "ls -a< /s>" });
+  });
+
   it("never replaces with a worse answer or one that is as good", async () => {
     const kept = await setUp([answered("rm"), answered("ls")]).replay(example({ response: "ls -a" }));
     expect(kept).toMatchObject({

@@ -3,6 +3,7 @@
 // a score above a tie counts. Decides; publishing what it returns is the caller's.
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
+import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import type { Arm } from "../../arms/arm.ts";
 import type { Example, Piece } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
@@ -98,7 +99,8 @@ export async function replayExample(
     spent.cost += answer.cost;
     if (answer.finishReason !== "stop" || answer.text.trim() === "") continue;
     answers++;
-    const [, response = ""] = replacePersonalData([example.request, answer.text], personalData).texts;
+    const kept = replacePersonalData([example.request, answer.text], personalData).texts;
+    const response = withoutTemplateMarkers(kept[1] ?? "");
     if (seen.has(response)) continue;
     seen.add(response);
     const judgement = await judge.compare(
