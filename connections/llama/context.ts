@@ -2,18 +2,9 @@
 import { calling, llamaError, type NativeContext, type NativeJob } from "./native.ts";
 import { type LlamaContext, LlamaError, type Prompt, type Range, type RunResult } from "./port.ts";
 
-// process.exit destroys the globals of llama.cpp while a batch may be under way on a context's own
-// thread: it is waited for first.
-const open = new Set<WeakRef<NativeContext>>();
-process.once("exit", () => {
-  for (const context of open) context.deref()?.stop();
-});
-
 /** Takes ownership of the native context. */
 export function createLlamaContext(native: NativeContext): LlamaContext {
   const { cells, scattered, unlinkable, ...format } = calling(() => native.format());
-  const own = new WeakRef(native);
-  open.add(own);
   let closing: Promise<void> | null = null;
 
   return {
@@ -42,7 +33,7 @@ export function createLlamaContext(native: NativeContext): LlamaContext {
         const cancel = (): void => native.cancel(job);
         signal?.addEventListener("abort", cancel, { once: true });
       }),
-    close: () => (closing ??= native.close().finally(() => open.delete(own))),
+    close: () => (closing ??= native.close()),
   };
 }
 

@@ -66,7 +66,12 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
 }
 
 const flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-fPIC"];
-const addonFlags = ["-DNAPI_VERSION=8", "-DNAPI_CPP_EXCEPTIONS", "-DNODE_ADDON_API_DISABLE_DEPRECATED"];
+const addonFlags = [
+  "-DNAPI_VERSION=8",
+  "-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL",
+  "-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",
+  "-DNODE_ADDON_API_DISABLE_DEPRECATED",
+];
 
 interface Made {
   addon: string;
@@ -144,7 +149,9 @@ async function tryToLoad(addon: string): Promise<void> {
 async function fingerprint(): Promise<string> {
   const { version: library } = await llamaSources();
   const hash = createHash("sha256").update(
-    [process.version, process.arch, library, relative(target, llamaBackendsFolder()), ...flags].join(" "),
+    [process.version, process.arch, library, relative(target, llamaBackendsFolder()), ...flags, ...addonFlags].join(
+      " ",
+    ),
   );
   for (const room of ["core", "addon", "gpu-check"])
     for (const file of (await readdir(join(sources, room))).sort())

@@ -3,6 +3,7 @@
 
 #include "context-handle.hpp"
 #include "instance.hpp"
+#include "memory.hpp"
 #include "model-handle.hpp"
 #include "scorer-handle.hpp"
 #include "task.hpp"
@@ -16,9 +17,8 @@ namespace {
 Napi::Value devices(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
-    require(info[0].IsString(), "devices takes the folder of the backends");
     Napi::Array all = Napi::Array::New(env);
-    for (const Device& device : loadBackends(info[0].As<Napi::String>().Utf8Value())) {
+    for (const Device& device : loadBackends(pathOf(info[0], "the folder of the backends"))) {
       Napi::Object value = Napi::Object::New(env);
       value.Set("name", device.name);
       value.Set("description", device.description);
@@ -34,14 +34,22 @@ Napi::Value devices(const Napi::CallbackInfo& info) {
 // describeBlob(Uint8Array): its header
 Napi::Value describeBlob(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
-    require(info[0].IsTypedArray() && info[0].As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array, "a blob must be a Uint8Array");
-    const Napi::Uint8Array bytes = info[0].As<Napi::Uint8Array>();
-    return headerValue(info.Env(), BlobView(bytes.Data(), bytes.ByteLength()));
+    const SharedBytes bytes = sharedBytesOf(info[0], "a blob");
+    return headerValue(info.Env(), BlobView(bytes.data, bytes.size));
   });
 }
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
-  env.SetInstanceData(new Instance());
+  auto* instance = new Instance();
+  env.SetInstanceData(instance);
+  // It may outlive the instance, and destroyed globals of llama.cpp must not be met by a batch under way.
+  atExit(
+      env,
+      [](void* given) {
+        const std::unique_ptr<std::shared_ptr<Stoppables>> running(static_cast<std::shared_ptr<Stoppables>*>(given));
+        while (!(*running)->empty()) (*(*running)->begin())->stop();
+      },
+      new std::shared_ptr<Stoppables>(instance->running));
   ModelHandle::define(env, exports);
   ContextHandle::define(env, exports);
   ScorerHandle::define(env, exports);

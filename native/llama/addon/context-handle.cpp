@@ -35,24 +35,15 @@ Napi::Value ContextHandle::create(const Napi::CallbackInfo& info) {
     require(info[1].IsObject(), "createContext takes options");
     const Napi::Object given = info[1].As<Napi::Object>();
     options = contextOptionsOf(given);
-    scheduler.partTokens = static_cast<int>(numberOf(given, "partTokens"));
-    scheduler.mostWaiting = static_cast<int>(numberOf(given, "mostWaiting"));
+    scheduler.partTokens = static_cast<int>(integerOf(given, "partTokens"));
+    scheduler.mostWaiting = static_cast<int>(integerOf(given, "mostWaiting", 0, 65536));
   });
-  auto engine = std::make_shared<std::unique_ptr<Engine>>();
+  auto engine = std::make_shared<std::shared_ptr<Engine>>();
   return Task::start(
-      env, [=] { *engine = std::make_unique<Engine>(model, options, scheduler); },
+      env, [=] { *engine = std::make_shared<Engine>(model, options, scheduler); },
       [engine](Napi::Env to) -> Napi::Value {
         const Napi::Object handle = to.GetInstanceData<Instance>()->context.New({});
-        auto state = std::make_shared<State>();
-        state->engine = std::move(*engine);
-        state->events = Napi::ThreadSafeFunction::New(to, Napi::Function(), "precedent-llama", 0, 1);
-        state->events.Unref(to);
-        // Runs before the thread-safe function's own hook, which was added earlier.
-        to.AddCleanupHook([state] {
-          state->stop();
-          state->pending.clear();
-        });
-        Unwrap(handle)->state_ = state;
+        Unwrap(handle)->state_ = std::make_shared<State>(to, std::move(*engine));
         return handle;
       });
 }
@@ -61,11 +52,28 @@ ContextHandle::~ContextHandle() {
   if (state_ != nullptr) state_->stop();
 }
 
-// Waits for the owner thread; what was under way has failed when it returns, and its events are delivered later or never.
+ContextHandle::State::State(Napi::Env env, std::shared_ptr<Engine> given)
+    : env(env), engine(std::move(given)), running(env.GetInstanceData<Instance>()->running),
+      events(Napi::ThreadSafeFunction::New(env, Napi::Function(), "precedent-llama", 0, 1)) {
+  events.Unref(env);
+  running->insert(this);
+  // Runs before the thread-safe function's own hook, which was added earlier.
+  napi_add_env_cleanup_hook(env, onCleanup, this);
+}
+
+void ContextHandle::State::onCleanup(void* given) {
+  State* state = static_cast<State*>(given);
+  state->stop();
+  state->pending.clear();
+}
+
 void ContextHandle::State::stop() {
   if (stopped) return;
-  stopped = true;
-  engine.reset();
+  closing = stopped = true;
+  running->erase(this);
+  napi_remove_env_cleanup_hook(env, onCleanup, this);
+  engine->close();
+  // Not before the thread has ended, which calls it.
   events.Release();
 }
 
@@ -99,17 +107,18 @@ void ContextHandle::State::deliver(Napi::Env env, Event& event) {
     over.onDone.Call({errorOf(env, event.one, event.other).Value(), env.Undefined()});
 }
 
-Engine& ContextHandle::open() const {
-  if (state_ == nullptr || state_->engine == nullptr) fail("closed", "the context was closed");
-  return *state_->engine;
+std::shared_ptr<Engine> ContextHandle::open() const {
+  if (state_ == nullptr || state_->closing) fail("closed", "the context was closed");
+  return state_->engine;
 }
 
 Napi::Value ContextHandle::format(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    Napi::Object value = formatValue(info.Env(), open().format()).As<Napi::Object>();
-    value.Set("cells", open().cells());
-    value.Set("scattered", open().scattered());
-    value.Set("unlinkable", reasonValue(info.Env(), open().unlinkable()));
+    const std::shared_ptr<Engine> engine = open();
+    Napi::Object value = formatValue(info.Env(), engine->format()).As<Napi::Object>();
+    value.Set("cells", engine->cells());
+    value.Set("scattered", engine->scattered());
+    value.Set("unlinkable", reasonValue(info.Env(), engine->unlinkable()));
     return value;
   });
 }
@@ -117,15 +126,18 @@ Napi::Value ContextHandle::format(const Napi::CallbackInfo& info) {
 Napi::Value ContextHandle::run(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
-    Engine& engine = open();
     require(info[0].IsObject() && info[1].IsFunction() && info[2].IsFunction(), "run takes a job and two functions");
     Pending pending;
-    Job job = jobOf(info[0].As<Napi::Object>(), pending.blobs);
+    const Napi::Object given = info[0].As<Napi::Object>();
+    Job job = jobOf(given);
+    const bool progress = booleanOf(given, "progress");
     pending.onEvent = Napi::Persistent(info[1].As<Napi::Function>());
     pending.onDone = Napi::Persistent(info[2].As<Napi::Function>());
 
+    // Behind all that may call getters: they may have closed it.
+    const std::shared_ptr<Engine> engine = open();
     const std::shared_ptr<State> state = state_;
-    const uint64_t id = engine.reserve();
+    const uint64_t id = engine->reserve();
     const auto event = [id](Event::Kind kind) {
       auto made = std::make_unique<Event>();
       made->kind = kind;
@@ -138,7 +150,7 @@ Napi::Value ContextHandle::run(const Napi::CallbackInfo& info) {
       made->one = text;
       state->say(std::move(made), state);
     };
-    if (booleanOf(info[0].As<Napi::Object>(), "progress"))
+    if (progress)
       events.progress = [=](int tokens) {
         auto made = event(Event::progress);
         made->tokens = tokens;
@@ -157,14 +169,17 @@ Napi::Value ContextHandle::run(const Napi::CallbackInfo& info) {
     };
     if (state->pending.empty()) state->events.Ref(env);
     state->pending.emplace(id, std::move(pending));
-    engine.submit(id, std::move(job), std::move(events));
+    engine->submit(id, std::move(job), std::move(events));
     return Napi::Number::New(env, static_cast<double>(id));
   });
 }
 
 Napi::Value ContextHandle::cancel(const Napi::CallbackInfo& info) {
-  if (state_ != nullptr && state_->engine != nullptr) state_->engine->cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
-  return info.Env().Undefined();
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const int64_t job = integerOf(info[0], "a job", 0, int64_t{1} << 53);
+    if (state_ != nullptr && !state_->closing) state_->engine->cancel(static_cast<uint64_t>(job));
+    return info.Env().Undefined();
+  });
 }
 
 Napi::Value ContextHandle::stop(const Napi::CallbackInfo& info) {
@@ -172,16 +187,19 @@ Napi::Value ContextHandle::stop(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// Resolves when the owner thread is gone.
+// Resolves when the owner thread is gone, however often it is called.
 Napi::Value ContextHandle::close(const Napi::CallbackInfo& info) {
-  const std::shared_ptr<State> state = state_;
-  auto engine = std::make_shared<std::unique_ptr<Engine>>(state == nullptr ? nullptr : std::move(state->engine));
-  return Task::start(
-      info.Env(), [engine] { engine->reset(); },
-      [state](Napi::Env env) {
-        if (state != nullptr) state->stop();
-        return env.Undefined();
-      });
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const std::shared_ptr<State> state = state_;
+    if (state == nullptr) fail("closed", "the context was never opened");
+    state->closing = true;
+    return Task::start(
+        info.Env(), [engine = state->engine] { engine->close(); },
+        [state](Napi::Env env) {
+          state->stop();
+          return env.Undefined();
+        });
+  });
 }
 
 }  // namespace precedent

@@ -3,11 +3,12 @@
 
 #include <memory>
 #include <unordered_map>
-#include <vector>
+#include <string>
 
 #include <napi.h>
 
 #include "../core/engine.hpp"
+#include "instance.hpp"
 
 namespace precedent {
 
@@ -23,16 +24,20 @@ class ContextHandle : public Napi::ObjectWrap<ContextHandle> {
  private:
   struct Pending {
     Napi::FunctionReference onEvent, onDone;
-    std::vector<Napi::ObjectReference> blobs;  // read by the job
   };
   struct Event;
-  // Outlives the handle while the owner thread may still say something.
-  struct State {
-    std::unique_ptr<Engine> engine;
+  // Outlives the handle while the owner thread may still say something. All but say() belongs to JavaScript's thread.
+  struct State : Stoppable {
+    explicit State(Napi::Env env, std::shared_ptr<Engine> engine);
+    const Napi::Env env;
+    const std::shared_ptr<Engine> engine;  // shared with a close() under way
+    const std::shared_ptr<Stoppables> running;
     Napi::ThreadSafeFunction events;
-    std::unordered_map<uint64_t, Pending> pending;  // of JavaScript's thread
-    bool stopped = false;
-    void stop();
+    std::unordered_map<uint64_t, Pending> pending;
+    bool closing = false, stopped = false;
+    // Waits for the owner thread, whoever else waits for it; nothing is said after that.
+    void stop() override;
+    static void onCleanup(void* state);
     void deliver(Napi::Env env, Event& event);
     void say(std::unique_ptr<Event> event, const std::shared_ptr<State>& self);
   };
@@ -43,7 +48,7 @@ class ContextHandle : public Napi::ObjectWrap<ContextHandle> {
   Napi::Value cancel(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
   Napi::Value stop(const Napi::CallbackInfo& info);
-  Engine& open() const;
+  std::shared_ptr<Engine> open() const;
 
   std::shared_ptr<State> state_;
 };

@@ -3,10 +3,20 @@
 #include <algorithm>
 
 #include "instance.hpp"
+#include "memory.hpp"
 #include "task.hpp"
 #include "values.hpp"
 
 namespace precedent {
+
+namespace {
+
+// An object's prototype proves nothing: JavaScript may set it.
+constexpr napi_type_tag tag{0x6d6f64656c2d6861, 0x6e646c652d707265};
+
+}  // namespace
+
+ModelHandle::ModelHandle(const Napi::CallbackInfo& info) : ObjectWrap(info) { Value().TypeTag(&tag); }
 
 void ModelHandle::define(Napi::Env env, Napi::Object exports) {
   const Napi::Function constructor =
@@ -24,14 +34,13 @@ Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
   guarded(env, [&] {
     require(info[0].IsObject(), "loadModel takes an object");
     const Napi::Object given = info[0].As<Napi::Object>();
-    options.path = textOf(given, "path");
+    options.path = pathOf(given.Get("path"), "path");
     options.gpu = booleanOf(given, "gpu");
-    options.backends = textOf(given, "backends");
+    options.backends = pathOf(given.Get("backends"), "backends");
     const Napi::Value fingerprint = given.Get("fingerprint");
-    require(fingerprint.IsTypedArray() && fingerprint.As<Napi::TypedArray>().ByteLength() == options.fingerprint.size(),
-            "fingerprint must have 32 bytes");
-    const uint8_t* bytes = fingerprint.As<Napi::Uint8Array>().Data();
-    std::copy(bytes, bytes + options.fingerprint.size(), options.fingerprint.begin());
+    const SharedBytes bytes = sharedBytesOf(fingerprint, "fingerprint");
+    require(bytes.size == options.fingerprint.size(), "fingerprint must have 32 bytes");
+    std::copy_n(bytes.data, bytes.size, options.fingerprint.begin());
   });
   auto model = std::make_shared<std::shared_ptr<Model>>();
   return Task::start(
@@ -44,31 +53,27 @@ Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
 }
 
 std::shared_ptr<Model> ModelHandle::of(const Napi::Value& value) {
-  const bool isHandle =
-      value.IsObject() && value.As<Napi::Object>().InstanceOf(value.Env().GetInstanceData<Instance>()->model.Value());
-  require(isHandle, "a loaded model is wanted");
-  ModelHandle* handle = Unwrap(value.As<Napi::Object>());
-  handle->open();
-  return handle->model_;
+  require(value.IsObject() && value.As<Napi::Object>().CheckTypeTag(&tag), "a loaded model is wanted");
+  return Unwrap(value.As<Napi::Object>())->open();
 }
 
-Model& ModelHandle::open() const {
+std::shared_ptr<Model> ModelHandle::open() const {
   if (model_ == nullptr) fail("closed", "the model was closed");
-  return *model_;
+  return model_;
 }
 
 Napi::Value ModelHandle::facts(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] { return factsValue(info.Env(), open().facts()); });
+  return guarded(info.Env(), [&] { return factsValue(info.Env(), open()->facts()); });
 }
 
 Napi::Value ModelHandle::rope(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] { return ropeValue(info.Env(), open().rope(info[0].ToNumber().Int32Value())); });
+  return guarded(info.Env(), [&] { return ropeValue(info.Env(), open()->rope(static_cast<int>(integerOf(info[0], "contextTokens", 1)))); });
 }
 
 Napi::Value ModelHandle::tokenize(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     require(info[0].IsString() && info[1].IsBoolean(), "tokenize takes a string and whether control tokens are read");
-    return integersValue(info.Env(), open().tokenize(info[0].As<Napi::String>().Utf8Value(), info[1].As<Napi::Boolean>()));
+    return integersValue(info.Env(), open()->tokenize(info[0].As<Napi::String>().Utf8Value(), info[1].As<Napi::Boolean>()));
   });
 }
 
@@ -76,16 +81,17 @@ Napi::Value ModelHandle::tokenize(const Napi::CallbackInfo& info) {
 Napi::Value ModelHandle::detokenize(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     require(info[1].IsBoolean(), "detokenize takes tokens and whether control tokens are written");
-    const std::string text = open().detokenize(integersOf(info[0], "tokens"), info[1].As<Napi::Boolean>());
+    const std::string text = open()->detokenize(integersOf(info[0], "tokens"), info[1].As<Napi::Boolean>());
     return Napi::Buffer<char>::Copy(info.Env(), text.data(), text.size());
   });
 }
 
 Napi::Value ModelHandle::isEnd(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    const Token token = info[0].ToNumber().Int32Value();
-    open().checkTokens({token});
-    return Napi::Boolean::New(info.Env(), open().isEnd(token));
+    const std::shared_ptr<Model> model = open();
+    const Token token = static_cast<Token>(integerOf(info[0], "a token"));
+    model->checkTokens({token});
+    return Napi::Boolean::New(info.Env(), model->isEnd(token));
   });
 }
 

@@ -17,7 +17,7 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   // Throws invalid_argument for anything but an open handle.
   static std::shared_ptr<Model> of(const Napi::Value& value);
 
-  explicit ModelHandle(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
+  explicit ModelHandle(const Napi::CallbackInfo& info);
 
  private:
   Napi::Value facts(const Napi::CallbackInfo& info);
@@ -26,7 +26,7 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   Napi::Value detokenize(const Napi::CallbackInfo& info);
   Napi::Value isEnd(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
-  Model& open() const;
+  std::shared_ptr<Model> open() const;
 
   std::shared_ptr<Model> model_;
 };

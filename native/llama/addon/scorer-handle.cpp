@@ -46,16 +46,15 @@ Napi::Value ScorerHandle::attention(const Napi::CallbackInfo& info) {
     const std::shared_ptr<Scorer> scorer = open();
     require(info[0].IsObject(), "attention takes an object");
     const Napi::Object given = info[0].As<Napi::Object>();
-    auto kept = std::make_shared<std::vector<Napi::ObjectReference>>();
     auto job = std::make_shared<AttentionJob>();
     job->tokens = integersOf(given, "tokens");
-    job->links = linksOf(given, "links", *kept);
+    job->links = linksOf(given, "links", job->tokens.size());
     job->starts = integersOf(given, "starts");
-    job->layers = static_cast<int>(numberOf(given, "layers"));
+    job->layers = static_cast<int>(integerOf(given, "layers", 0));
     auto scores = std::make_shared<AttentionScores>();
     return Task::start(
         env, [=] { *scores = scorer->attention(*job); },
-        [scores, kept](Napi::Env to) -> Napi::Value {
+        [scores](Napi::Env to) -> Napi::Value {
           Napi::Object value = Napi::Object::New(to);
           value.Set("layers", scores->layers);
           value.Set("chunks", scores->chunks);
@@ -72,16 +71,15 @@ Napi::Value ScorerHandle::deviations(const Napi::CallbackInfo& info) {
     const std::shared_ptr<Scorer> scorer = open();
     require(info[0].IsObject(), "deviations takes an object");
     const Napi::Object given = info[0].As<Napi::Object>();
-    auto kept = std::make_shared<std::vector<Napi::ObjectReference>>();
     auto job = std::make_shared<DeviationJob>();
     job->tokens = integersOf(given, "tokens");
-    job->links = linksOf(given, "links", *kept);
-    job->firstLayer = static_cast<int>(numberOf(given, "firstLayer"));
-    job->endLayer = static_cast<int>(numberOf(given, "endLayer"));
+    job->links = linksOf(given, "links", job->tokens.size());
+    job->firstLayer = static_cast<int>(integerOf(given, "firstLayer"));
+    job->endLayer = static_cast<int>(integerOf(given, "endLayer"));
     auto found = std::make_shared<Deviations>();
     return Task::start(
         env, [=] { *found = scorer->deviations(*job); },
-        [found, kept](Napi::Env to) -> Napi::Value {
+        [found](Napi::Env to) -> Napi::Value {
           Napi::Object value = Napi::Object::New(to);
           value.Set("keys", floatsValue(to, found->keys));
           value.Set("values", floatsValue(to, found->values));

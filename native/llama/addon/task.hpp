@@ -33,21 +33,27 @@ class Task : public Napi::AsyncWorker {
   void Execute() override {
     try {
       work_();
+      return;
     } catch (const Failure& failure) {
       code_ = failure.code;
-      SetError(failure.what());
+      message_ = failure.what();
+    } catch (const std::exception& failure) {
+      message_ = failure.what();
+    } catch (...) {
     }
+    // Never empty, which would mean that all went well.
+    SetError(message_.empty() ? "the addon failed" : message_);
   }
   void OnOK() override {
     try {
       deferred_.Resolve(answer_(Env()));
     } catch (const Napi::Error& error) {
       deferred_.Reject(error.Value());
+    } catch (const std::exception& failure) {
+      deferred_.Reject(errorOf(Env(), "decode_failed", failure.what()).Value());
     }
   }
-  void OnError(const Napi::Error& error) override {
-    deferred_.Reject(errorOf(Env(), code_.empty() ? "decode_failed" : code_, error.Message()).Value());
-  }
+  void OnError(const Napi::Error&) override { deferred_.Reject(errorOf(Env(), code_, message_).Value()); }
 
  private:
   Task(Napi::Env env, Work work, Answer answer)
@@ -55,16 +61,20 @@ class Task : public Napi::AsyncWorker {
   Napi::Promise::Deferred deferred_;
   Work work_;
   Answer answer_;
-  std::string code_;
+  std::string code_ = "decode_failed", message_;
 };
 
-// Runs what may throw a Failure in the caller's thread.
+// Runs in the caller's thread what may throw; JavaScript gets an Error with a code.
 template <typename Work>
 auto guarded(Napi::Env env, Work work) -> decltype(work()) {
   try {
     return work();
   } catch (const Failure& failure) {
     throw errorOf(env, failure.code, failure.what());
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    throw errorOf(env, "decode_failed", failure.what());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../core/failure.hpp"
+#include "memory.hpp"
 
 namespace precedent {
 
@@ -26,9 +27,27 @@ std::string hexOf(uint64_t number) {
   return hexOf(bytes, 8);
 }
 
-std::string kvTypeName(uint32_t type) { return ggml_type_name(static_cast<ggml_type>(type)); }
+// A header may say anything.
+std::string kvTypeName(uint32_t type) {
+  const char* name = type < GGML_TYPE_COUNT ? ggml_type_name(static_cast<ggml_type>(type)) : nullptr;
+  return name == nullptr ? "unknown" : name;
+}
+
+constexpr uint32_t mostStops = 4096;
 
 }  // namespace
+
+int64_t integerOf(const Napi::Value& value, const char* what, int64_t least, int64_t most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
+  // Written so that NaN fails; the bounds are exact as doubles.
+  require(number >= static_cast<double>(least) && number <= static_cast<double>(most) && number == std::floor(number),
+          std::string(what) + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return static_cast<int64_t>(number);
+}
+
+int64_t integerOf(const Napi::Object& from, const char* key, int64_t least, int64_t most) {
+  return integerOf(get(from, key), key, least, most);
+}
 
 double numberOf(const Napi::Object& from, const char* key) {
   const Napi::Value value = get(from, key);
@@ -46,6 +65,14 @@ std::string textOf(const Napi::Object& from, const char* key) {
   const Napi::Value value = get(from, key);
   require(value.IsString(), std::string(key) + " must be a string");
   return value.As<Napi::String>().Utf8Value();
+}
+
+// The system would end it at a NUL.
+std::string pathOf(const Napi::Value& value, const char* what) {
+  require(value.IsString(), std::string(what) + " must be a string");
+  std::string path = value.As<Napi::String>().Utf8Value();
+  require(path.size() <= 4096 && path.find('\0') == std::string::npos, std::string(what) + " is no path");
+  return path;
 }
 
 Napi::Object objectOf(const Napi::Object& from, const char* key) {
@@ -71,18 +98,18 @@ std::vector<Range> rangesOf(const Napi::Object& from, const char* key) {
   return ranges;
 }
 
-std::vector<Link> linksOf(const Napi::Object& from, const char* key, std::vector<Napi::ObjectReference>& kept) {
+std::vector<Link> linksOf(const Napi::Object& from, const char* key, size_t most) {
   const Napi::Value value = get(from, key);
   require(value.IsArray(), std::string(key) + " must be an array");
   const Napi::Array array = value.As<Napi::Array>();
+  require(array.Length() <= most, std::string(key) + " has more entries than there are tokens");
   std::vector<Link> links;
   for (uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::Object link = static_cast<Napi::Value>(array[i]).As<Napi::Object>();
-    const Napi::Value blob = link.Get("blob");
-    require(blob.IsTypedArray() && blob.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array, "a blob must be a Uint8Array");
-    const Napi::Uint8Array bytes = blob.As<Napi::Uint8Array>();
-    links.push_back({BlobView(bytes.Data(), bytes.ByteLength()), static_cast<int>(numberOf(link, "position"))});
-    kept.push_back(Napi::Persistent(blob.As<Napi::Object>()));
+    const Napi::Value entry = array[i];
+    require(entry.IsObject(), std::string(key) + " must hold objects");
+    const Napi::Object link = entry.As<Napi::Object>();
+    const SharedBytes bytes = sharedBytesOf(link.Get("blob"), "a blob");
+    links.push_back({BlobView(bytes.data, bytes.size), static_cast<int>(integerOf(link, "position")), bytes.owner});
   }
   return links;
 }
@@ -96,30 +123,35 @@ ggml_type kvTypeOf(const std::string& name) {
 
 ContextOptions contextOptionsOf(const Napi::Object& from) {
   ContextOptions options;
-  options.contextTokens = static_cast<int>(numberOf(from, "contextTokens"));
-  options.sequences = static_cast<int>(numberOf(from, "sequences"));
-  options.threads = static_cast<int>(numberOf(from, "threads"));
+  options.contextTokens = static_cast<int>(integerOf(from, "contextTokens"));
+  options.sequences = static_cast<int>(integerOf(from, "sequences"));
+  options.threads = static_cast<int>(integerOf(from, "threads"));
   options.flashAttention = booleanOf(from, "flashAttention");
   options.kvType = kvTypeOf(textOf(from, "kvType"));
-  options.batchTokens = static_cast<int>(numberOf(from, "batchTokens"));
+  options.batchTokens = static_cast<int>(integerOf(from, "batchTokens"));
   return options;
 }
 
-Job jobOf(const Napi::Object& from, std::vector<Napi::ObjectReference>& kept) {
+Job jobOf(const Napi::Object& from) {
   Job job;
   job.tokens = integersOf(from, "tokens");
-  job.links = linksOf(from, "links", kept);
+  job.links = linksOf(from, "links", job.tokens.size());
   job.recompute = rangesOf(from, "recompute");
   job.exports = rangesOf(from, "exports");
   job.logitsAt = integersOf(from, "logitsAt");
-  job.maxTokens = static_cast<int>(numberOf(from, "maxTokens"));
+  job.maxTokens = static_cast<int>(integerOf(from, "maxTokens", 0));
   job.sampling.temperature = static_cast<float>(numberOf(from, "temperature"));
   job.sampling.topP = static_cast<float>(numberOf(from, "topP"));
-  job.sampling.seed = static_cast<uint32_t>(static_cast<int64_t>(numberOf(from, "seed")));
+  job.sampling.seed = static_cast<uint32_t>(integerOf(from, "seed", 0, UINT32_MAX));
   const Napi::Value stops = from.Get("stops");
   require(stops.IsArray(), "stops must be an array");
-  for (uint32_t i = 0; i < stops.As<Napi::Array>().Length(); ++i)
-    job.stops.push_back(static_cast<Napi::Value>(stops.As<Napi::Array>()[i]).ToString().Utf8Value());
+  const Napi::Array texts = stops.As<Napi::Array>();
+  require(texts.Length() <= mostStops, "there are at most 4096 stops");
+  for (uint32_t i = 0; i < texts.Length(); ++i) {
+    const Napi::Value text = texts[i];
+    require(text.IsString(), "stops must be strings");
+    job.stops.push_back(text.As<Napi::String>().Utf8Value());
+  }
   return job;
 }
 
@@ -135,13 +167,6 @@ Napi::Value integersValue(Napi::Env env, const std::vector<int32_t>& values) {
   return array;
 }
 
-// Not copied: the buffer owns the core's memory from now on.
-Napi::Value blobValue(Napi::Env env, Bytes& blob) {
-  const size_t size = blob.size;
-  uint8_t* data = blob.data.release();
-  return Napi::Buffer<uint8_t>::New(env, data, size, [](Napi::Env, uint8_t* owned) { delete[] owned; });
-}
-
 Napi::Value resultValue(Napi::Env env, JobResult& result) {
   Napi::Object value = Napi::Object::New(env);
   value.Set("text", result.text);
@@ -152,7 +177,7 @@ Napi::Value resultValue(Napi::Env env, JobResult& result) {
   value.Set("prefilled", result.prefilled);
   value.Set("runs", result.runs);
   Napi::Array blobs = Napi::Array::New(env, result.blobs.size());
-  for (uint32_t i = 0; i < result.blobs.size(); ++i) blobs.Set(i, blobValue(env, result.blobs[i]));
+  for (uint32_t i = 0; i < result.blobs.size(); ++i) blobs.Set(i, bufferOf(env, result.blobs[i]));
   value.Set("blobs", blobs);
   value.Set("logits", floatsValue(env, result.logits));
   Napi::Object timings = Napi::Object::New(env);

@@ -11,23 +11,26 @@
 
 namespace precedent {
 
+// A whole number of this range.
+int64_t integerOf(const Napi::Value& value, const char* what, int64_t least = INT32_MIN, int64_t most = INT32_MAX);
+int64_t integerOf(const Napi::Object& from, const char* key, int64_t least = INT32_MIN, int64_t most = INT32_MAX);
 double numberOf(const Napi::Object& from, const char* key);
 bool booleanOf(const Napi::Object& from, const char* key);
 std::string textOf(const Napi::Object& from, const char* key);
+std::string pathOf(const Napi::Value& value, const char* what);
 Napi::Object objectOf(const Napi::Object& from, const char* key);
 std::vector<int32_t> integersOf(const Napi::Object& from, const char* key);  // an Int32Array
 std::vector<int32_t> integersOf(const Napi::Value& value, const char* what);
 std::vector<Range> rangesOf(const Napi::Object& from, const char* key);  // an Int32Array of pairs
 
-// [{blob: Uint8Array, position}]; the arrays are kept from being collected until `kept` goes.
-std::vector<Link> linksOf(const Napi::Object& from, const char* key, std::vector<Napi::ObjectReference>& kept);
+// [{blob: Uint8Array, position}], at most so many; they own the bytes.
+std::vector<Link> linksOf(const Napi::Object& from, const char* key, size_t most);
 
 ggml_type kvTypeOf(const std::string& name);
 ContextOptions contextOptionsOf(const Napi::Object& from);
-Job jobOf(const Napi::Object& from, std::vector<Napi::ObjectReference>& kept);
+Job jobOf(const Napi::Object& from);
 
 Napi::Value resultValue(Napi::Env env, JobResult& result);
-Napi::Value blobValue(Napi::Env env, Bytes& blob);
 Napi::Value floatsValue(Napi::Env env, const std::vector<float>& values);
 Napi::Value integersValue(Napi::Env env, const std::vector<int32_t>& values);
 Napi::Value factsValue(Napi::Env env, const ModelFacts& facts);

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "assertions.hpp"
 #include "failure.hpp"
 #include "llama.h"
 
@@ -49,6 +50,7 @@ const std::vector<Device> & loadBackends(const std::string & folder) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!devices.empty()) return devices;
   llama_log_set(keepLog, nullptr);
+  watchAssertions();
   if (folder.empty())
     ggml_backend_load_all();
   else

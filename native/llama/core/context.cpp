@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "assertions.hpp"
 #include "failure.hpp"
 
 namespace precedent {
@@ -36,16 +37,30 @@ Context::Context(std::shared_ptr<Model> model, const ContextOptions & options)
   format_.fingerprint = model_->fingerprint();
   format_.kvType = static_cast<uint32_t>(options_.kvType);
   format_.flashAttention = options_.flashAttention ? 1 : 0;
-  if (!unlinkable_.empty()) return;
-  const int sequence = acquire();
+  // On this thread alone, so that an assertion about a damaged model throws.
+  llama_set_n_threads(context_, 1, 1);
   try {
-    rope_ = model_->rope(options_.contextTokens);
-    keys_.emplace(options_.kvType, model_->facts().keyHeads, model_->facts().headDimension);
-    probe(sequence);
-    scattered_ = options_.scattered && probeScattered(sequence);
-  } catch (const Failure & failure) {
-    unlinkable_ = failure.what();
+    const AssertionsThrow assertions;
+    tryOut();
+  } catch (...) {
+    llama_free(context_);
+    throw;
   }
+  llama_set_n_threads(context_, options_.threads, options_.threads);
+}
+
+void Context::tryOut() {
+  const int sequence = acquire();
+  decode({{model_->facts().vocabulary / 2, 0, sequence, false}});
+  remove(sequence, 0, -1);
+  if (unlinkable_.empty()) try {
+      rope_ = model_->rope(options_.contextTokens);
+      keys_.emplace(options_.kvType, model_->facts().keyHeads, model_->facts().headDimension);
+      probe(sequence);
+      scattered_ = options_.scattered && probeScattered(sequence);
+    } catch (const Failure & failure) {
+      unlinkable_ = failure.what();
+    }
   release(sequence);
   clear();
 }
@@ -68,7 +83,10 @@ void Context::create() {
   params.cb_eval = options_.callback;
   params.cb_eval_user_data = options_.callbackData;
   takeLog();
-  context_ = llama_init_from_model(model_->handle(), params);
+  {
+    const AssertionsThrow assertions;
+    context_ = llama_init_from_model(model_->handle(), params);
+  }
   if (context_ == nullptr) fail("context_failed", "no context of " + std::to_string(options_.contextTokens) + " tokens" + because());
   if (llama_get_memory(context_) == nullptr) {
     llama_free(context_);

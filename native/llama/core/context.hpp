@@ -86,6 +86,8 @@ public:
 
 private:
   void create();
+  // Computes a token, which shows that the model does; then probes what links need.
+  void tryOut();
   void probe(int sequence);
   bool probeScattered(int sequence);
   void readState(int sequence, size_t cells);

@@ -10,35 +10,40 @@ Engine::Engine(std::shared_ptr<Model> model, const ContextOptions & context, con
   changed_.wait(lock, [this] { return started_; });
   if (failure_ == nullptr) return;
   lock.unlock();
-  thread_.join();
+  close();
   fail(failure_->first.c_str(), failure_->second);
 }
 
-Engine::~Engine() {
+void Engine::close() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     closing_ = true;
   }
   changed_.notify_all();
+  std::lock_guard<std::mutex> joining(joining_);
   if (thread_.joinable()) thread_.join();
 }
 
 void Engine::submit(uint64_t id, Job job, JobEvents events) {
   // std::function wants something that can be copied; the pair is moved out on the one call.
   auto given = std::make_shared<std::pair<Job, JobEvents>>(std::move(job), std::move(events));
-  post([id, given](Scheduler & scheduler) { scheduler.submit(id, std::move(given->first), std::move(given->second)); });
+  const bool posted = post(
+    [id, given](Scheduler & scheduler) { scheduler.submit(id, std::move(given->first), std::move(given->second)); });
+  if (!posted) given->second.failed("closed", "the context was closed");
 }
 
 void Engine::cancel(uint64_t id) {
   post([id](Scheduler & scheduler) { scheduler.cancel(id); });
 }
 
-void Engine::post(Command command) {
+bool Engine::post(Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (closing_) return false;
     commands_.push_back(std::move(command));
   }
   changed_.notify_all();
+  return true;
 }
 
 void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, SchedulerOptions schedulerOptions) {
@@ -63,19 +68,28 @@ void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, Sc
     return started("context_failed", failure.what());
   }
   started(nullptr, "");
+  try {
+    serve(*scheduler);
+  } catch (const std::exception &) {
+    // No memory, most likely. The scheduler fails what is left, and later jobs fail where they are submitted.
+    std::lock_guard<std::mutex> lock(mutex_);
+    closing_ = true;
+  }
+}
 
+void Engine::serve(Scheduler & scheduler) {
   while (true) {
     std::vector<Command> commands;
     bool closing = false;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [&] { return closing_ || !commands_.empty() || !scheduler->idle(); });
+      changed_.wait(lock, [&] { return closing_ || !commands_.empty() || !scheduler.idle(); });
       commands.swap(commands_);
       closing = closing_;
     }
-    for (const Command & command : commands) command(*scheduler);
+    for (const Command & command : commands) command(scheduler);
     if (closing) return;
-    scheduler->step();
+    scheduler.step();
   }
 }
 

@@ -17,10 +17,12 @@ class Engine {
 public:
   // Blocks until the context is there (a second for a small model). Throws what Context throws.
   Engine(std::shared_ptr<Model> model, const ContextOptions & context, const SchedulerOptions & scheduler);
-  // Blocks until the batch under way is done; what is left fails with "closed".
-  ~Engine();
+  ~Engine() { close(); }
+  // Blocks until the batch under way is done and the owner thread has ended; what is left fails with "closed". From any thread but
+  // the owner's, any number of times: every caller waits.
+  void close();
 
-  // From any thread; events come on the owner thread.
+  // From any thread; events come on the owner thread. A job that comes after close() fails at once, on the caller's.
   uint64_t reserve() { return ++lastId_; }  // a number for a job
   void submit(uint64_t id, Job job, JobEvents events);
   void cancel(uint64_t id);
@@ -32,7 +34,8 @@ public:
 private:
   using Command = std::function<void(Scheduler &)>;
   void run(std::shared_ptr<Model> model, ContextOptions context, SchedulerOptions scheduler);
-  void post(Command command);
+  void serve(Scheduler & scheduler);
+  bool post(Command command);  // false: it is closed
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -44,7 +47,8 @@ private:
   bool scattered_ = false;
   std::string unlinkable_;
   std::atomic<uint64_t> lastId_{0};
-  std::thread thread_;
+  std::mutex joining_;
+  std::thread thread_;  // joinable under joining_
 };
 
 }  // namespace precedent

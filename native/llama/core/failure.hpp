@@ -28,8 +28,22 @@ public:
 
 [[noreturn]] inline void fail(const char * code, const std::string & message) { throw Failure(code, message); }
 
-inline void require(bool holds, const std::string & message) {
-  if (!holds) fail("invalid_argument", message);
+// Runs `work`; what it throws goes to failed(code, message). False when it threw.
+template <typename Work, typename Failed>
+bool attempt(const Work & work, const Failed & failed, const char * otherwise = "decode_failed") {
+  try {
+    work();
+    return true;
+  } catch (const Failure & failure) {
+    failed(failure.code, failure.what());
+  } catch (const std::exception & failure) {
+    failed(std::string(otherwise), std::string(failure.what()));
+  }
+  return false;
+}
+
+inline void require(bool holds, const std::string & message, const char * code = "invalid_argument") {
+  if (!holds) fail(code, message);
 }
 
 }  // namespace precedent

@@ -16,7 +16,7 @@ namespace precedent {
 
 struct Job {
   std::vector<Token> tokens;
-  std::vector<Link> links;        // their memory must last until the job is done
+  std::vector<Link> links;        // with memory that lasts until the job is done
   std::vector<Range> recompute;   // covered tokens that are computed all the same
   std::vector<Range> exports;     // taken as chunk caches once the prompt is there
   std::vector<int> logitsAt;      // positions, ascending; they must be computed ones

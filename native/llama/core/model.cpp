@@ -1,5 +1,6 @@
 #include "model.hpp"
 
+#include "assertions.hpp"
 #include "failure.hpp"
 #include "gguf-file.hpp"
 
@@ -29,6 +30,7 @@ std::vector<ggml_backend_dev_t> chosenDevices(const std::vector<Device> & found,
 
 std::shared_ptr<Model> Model::load(const ModelOptions & options) {
   const std::vector<Device> & devices = loadBackends(options.backends);
+  const AssertionsThrow assertions;
   std::shared_ptr<Model> self(new Model());
   self->path_ = options.path;
   self->fingerprint_ = options.fingerprint;

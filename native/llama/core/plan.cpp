@@ -7,6 +7,7 @@
 namespace precedent {
 
 Plan makePlan(const std::vector<Token> & tokens, const std::vector<Link> & links, const std::vector<Range> & recompute, bool last) {
+  require(links.size() <= tokens.size(), "there are more chunk caches than tokens");
   const int count = static_cast<int>(tokens.size());
   require(count > 0, "a prompt has at least one token");
   std::vector<int> link(tokens.size(), -1);

@@ -3,6 +3,7 @@
 // before it, so a recomputed token sees fresh keys of recomputed tokens and linked keys of the others: exact causal semantics.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "blob.hpp"
@@ -16,6 +17,7 @@ struct Range {
 struct Link {
   BlobView blob;
   int position;  // of its first token
+  std::shared_ptr<const void> memory = nullptr;  // keeps the blob's bytes, where the caller does not
 };
 
 struct Segment {

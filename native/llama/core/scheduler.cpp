@@ -64,15 +64,16 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::submit(uint64_t id, Job job, JobEvents events) {
-  try {
-    if (static_cast<int>(waiting_.size()) >= options_.mostWaiting)
-      fail("context_full", std::to_string(waiting_.size()) + " requests wait for the context already");
-    Sampler check(job.sampling);
-    Plan plan = checkedPlan(job, context_);
-    waiting_.push_back({id, std::move(job), std::move(events), std::move(plan), nowMs()});
-  } catch (const Failure & failure) {
-    events.failed(failure.code, failure.what());
-  }
+  const auto failed = events.failed;
+  attempt(
+    [&] {
+      if (static_cast<int>(waiting_.size()) >= options_.mostWaiting)
+        fail("context_full", std::to_string(waiting_.size()) + " requests wait for the context already");
+      Sampler check(job.sampling);
+      Plan plan = checkedPlan(job, context_);
+      waiting_.push_back({id, std::move(job), std::move(events), std::move(plan), nowMs()});
+    },
+    failed);
 }
 
 void Scheduler::cancel(uint64_t id) {
@@ -109,7 +110,8 @@ void Scheduler::admit() {
        reserved_ + waiting_.front().cells() <= context_.cells()) {
     Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
-    start(next);
+    const auto failed = next.events.failed;
+    attempt([&] { start(next); }, failed);
   }
 }
 
@@ -125,15 +127,10 @@ void Scheduler::start(Waiting & waiting) {
   result.recomputed = plan.recomputed;
   result.prefilled = plan.prefilled;
   for (const Segment & segment : plan.segments) result.runs += segment.link < 0 ? 1 : 0;
-  try {
-    active->sequence.link(active->job.links);
-  } catch (const Failure & failure) {
-    active->events.failed(failure.code, failure.what());
-    return;
-  }
+  active->sequence.link(active->job.links);
   result.timings.linked = nowMs() - active->admitted;
-  reserved_ += active->cells;
   active_.push_back(std::move(active));
+  reserved_ += active_.back()->cells;
   if (active_.back()->sequence.pending() == 0) promptDone(*active_.back());
 }
 
@@ -164,17 +161,19 @@ void Scheduler::compute() {
     room -= count;
   }
   if (batch.empty()) return;
-  try {
-    context_.decode(batch);
-    for (const Share & share : shares) collect(*share.active, share.first, share.count);
-  } catch (const Failure & failure) {
-    // What the sequences of this batch hold now is not known.
-    for (const Share & share : shares) {
-      if (share.active->over) continue;
-      share.active->over = true;
-      share.active->events.failed(failure.code, failure.what());
-    }
-  }
+  attempt(
+    [&] {
+      context_.decode(batch);
+      for (const Share & share : shares) collect(*share.active, share.first, share.count);
+    },
+    [&](const std::string & code, const std::string & message) {
+      // What the sequences of this batch hold now is not known.
+      for (const Share & share : shares) {
+        if (share.active->over) continue;
+        share.active->over = true;
+        share.active->events.failed(code, message);
+      }
+    });
 }
 
 void Scheduler::collect(Active & active, int firstInBatch, int count) {
@@ -204,12 +203,15 @@ void Scheduler::promptDone(Active & active) {
   if (timings.cpuFirst == 0) timings.cpuFirst = cpuMs() - active.admittedCpu;
   if (active.over) return;
   const double before = nowMs();
-  try {
-    for (const Range & range : active.job.exports) active.result.blobs.push_back(active.sequence.exportRange(range.begin, range.end));
-  } catch (const Failure & failure) {
-    active.over = true;
-    return active.events.failed(failure.code, failure.what());
-  }
+  const bool exported = attempt(
+    [&] {
+      for (const Range & range : active.job.exports) active.result.blobs.push_back(active.sequence.exportRange(range.begin, range.end));
+    },
+    [&](const std::string & code, const std::string & message) {
+      active.over = true;
+      active.events.failed(code, message);
+    });
+  if (!exported) return;
   timings.exported = nowMs() - before;
   if (active.result.finish != Finish::none || active.job.maxTokens == 0) finish(active, active.result.finish);
 }
