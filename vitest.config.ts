@@ -24,10 +24,10 @@ const inTurn = {
  */
 const apart = [
   ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*"],
-  ...["documents", "embedder", "helpfulness", "kv", "llama", "models"].map((folder) => `connections/${folder}/**/*`),
-  ...["process", "solver", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
+  ...["documents", "embedder", "helpfulness", "kv", "llama"].map((folder) => `connections/${folder}/**/*`),
+  ...["process", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
   ...["connections/kafka/kafkajs*", "gateway/fuzz", "gateway/isolation/*", "gateway/server", "stack/**/*"],
-  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/*"],
+  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/**/*"],
 ].map((path) => `${path}.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;
 

@@ -8,7 +8,7 @@ import type { Embedder } from "../connections/embedder/port.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
-import { sha256 } from "../connections/models/models.ts";
+import { sha256 } from "../connections/python/python.ts";
 import { createLogImport, importOrigin, type ImportedRows } from "../analysis/import/import-log.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { presets } from "./import-presets.ts";

@@ -13,7 +13,6 @@ import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
-import { addModels } from "./models.ts";
 import { addPolicy } from "./policy.ts";
 import { addHelpfulness } from "./helpfulness.ts";
 import { addLogReplay } from "./log-replay.ts";
@@ -50,7 +49,6 @@ export function createProgram(io: Io): Command {
     addKv,
     addForget,
     addKeys,
-    addModels,
     addLogReplay,
     addTopology,
     addConfig,

@@ -1,6 +1,6 @@
 // The models that can be named: where each comes from, and by what it is known to be the right one.
 // Data (models.json, which tools/prefetch.mjs reads too) and paths only;
-// connections/models/models.ts fetches them. A name of a package says nothing of what it carries:
+// tools/setup/models/models.ts fetches them. A name of a package says nothing of what it carries:
 // the checksum of the file is the identity.
 import { existsSync } from "node:fs";
 import { join } from "node:path";

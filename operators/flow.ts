@@ -74,7 +74,7 @@ export type Choice = Pick<
   Decision,
   "arms" | "arm" | "probability" | "alternativeArm" | "alternativeProbability" | "load"
 > &
-  Pick<Decision, "policyVersion" | "asked" | "askProbability" | "breakers" | "reuse" | "shadows" | "createdAt">;
+  Pick<Decision, "policyVersion" | "asked" | "askProbability" | "breakers" | "reuse" | "createdAt">;
 /** After route. */
 export interface Routed extends Selected {
   choice: Choice;

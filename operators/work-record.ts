@@ -1,5 +1,5 @@
 // The work of a request as it goes to an arm's topic. What the log has of the decision (contexts,
-// features of examples, shadows, times) is on the topic decisions, and no arm asks for it: it was a
+// features of examples, times) is on the topic decisions, and no arm asks for it: it was a
 // fifth of the bytes of the demo's records (2.7 kB, now 2.1).
 import type { Work } from "../schemas/types.ts";
 
@@ -16,7 +16,6 @@ export function asRecord(work: Work): Work {
         trial: null,
         examples: score.examples.map((example) => ({ ...example, features: [] })),
       })),
-      shadows: [],
       timings: [],
     },
   };

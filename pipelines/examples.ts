@@ -55,7 +55,7 @@ export async function holdExamples(
     embedder,
     clusterId: await kafka.clusterId(),
     maxAgeMs,
-    openIndexes: () => createVectorIndexes(embedder.dimension, log, { kind: config.selection.index }),
+    openIndexes: () => createVectorIndexes(embedder.dimension, log),
     log,
   }).catch(async (error: unknown) => {
     await embedder.close();

@@ -138,8 +138,6 @@ export interface Decision {
   source: "routed" | "cache" | "imported";
   /** Hash under which the answer is cached or was found; null: it may not be cached. */
   cacheKey: string | null;
-  /** One for each policy in shadow that could be used: none of them had a part in the choice. */
-  shadows: ShadowChoice[];
   /** What was missing when it was made. */
   degraded: string[];
   /** Milliseconds per operator, in order. */
@@ -224,30 +222,6 @@ export interface ReuseTrial {
   verifies: boolean;
   /** What the answer would have cost at the arm that is best without it, estimated. */
   savedCost: number;
-}
-
-/** What a router policy that is held in shadow would have chosen (docs/off-policy.md). */
-export interface ShadowChoice {
-  /** Its name, such as shadow/1. */
-  policy: string;
-  /** Version of the policy with that name. */
-  version: number;
-  /** Its choice, drawn by its probabilities. */
-  arm: string;
-  /** With which it chooses that arm, (0, 1]. */
-  probability: number;
-  arms: ShadowScore[];
-}
-
-/** How an arm looked to it; context, cost and bias are those of the decision. */
-export interface ShadowScore {
-  arm: string;
-  /** Posterior mean of the quality. */
-  mean: number;
-  /** Posterior standard deviation of the quality. */
-  deviation: number;
-  /** Exact probability with which it would have chosen the arm. */
-  probability: number;
 }
 
 /** Time one operator took. */
@@ -636,7 +610,7 @@ export interface Withdrawal {
 /** A planned request on its way to an arm. */
 export interface Work {
   request: Request;
-  /** Whole on the topic decisions; here without contexts, trials, features of examples, shadows and timings, which no arm asks for. */
+  /** Whole on the topic decisions; here without contexts, trials, features of examples and timings, which no arm asks for. */
   decision: Decision;
   /** alternative: by the alternative arm, for the topic alternative-answers and never for responses. */
   role: "answer" | "alternative";

@@ -77,7 +77,7 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
     ...{ alternativeArm: null, alternativeProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
     ...{ policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
     ...{ asked: false, askProbability: null, alternative: false },
-    ...{ breakers: {}, reuse: null, shadows: [], source: "imported", cacheKey: null },
+    ...{ breakers: {}, reuse: null, source: "imported", cacheKey: null },
     degraded: row.answer!.propensity === null ? ["propensity"] : [],
     ...{ timings: [], createdAt: row.request.createdAt },
   });

@@ -54,8 +54,8 @@ export async function createLlamaArm(
       config.model === undefined
         ? 'Run "npm run setup", or set "model".'
         : namedModel(config.model) === undefined
-          ? 'Check its "model": a file, or a name of "precedent models list".'
-          : `Run "precedent models fetch ${config.model}".`;
+          ? 'Check its "model": a file, or a name of docs/arms.md.'
+          : `Run "npm run setup -- --model ${config.model}".`;
     throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
   });
   const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");

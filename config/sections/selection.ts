@@ -57,11 +57,6 @@ export const selection = z.strictObject({
     })
     .prefault({}),
   /**
-   * How nearest examples are searched: clustered, in a process of its own (any size), or flat,
-   * every one compared in the stage's own thread (up to some thousand).
-   */
-  index: z.enum(["clustered", "flat"]).default("clustered"),
-  /**
    * Where examples are held: all of them by every plan process (global), those of its partitions
    * (shared), or shared above shareAbove (auto).
    */

@@ -121,13 +121,6 @@ export const decisionRow = (record: Decision, position: RowPosition): Row => ({
   ...reuseColumns(record.reuse),
   source: record.source,
   cache_key: record.cacheKey ?? "",
-  shadows: record.shadows.map(({ policy, version, arm, probability, arms }) => ({
-    ...{ policy, version, arm, probability: double(probability) },
-    arms: arms.map((score) => ({
-      ...{ arm: score.arm, mean: double(score.mean) },
-      ...{ deviation: double(score.deviation), probability: double(score.probability) },
-    })),
-  })),
   degraded: record.degraded,
   timings: record.timings.map(({ operator, ms }) => ({ operator, ms: double(ms) })),
   created_at: time(ownTime(record.createdAt, position)),

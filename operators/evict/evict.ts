@@ -1,18 +1,16 @@
 // The second verb of curate: what leaves the pool. Expired examples always; when the pool weighs
-// more than its budget, those whose loss costs the least, by knapsack over the value of each: the
-// offloads that it made possible, fading by the hour, and its quality while it is young. Reads
-// ClickHouse and decides; the choice is made beside the event loop, and serving never waits for it.
+// more than its budget, those whose loss costs the least, by greedy knapsack over the value of
+// each: the offloads that it made possible, fading by the hour, and its quality while it is young.
 // Rejects as the ClickHouse port does.
 import type { Logger } from "pino";
 import { creditRetention } from "../../algorithms/routing/gain.ts";
+import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Solver } from "../../connections/solver/port.ts";
 import type { ExampleChange } from "../example-change.ts";
 import { selectExpired, selectPoolBytes, selectRivals } from "./statements.ts";
 
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;
-  solver: Solver;
   rules: {
     /** Byte budget of the examples' texts and embeddings. */
     budgetBytes: number;
@@ -75,14 +73,7 @@ export interface Rival {
   young: boolean;
 }
 
-export function createEvict({
-  clickhouse,
-  solver,
-  rules,
-  costs,
-  clock,
-  log,
-}: EvictDependencies): () => Promise<Eviction[]> {
+export function createEvict({ clickhouse, rules, costs, clock, log }: EvictDependencies): () => Promise<Eviction[]> {
   return async function evict() {
     const now = clock();
     const expired = await clickhouse.query<{ id: string; domain: string }>(selectExpired, { now, limit: mostAtOnce });
@@ -101,44 +92,29 @@ export function createEvict({
     // What it weighs now: others may have left since it was asked.
     const bytes = Number(rivals[0]?.pool ?? 0);
     if (bytes <= budgetBytes) return [];
-    const { leaving, gap, ms } = await toLeave(rivals, bytes - budgetBytes * fillTo, solver);
-    const evicted = leaving.slice(0, mostAtOnce);
-    const figures = { bytes, budgetBytes, rivals: rivals.length, leaving: evicted.length, gap, ms: Math.round(ms) };
+    const evicted = toLeave(rivals, bytes - budgetBytes * fillTo).slice(0, mostAtOnce);
+    const figures = { bytes, budgetBytes, rivals: rivals.length, leaving: evicted.length };
     log.info(figures, "the examples outgrew their budget: those worth the least for their bytes leave");
     return evicted.map(({ id, domain }) => ({ id, domain, value: null, reason: "no_room" }));
   };
-}
-
-export interface Leaving {
-  /** Least value for its bytes first. */
-  leaving: Rival[];
-  /** How much more the rest might have been worth, as a share of what it is worth. */
-  gap: number;
-  ms: number;
 }
 
 /**
  * The examples to evict, so that `excess` bytes are freed at the least loss. rivals: by density,
  * those in grace last. An example in grace is evicted only where all others are too few.
  */
-export async function toLeave(rivals: readonly Rival[], excess: number, solver: Solver): Promise<Leaving> {
-  if (excess <= 0) return { leaving: [], gap: 0, ms: 0 };
+export function toLeave(rivals: readonly Rival[], excess: number): Rival[] {
+  if (excess <= 0) return [];
   const old = rivals.filter(({ young }) => !young);
-  if (sumBytes(old) >= excess) return choose(old, excess, solver);
+  if (sumBytes(old) >= excess) return choose(old, excess);
   const young = rivals.filter((rival) => rival.young);
-  const more = await choose(young, Math.min(excess - sumBytes(old), sumBytes(young)), solver);
-  return { ...more, leaving: [...old, ...more.leaving] };
+  return [...old, ...choose(young, Math.min(excess - sumBytes(old), sumBytes(young)))];
 }
 
-async function choose(among: readonly Rival[], excess: number, solver: Solver): Promise<Leaving> {
+function choose(among: readonly Rival[], excess: number): Rival[] {
   const items = among.map(({ value, bytes }) => ({ value, weight: bytes }));
-  const { kept, value, bound, ms } = await solver.solve(items, Math.max(0, sumBytes(among) - excess));
-  const stays = new Set(kept);
-  return {
-    leaving: among.filter((_, index) => !stays.has(index)),
-    gap: value > 0 ? (bound - value) / value : 0,
-    ms,
-  };
+  const stays = new Set(knapsack(items, Math.max(0, sumBytes(among) - excess)));
+  return among.filter((_, index) => !stays.has(index));
 }
 
 const sumBytes = (rivals: readonly Rival[]): number => rivals.reduce((sum, { bytes }) => sum + bytes, 0);

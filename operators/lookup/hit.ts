@@ -34,7 +34,6 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
     reuse: null,
     source: "cache",
     cacheKey: hash,
-    shadows: [],
     degraded: [],
     timings,
     createdAt: now,

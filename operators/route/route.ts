@@ -13,18 +13,16 @@ import {
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { ArmScore, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
+import type { ReuseTrial, ShownExample } from "../../schemas/types.ts";
 import type { Choice, Embedded, Routed, Selected } from "../flow.ts";
 import { serves } from "../../arms/serves.ts";
 import { computing, costAtMost, type RouteArm } from "../../arms/routed.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf } from "../../state/policies/router.ts";
 import type { PolicyState } from "../../state/policies/router-table.ts";
-import type { Shadow } from "../../state/policies/shadow.ts";
 import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { alternative } from "./alternative.ts";
-import { shadowChoices } from "./shadow.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
@@ -58,8 +56,6 @@ export interface RouteConfig extends PriorConfig, Exploring {
 
 export interface RouteDependencies {
   policy: () => PolicyState;
-  /** Whose choices are logged and never served; absent: none. */
-  shadows?: () => readonly Shadow[];
   arms: () => readonly RouteArm[];
   load: () => Load;
   /** The arms' breakers; absent: all are closed. */
@@ -79,7 +75,7 @@ export interface RouteDependencies {
  * none that does is both allowed and cheap enough.
  */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
-  const { policy, shadows, arms, load, health = healthyArms, random, clock, routing } = dependencies;
+  const { policy, arms, load, health = healthyArms, random, clock, routing } = dependencies;
   const { reuseBound = () => 1 } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
@@ -165,12 +161,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
     if (reuse !== null) dependencies.onReuse?.(reuse, chosen.arm === reuse.arm);
-    const inShadow = (scores: readonly ArmScore[]): ShadowChoice[] => {
-      const held = scores.length === 0 ? [] : (shadows?.() ?? []);
-      if (held.length === 0) return [];
-      const { id: requestId, tenant } = request;
-      return shadowChoices(held, { requestId, tenant, domain: selected.domain, scores, prior, exploring });
-    };
     const choice: Choice = {
       arms: drawn.scores,
       arm: chosen.arm,
@@ -182,7 +172,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       askProbability,
       breakers,
       reuse,
-      shadows: inShadow(scored?.scores ?? []),
       createdAt: clock(),
     };
     return ok({ ...selected, degraded, choice });

@@ -6,7 +6,6 @@ import { appendOnce, type Policies } from "./append.ts";
 import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
 import { PLACEMENT } from "./placement.ts";
-import { isShadow } from "./shadow.ts";
 
 /**
  * Publishes the body of `version`, by default of the one before the newest that says something
@@ -22,8 +21,6 @@ export async function revertPolicy(
     throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
   if (isLinkPolicy(name))
     throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
-  if (isShadow(name))
-    throw new Error(`${name} is a policy in shadow and has no way back: precedent policy shadow end ${name}`);
   const old =
     version === undefined
       ? await former(policies.clickhouse, name)

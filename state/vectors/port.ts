@@ -1,5 +1,5 @@
 // Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives;
-// what they stand for is its business. Implementations: faiss.ts, flat.ts, exact.ts;
+// what they stand for is its business. Implementations: faiss.ts, exact.ts;
 // contract.testing.ts is the test they share.
 
 export interface Neighbour {
@@ -61,7 +61,7 @@ export interface VectorIndex {
 
 /** Opens any number of indexes of one dimension over one shared owner. */
 export interface VectorIndexes {
-  readonly kind: "faiss" | "flat" | "exact";
+  readonly kind: "faiss" | "exact";
   open(): VectorIndex;
   /**
    * From a file that save() wrote. Rejects with VectorError bad_snapshot when it is missing,

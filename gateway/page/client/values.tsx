@@ -86,38 +86,6 @@ export function Values() {
           </table>
         )}
       </Panel>
-      <Panel title="In shadow" note="Router policies that decide beside the one in force, and are not followed.">
-        {data.shadows.length === 0 ? (
-          <Nothing>None: precedent policy shadow.</Nothing>
-        ) : (
-          <table>
-            <Head
-              columns={[
-                "Policy",
-                number("Version"),
-                number("Decisions"),
-                number("Same choice"),
-                number("Rated"),
-                number("Mean reward served"),
-                number("Its value"),
-              ]}
-            />
-            <tbody>
-              {data.shadows.map((row) => (
-                <tr key={`${row.policy}/${row.version}`}>
-                  <th scope="row">{row.policy}</th>
-                  <td class="number">{row.version}</td>
-                  <td class="number">{count(row.decisions)}</td>
-                  <td class="number">{share(row.agreement)}</td>
-                  <td class="number">{count(row.rewarded)}</td>
-                  <td class="number">{figure(row.meanReward)}</td>
-                  <td class="number">{withReach(row.value, row.reach)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </Panel>
     </>
   );
 }

@@ -132,16 +132,6 @@ export interface PolicyValues {
   })[];
   /** What always taking one arm would have earned. */
   arms: (Estimated & { arm: string })[];
-  shadows: {
-    policy: string;
-    version: number;
-    decisions: number;
-    agreement: number;
-    rewarded: number;
-    meanReward: number | null;
-    value: number | null;
-    reach: number | null;
-  }[];
 }
 
 export interface StageLag {
