@@ -20,7 +20,6 @@ import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
 import { addTopology } from "./topology.ts";
-import { addUnrated } from "./unrated.ts";
 import { addUp } from "./up.ts";
 
 export function createProgram(io: Io): Command {
@@ -37,7 +36,6 @@ export function createProgram(io: Io): Command {
     addAsk,
     addFeedback,
     addJudge,
-    addUnrated,
     addPolicy,
     addHelpfulness,
     addExplain,

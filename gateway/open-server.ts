@@ -19,12 +19,15 @@ export interface ServerParts extends Omit<ApiDependencies, "callerOf" | "spanOf"
   log: SessionOf<object>["log"];
 }
 
+/** A week. */
+const feedbackTokenMs = 7 * 86_400_000;
+
 export function openServer(
   { config, metrics: registry, tracing }: SessionOf<object>,
   { keys, dashboard, log, ...parts }: ServerParts,
 ): FastifyInstance {
   const { maxBodyBytes, maxOpen, slowReaderMs, heartbeatMs, maxUnsentBytes } = config.gateway;
-  const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
+  const { feedbackSecret: secret } = config.gateway;
   const metrics = createGatewayMetrics(registry);
   const unsent = createUnsent({
     maxBytes: maxUnsentBytes,
@@ -34,7 +37,8 @@ export function openServer(
     },
   });
   const server = createServer({ maxBodyBytes, slowReaderMs, unsent, log });
-  const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: parts.clock });
+  const tokens =
+    secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs: feedbackTokenMs, now: parts.clock });
   const access = createAccess(keys);
   const mustBeAdmin = createAdminAccess(keys);
   const feedbackBy = createTokenAccess({ tokens, keys }, access);

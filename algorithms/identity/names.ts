@@ -24,7 +24,7 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
   return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
 }
 
-/** Maximum bytes of metadata; limits.maxMetadataBytes may set a lower maximum for requests. */
+/** Maximum bytes of metadata; of requests fewer (operators/validate/bounds.ts). */
 export const mostMetadataBytes = 65_536;
 
 /** Bytes of all keys and values. */

@@ -8,11 +8,6 @@ export const embedder = z.strictObject({
   threads: z.number().int().min(1).max(16).default(1),
   maxBatch: z.number().int().min(1).max(256).default(8),
   cacheEntries: z.number().int().min(0).default(50_000),
-  /**
-   * Maximum requests whose texts wait for the model; further ones continue without examples and are
-   * marked as degraded.
-   */
-  maxWaiting: z.number().int().min(1).max(16_384).default(1_024),
 });
 
 export const selection = z.strictObject({
@@ -29,11 +24,6 @@ export const selection = z.strictObject({
   tokenBudget: z.number().int().min(0).default(1500),
   /** Cosine from which an example says the same as one already taken, and is left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
-  /**
-   * Lambda of maximal marginal relevance: 1 ranks by helpfulness only, less penalises similarity to
-   * examples already chosen.
-   */
-  relevance: z.number().min(0).max(1).default(1),
   /**
    * Added to the helpfulness of an example that the arm has cached, to choose between near-equals;
    * 0: none. Never lets one pass the threshold.

@@ -43,7 +43,7 @@ describe("evict", () => {
   const evicting = (answers: (sql: string) => unknown[]) =>
     createEvict({
       clickhouse: { query: async <Row>(sql: string) => answers(sql) as Row[] },
-      rules: { budgetBytes: 1_000, graceMs: 3_600_000, offloadQuality: 0.6 },
+      rules: { budgetBytes: 1_000, graceMs: 3_600_000 },
       costs: () => new Map(),
       clock: () => 1_700_000_000_000,
       log: pino({ level: "silent" }),

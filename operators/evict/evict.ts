@@ -16,8 +16,6 @@ export interface EvictDependencies {
     budgetBytes: number;
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;
-    /** A use by a cheaper arm counts as an offload from this quality on. */
-    offloadQuality: number;
   };
   /**
    * Normalised cost of each configured arm; where the source of an example is none of them it
@@ -52,6 +50,8 @@ export const createEviction =
     return { evicted };
   };
 
+/** A use by a cheaper arm counts as an offload from this quality on. */
+const offloadQuality = 0.6;
 /** Tombstones of one round. */
 const mostAtOnce = 5_000;
 /**
@@ -84,7 +84,7 @@ export function createEvict({ clickhouse, rules, costs, clock, log }: EvictDepen
     const rivals = await clickhouse.query<Rival & { pool: number }>(selectRivals, {
       now,
       retention: creditRetention,
-      offloadQuality: rules.offloadQuality,
+      offloadQuality,
       graceMs: rules.graceMs,
       costs: new Map(costs()),
       limit: mostRivals,

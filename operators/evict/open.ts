@@ -19,7 +19,6 @@ export function openEvict(session: EvictSession, { clock, log }: EvictOptions) {
       rules: {
         budgetBytes: evict.budgetBytes,
         graceMs: evict.graceHours * 3_600_000,
-        offloadQuality: evict.offloadQuality,
       },
       costs: () => new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
       clock,

@@ -20,8 +20,6 @@ import { policyRecord } from "../../state/policies/record.ts";
 export interface PublishDependencies {
   policies: PolicyLog;
   featureVersion: number;
-  /** Rewarded decisions that a version must rest on. */
-  minimumRewards: number;
   /**
    * What changes less than a hundredth of the rewards waits until the newest version is this old,
    * milliseconds.
@@ -48,14 +46,7 @@ const notable = 0.01;
 
 /** Rejects as PolicyLog does; the same call may be made again. */
 export function createPublish(dependencies: PublishDependencies) {
-  const {
-    policies,
-    featureVersion,
-    minimumRewards,
-    settleMs,
-    takenBack = () => Promise.resolve(false),
-    clock,
-  } = dependencies;
+  const { policies, featureVersion, settleMs, takenBack = () => Promise.resolve(false), clock } = dependencies;
 
   /** Why nothing is to be published over `newest`, or null. */
   const decide = (newest: Policy | null, solved: Solved): Unpublished | null => {
@@ -79,7 +70,7 @@ export function createPublish(dependencies: PublishDependencies) {
   };
 
   return async function publish(known: Solved): Promise<Published> {
-    const few = known.rewards < minimumRewards || allArms(known).size === 0;
+    const few = known.rewards === 0 || allArms(known).size === 0;
     if (few && !(await restsOnWithdrawn(policies.newest()))) return { outcome: "few" };
     // As before anything was learnt.
     const { rewards, metrics, problems, tenants } = known;

@@ -9,8 +9,6 @@ export interface RetractDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
   /** Tombstones of the topic `response-cache`, by key. */
   publish: (keys: readonly string[]) => Promise<void>;
-  /** [0, 1]. */
-  minimumReward: number;
   /** Milliseconds that an answer is kept at most. */
   longestTtlMs: number;
   /** Milliseconds since the epoch. */
@@ -29,6 +27,8 @@ interface Row {
 
 /** Microseconds, as the versions of rewards: decisions may be recorded so much later. */
 const lookBack = 60_000_000;
+/** An answer whose reduced reward is below is not given again. */
+const minimumReward = 0.5;
 /** Tombstones published at a time. */
 const batch = 1_000;
 
@@ -54,7 +54,7 @@ const BAD = `
   GROUP BY key
   SETTINGS distributed_product_mode = 'local'`;
 
-export function createRetract({ clickhouse, publish, minimumReward, longestTtlMs, clock }: RetractDependencies) {
+export function createRetract({ clickhouse, publish, longestTtlMs, clock }: RetractDependencies) {
   /** Keys with the version for which they were taken back, of the look-back. */
   const done = new Map<string, number>();
 

@@ -1,6 +1,6 @@
 // Which of the rated candidates an arm is shown, in what order, and why each of the others is not
 // (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough, unlike those
-// already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
+// already taken, within the arm's budget, the most helpful last. Pure.
 import { dot } from "../../algorithms/selection/embedding.ts";
 import type { HeldExample } from "../../state/examples/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
@@ -40,8 +40,6 @@ export interface ChooseLimits {
   tokenBudget: number;
   /** Cosine from which an example says the same as one already taken. */
   nearDuplicate: number;
-  /** Lambda of maximal marginal relevance, [0, 1]. */
-  relevance: number;
   /**
    * Added to the helpfulness of what is cached where the open ones are ranked, and nowhere else.
    * Default 0.
@@ -96,19 +94,6 @@ export interface Chosen {
   readonly verdicts: readonly Verdict[];
 }
 
-/**
- * One that may still be taken. It is compared with the taken ones only when it seems the best: what
- * it is still to be compared with can only make it less relevant, so the others can wait. Of 30
- * open ones some five are ever compared.
- */
-interface Open {
-  candidate: Rated;
-  /** Cosine with the most similar of those it was compared with. */
-  nearest: number;
-  /** With how many of those taken it was compared. */
-  compared: number;
-}
-
 /** By id at last, so that the same candidates always give the same prompt. */
 const mostHelpfulFirst = (a: Rated, b: Rated): number =>
   b.helpfulness - a.helpfulness ||
@@ -135,12 +120,14 @@ export function chooseExamples(
   const tried = draw === null || limits.examples === 0 ? undefined : possible[Math.floor(draw.pick * possible.length)];
   if (tried !== undefined && draw?.shown === false) settle(tried, "kept_out");
 
-  const open: Open[] = [];
+  const open: Rated[] = [];
   for (const candidate of possible.sort(mostHelpfulFirst)) {
     if (candidate === tried) continue;
-    if (candidate.helpfulness >= limits.threshold) open.push({ candidate, nearest: 0, compared: 0 });
+    if (candidate.helpfulness >= limits.threshold) open.push(candidate);
     else settle(candidate, "below_threshold");
   }
+  const rank = (candidate: Rated): number => candidate.helpfulness + bonusOf(candidate, limits);
+  open.sort((a, b) => rank(b) - rank(a));
 
   const taken: Rated[] = [];
   let left = limits.tokenBudget;
@@ -151,18 +138,15 @@ export function chooseExamples(
   };
 
   if (tried !== undefined && draw?.shown === true) take(tried, "forced_in");
-  while (taken.length < limits.examples && open.length > 0) {
-    const best = mostRelevant(open, limits);
-    const one = open[best]!;
-    const { candidate } = one;
-    const already = one.compared === taken.length;
-    const twin = already ? null : compare(one, taken, limits.nearDuplicate);
-    if (twin !== null) settle(candidate, "near_duplicate", twin.example.id);
-    else if (!already) continue;
+  let next = 0;
+  for (; next < open.length && taken.length < limits.examples; next++) {
+    const candidate = open[next]!;
+    const twin = twinOf(candidate, taken, limits.nearDuplicate);
+    if (twin !== undefined) settle(candidate, "near_duplicate", twin.example.id);
     else if (candidate.tokens <= left) take(candidate, "shown");
     else settle(candidate, "over_budget");
-    open.splice(best, 1);
   }
+  open.splice(0, next);
 
   return {
     // A copy: those that are open are compared with the taken ones in their order.
@@ -175,9 +159,9 @@ export function chooseExamples(
     open: open.length,
     get verdicts() {
       for (const one of open.splice(0)) {
-        const twin = compare(one, taken, limits.nearDuplicate);
-        if (twin === null) settle(one.candidate, "too_many");
-        else settle(one.candidate, "near_duplicate", twin.example.id);
+        const twin = twinOf(one, taken, limits.nearDuplicate);
+        if (twin === undefined) settle(one, "too_many");
+        else settle(one, "near_duplicate", twin.example.id);
       }
       const byCandidate = new Map(settled.map((verdict) => [verdict.candidate, verdict]));
       return candidates.map(
@@ -188,19 +172,11 @@ export function chooseExamples(
 }
 
 /**
- * Compares with those taken since the last time, in turn, by the questions alone: two questions
- * with one answer are evidence, and a small model follows it (bench/results/NOTES.md). Gives the
- * first of which it is a near-duplicate; null: of none.
+ * The first of those taken of which it is a near-duplicate, by the questions alone: two questions
+ * with one answer are evidence, and a small model follows it (bench/results/NOTES.md).
  */
-function compare(one: Open, taken: readonly Rated[], nearDuplicate: number): Rated | null {
-  for (; one.compared < taken.length; one.compared++) {
-    const other = taken[one.compared]!;
-    const cosine = dot(other.vector, one.candidate.vector);
-    if (!(cosine < nearDuplicate)) return other;
-    one.nearest = Math.max(one.nearest, cosine);
-  }
-  return null;
-}
+const twinOf = (one: Rated, taken: readonly Rated[], nearDuplicate: number): Rated | undefined =>
+  taken.find(({ vector }) => !(dot(vector, one.vector) < nearDuplicate));
 
 function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number): Reason | null {
   if (unfit !== null) return unfit;
@@ -210,25 +186,6 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
 }
 
 const bonusOf = ({ cached = false }: Rated, { cachedBonus = 0 }: ChooseLimits): number => (cached ? cachedBonus : 0);
-
-/**
- * Where the first of the best by lambda h - (1 - lambda) max cosine stands, h with the bonus; not
- * called with none.
- */
-function mostRelevant(open: readonly Open[], limits: ChooseLimits): number {
-  const lambda = limits.relevance;
-  let best = 0;
-  let bestScore = -Infinity;
-  for (let i = 0; i < open.length; i++) {
-    const { candidate, nearest } = open[i]!;
-    const score = lambda * (candidate.helpfulness + bonusOf(candidate, limits)) - (1 - lambda) * nearest;
-    if (score > bestScore) {
-      best = i;
-      bestScore = score;
-    }
-  }
-  return best;
-}
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {
   const { id, request, response } = candidate.example;

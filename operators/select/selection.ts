@@ -65,14 +65,7 @@ export interface SelectionDependencies {
 /** What selection reads of the configuration. */
 export type SelectionConfig = Pick<
   Config["selection"],
-  | "examples"
-  | "candidates"
-  | "minimumSimilarity"
-  | "tokenBudget"
-  | "nearDuplicate"
-  | "relevance"
-  | "explore"
-  | "cachedBonus"
+  "examples" | "candidates" | "minimumSimilarity" | "tokenBudget" | "nearDuplicate" | "explore" | "cachedBonus"
 >;
 
 /** Its logger is made when it is read: few requests have anything to say. */

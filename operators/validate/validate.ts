@@ -5,7 +5,7 @@ import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity/i
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { boundsProblem, type RequestBounds } from "./bounds.ts";
+import { boundsProblem } from "./bounds.ts";
 import { parameterProblem } from "./params.ts";
 import { passthroughProblem } from "./passthrough.ts";
 
@@ -14,7 +14,7 @@ type Needs = Received<Request>;
 type Adds = Omit<Validated, keyof Needs>;
 
 export interface ValidateDependencies {
-  limits: RequestBounds & { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
+  limits: { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
   /** The arms as configured now. */
   arms: () => readonly { name: string }[];
   /** Partitions of the responses topic, as the brokers say: the range of replyPartition. */
@@ -37,7 +37,7 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
     const { record } = received;
     if (record.tenant.trim() === "") return refuse("no_tenant", "The request names no tenant: set `tenant`.");
 
-    const problem = boundsProblem(record, limits);
+    const problem = boundsProblem(record);
     if (problem !== null) return problem;
 
     const question = lastUserTurn(record.messages);

@@ -73,7 +73,7 @@ export async function replayExamples(
   lease: Lease<Sent<typeof exampleReplay>>,
 ): Promise<ExampleReplaySummary> {
   const { clickhouse, config, log } = session;
-  const { offPeak, temperature } = config.curate.exampleReplay;
+  const { offPeak } = config.curate.exampleReplay;
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const ranking = createRanking(clickhouse);
   const arms = openArms(session, openArm);
@@ -106,7 +106,7 @@ export async function replayExamples(
         replayExample(
           example,
           {
-            ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature },
+            ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature: 0.8 },
             ...{ personalData: config.curate.personalData, affords, mayAsk: gate.pass, callMs, clock: Date.now },
           },
           signal,

@@ -10,7 +10,13 @@ import { createBreakerMetrics, type BreakerMetrics } from "./metrics.ts";
 import { shareRows, voidMs, type RowSession } from "../process-rows.ts";
 import type { SessionOf } from "../session.ts";
 
-export type BreakerConfig = Config["routing"]["breaker"];
+/**
+ * What it opens by: half of the calls of 30 s; two probes close it. A call that its request's
+ * deadline ended counts as the arm's failure if it took slowCallMs.
+ */
+const fixed = { share: 0.5, windowMs: 30_000, probes: 2, slowCallMs: 30_000 };
+export const breakerSettings = (breaker: Config["routing"]["breaker"]) => ({ ...fixed, ...breaker });
+export type BreakerConfig = ReturnType<typeof breakerSettings>;
 
 export interface BreakersOptions {
   settings: BreakerConfig;
@@ -142,7 +148,7 @@ export function shareBreakers(session: BreakerSession, instance: string): Shared
   const { log } = session;
   const several = (): boolean => session.arms.configured().length > 1;
   const breakers = createBreakers({
-    settings: session.config.routing.breaker,
+    settings: breakerSettings(session.config.routing.breaker),
     clock: () => performance.now(),
     random: Math.random,
     others: (arm) => rows.others(arm),
