@@ -6,8 +6,8 @@ import { faultFiles } from "./tools/test-files.mjs";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
 /**
- * They wait much and compute little, but two at a time would wait for each other's load. They
- * change nothing global, so all run in one process: to import the stages takes seconds.
+ * They wait much and compute little, and change nothing global: all in one process, as importing
+ * the stages takes seconds.
  */
 const inTurn = {
   pool: "forks",
@@ -18,9 +18,8 @@ const inTurn = {
 } as const;
 
 /**
- * Unit tests that start processes, load native modules, change the environment or depend on what
- * was imported first have a process each. The others share nothing, so npm test runs them in one;
- * run by hand every file has its own.
+ * Unit tests with processes, native modules, environment or import order of their own have a
+ * process each; the others share one in npm test.
  */
 const apart = [
   ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*"],

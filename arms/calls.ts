@@ -9,9 +9,8 @@ type Ending = "cancelled" | "deadline";
 
 export interface Calls {
   /**
-   * Runs `call` once a slot is free. `ending` is aborted when the result is no longer needed, and
-   * endedFailure() says why. If no slot is free, `onWait` runs first, with a signal that is aborted
-   * when the call is over; it must not throw.
+   * Runs `call` once a slot is free. `ending`: aborted when no result is needed, endedFailure()
+   * says why. Without a free slot `onWait` runs first; it must not throw.
    */
   run(
     request: ArmRequest,

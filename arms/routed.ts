@@ -64,10 +64,7 @@ const operational = new Set(
 const settingsOf = (arm: ArmConfig): string =>
   JSON.stringify(Object.entries(arm).filter(([setting]) => !operational.has(setting)));
 
-/**
- * What the answer costs at most, roughly: a token is taken as four characters. In the currency of
- * the prices.
- */
+/** Rough upper bound of an answer's cost: a token is four characters. In the prices' currency. */
 export function costAtMost(
   arm: RouteArm,
   promptCharacters: number,
@@ -78,10 +75,7 @@ export function costAtMost(
   return answerCost({ prompt, completion: Math.min(maxTokens ?? arm.maxTokens, arm.maxTokens) }, arm.prices);
 }
 
-/**
- * The same of a request, whichever of the arms that it allows answers it; with as many examples as
- * an arm may be shown.
- */
+/** The same over all arms that a request allows, with as many examples as may be shown. */
 export function mostCost(
   { messages, allow, params }: Pick<Request, "messages" | "allow" | "params">,
   arms: readonly RouteArm[],

@@ -44,9 +44,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
 
 const turn = ({ role, content }: Message): Piece => ({ kind: "turn", id: null, role, text: content });
 
-/**
- * The system texts, and the messages after the leading ones. Later system turns keep their place.
- */
+/** The system texts, and the messages after the leading ones. */
 function opening(messages: readonly Message[], system: string | undefined): { systems: Piece[]; rest: Message[] } {
   const firstTurn = messages.findIndex(({ role }) => role !== "system");
   const start = firstTurn < 0 ? messages.length : firstTurn;

@@ -189,10 +189,7 @@ const committedOffsets = "__consumer_offsets";
 /** Read in well under a second, also on a busy machine. */
 const quicklyReadBytes = 16 * 1_048_576;
 
-/**
- * A single broker that comes back and reads its groups slowly can forget what they have committed
- * (docs/stack.md).
- */
+/** Single brokers that read groups slowly can forget commits (docs/stack.md). */
 export function slowCoordinator({ found }: Pick<Awaited<ReturnType<Kafka["durability"]>>, "found">): Partial<Check> {
   const { replicationFactor = 0, segmentBytes = 0 } = found.get(committedOffsets) ?? {};
   if (replicationFactor !== 1 || segmentBytes <= quicklyReadBytes) return {};

@@ -146,10 +146,7 @@ function describeList(rows: readonly Listed[], now: number): string {
 
 const page = 1_000;
 
-/**
- * Page by page in the order of the ids, so that memory stays small and a change meanwhile does no
- * harm.
- */
+/** Page by page by id: little memory, and changes meanwhile do no harm. */
 async function exportTo(clickhouse: ClickHouse, name: string, where: Record<string, string>, io: Io): Promise<number> {
   const file = name === "-" ? null : createWriteStream(resolve(io.cwd, name));
   let count = 0;

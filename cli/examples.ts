@@ -83,10 +83,7 @@ export interface ImportOptions {
   signal?: AbortSignal;
 }
 
-/**
- * Embeds and produces every pair of the file that is not known, in the file's order; returns how
- * many.
- */
+/** Produces every unknown pair of the file, in order; returns how many. */
 export async function importPairs({
   session,
   embedder,

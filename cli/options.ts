@@ -27,9 +27,8 @@ export function parseDuration(text: string): number {
 }
 
 /**
- * Parser of an option that takes names separated by commas; given twice, it adds up. Such options
- * take exactly one value, because a variadic one would swallow the argument behind it.
- * @param known all names there are; absent: not checked here
+ * Names separated by commas; given twice, it adds up. One value: a variadic option would swallow
+ * the argument behind it. @param known all names; absent: not checked
  */
 export function parseNames<Name extends string>(known?: readonly Name[]) {
   return (text: string, previous: readonly Name[] = []): Name[] => {

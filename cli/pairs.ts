@@ -18,10 +18,7 @@ export type Pair = z.infer<typeof pair>;
 
 const problemsReported = 10;
 
-/**
- * The number of pairs. Throws CommandError that lists the first problems, so that nothing is
- * imported of a broken file.
- */
+/** Number of pairs. CommandError with the first problems: nothing of a broken file is imported. */
 export async function checkPairs(file: string): Promise<number> {
   const problems: string[] = [];
   let count = 0;

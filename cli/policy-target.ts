@@ -13,10 +13,7 @@ import { CommandError } from "./io.ts";
 
 export interface Named {
   target: Target;
-  /**
-   * Policy record of a router, with version 0 if it was read from a file; null: the prior, or no
-   * router.
-   */
+  /** Router's policy record, version 0 if from a file; null: the prior, or no router. */
   record: Policy | null;
 }
 
@@ -26,9 +23,7 @@ export const targetHelp =
 /** A file of more is no router policy: a record of one takes less. */
 const mostBytes = 16 * 1_048_576;
 
-/**
- * @param arms names of the configured arms; another is taken where it is written arm:NAME
- */
+/** @param arms configured names; others are written arm:NAME */
 export async function namedTarget(
   text: string,
   { clickhouse, arms, cwd }: { clickhouse: Pick<ClickHouse, "query">; arms: readonly string[]; cwd: string },

@@ -28,9 +28,7 @@ export async function withClickHouse<T>(
   }
 }
 
-/**
- * One line, cut, without what would steer a terminal: texts of models and users go through here.
- */
+/** One line, cut, without control characters. */
 export function oneLine(text: string, most = 60): string {
   const line = plain(text).replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;

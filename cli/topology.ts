@@ -11,10 +11,7 @@ import { groupName } from "../runtime/running-stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/**
- * What runs in the processes of another stage: scheduled example replays, the halves of intake and
- * outlet.
- */
+/** Stages that run in the process of another. */
 const processOf: Readonly<Record<string, string>> = {
   "example-replay": "curate",
   "intake-requests": "intake",

@@ -6,10 +6,7 @@ import { fileURLToPath } from "node:url";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * PRECEDENT_CACHE, else precedent/ under XDG_CACHE_HOME, else under ~/.cache. Shared by every
- * checkout of this user.
- */
+/** PRECEDENT_CACHE, else precedent/ under XDG_CACHE_HOME or ~/.cache. */
 export function cacheFolder(environment: Environment = process.env): string {
   const own = environment["PRECEDENT_CACHE"];
   if (own !== undefined && own !== "") return own;

@@ -56,10 +56,7 @@ export const fetchedModelFile = ({ name, file }: NamedModel, environment: Enviro
 export const requantisedModelFile = (model: NamedModel, environment: Environment = process.env): string | null =>
   model.requantised === undefined ? null : fetchedModelFile({ ...model, file: model.requantised }, environment);
 
-/**
- * The GGUF that an arm loads, there or not: of a model of the registry the copy where there is one,
- * else the path as it was given. Absent: the default model.
- */
+/** The GGUF that an arm loads, there or not. Absent: the default model. */
 export function modelFile(model: string = defaultModel, environment: Environment = process.env): string {
   const named = namedModel(model);
   if (named === undefined) return model;

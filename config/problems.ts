@@ -99,10 +99,7 @@ function valueAt(data: unknown, path: readonly (string | number)[]): unknown {
   return at;
 }
 
-/**
- * Keys that the schema knows at a path; of a union the branch that the data names by its
- * discriminator.
- */
+/** Keys of the schema at a path; of a union the branch that the data names. */
 function keysAt(schema: z.ZodType, data: unknown, path: readonly (string | number)[]): string[] {
   let at: unknown = schema;
   for (let depth = 0; depth <= path.length; depth++) {

@@ -57,10 +57,7 @@ export interface SelectedExample {
 /** After select: one list an arm, the most helpful last. */
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
-  /**
-   * The example that chance forced into or kept out of an arm's prompt; an arm without a trial is
-   * not in it.
-   */
+  /** The example forced in or kept out by chance, by arm with a trial. */
   trialByArm: ReadonlyMap<string, ExampleTrial>;
   /** tau in force. */
   threshold: number;

@@ -17,9 +17,7 @@ export interface ComposingArm {
 type Scored = Pick<Work["decision"], "arms">;
 type ExampleText = Pick<SelectedExample, "id" | "request" | "response">;
 
-/**
- * `selected`: what selection chose, by arm; where that is gone, texts are taken from the prompt.
- */
+/** `selected`: by arm; where that is gone, texts come from the prompt. */
 export function recompose(
   { request, decision, pieces }: Pick<Work, "request" | "pieces"> & { decision: Scored },
   arm: ComposingArm,

@@ -18,10 +18,7 @@ export interface Acl {
 
 export interface AclNames {
   prefix: string;
-  /**
-   * Full names; of an arm or a tenant where one is given. What the names of all tenants'
-   * topics begin with where none is.
-   */
+  /** Full names; without owner the prefix of all tenants' topics. */
   topic: (name: TopicName | "locks", owner?: string) => string;
   group: (stage: string, arm?: string) => string;
   principal: (stage: string) => string;
@@ -45,8 +42,8 @@ const ofTenants = {
 } as const satisfies Partial<Record<AclOperation, readonly TopicName[]>>;
 
 /**
- * A tenant may write and read its own topics, and no others: that is what makes it that tenant. Its
- * groups begin with the name of its topic of responses and a dot, which no other tenant's can.
+ * A tenant may write and read its own topics only. Its groups begin with its topic of responses and
+ * a dot, as no other's can.
  */
 function tenantAcls({ topic, tenants }: AclNames): Acl[] {
   return tenants.flatMap(({ name, principal, deltas = false }): Acl[] => {

@@ -16,10 +16,7 @@ import type { SessionOf } from "../state/session.ts";
 import type { Session } from "./session.ts";
 import { createPartitionAssignment, type PartitionAssignment } from "../state/examples/partition-assignment.ts";
 
-/**
- * Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for
- * nearly as long is read anew.
- */
+/** Tombstones stay a day (delete.retention.ms): what is older is read anew. */
 const maxAgeMs = 0.9 * 86_400_000;
 
 export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"> {
@@ -29,19 +26,14 @@ export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"
 }
 
 export interface HoldOptions {
-  /**
-   * Stable id of this process, and which of its stages holds them: two pools can't share a folder.
-   */
+  /** Stable id of this process, and which of its stages holds them. */
   instance: string;
   stage: string;
   mode: PlacementMode;
   log: Session["log"];
 }
 
-/**
- * Follows what the mode says; restored() says when it is all there. Rejects when the embedding
- * model is not there.
- */
+/** restored(): when all is there. Rejects without the embedding model. */
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,
   { instance, stage, mode, log }: HoldOptions,

@@ -38,10 +38,7 @@ export interface SessionOptions {
   subjects?: string;
 }
 
-/**
- * Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a
- * server can't be reached for about ten seconds.
- */
+/** Makes topics, subjects and tables. Rejects after about ten seconds without a server. */
 export async function openSession(
   config: Config,
   { log, clientId = "precedent", start = true, logReplay, subjects }: SessionOptions,

@@ -8,9 +8,7 @@ export type Store = TopicName | "ClickHouse";
 
 export interface Declaration {
   readonly name: string;
-  /**
-   * What moves it: topics that it consumes as a group; ClickHouse where it looks for work there.
-   */
+  /** Topics that it consumes as a group; ClickHouse where it looks for work there. */
   readonly sources: readonly Store[];
   /** What it looks things up in: compacted topics that it follows, and ClickHouse. */
   readonly tables: readonly Store[];
@@ -35,10 +33,7 @@ type Stores<D extends Reached, K extends keyof Reached> = D extends { readonly [
   : never;
 type Names<D extends Reached, K extends keyof Reached> = Extract<Stores<D, K>, TopicName>;
 
-/**
- * Full names of the topics that a stage consumes (and `locks`, for which singletons compete),
- * holds, and writes.
- */
+/** Full names of topics that a stage consumes, holds and writes. */
 export type Consumed<D extends Reached> = Topic<Names<D, "sources"> | "locks">;
 export type Held<D extends Reached> = Topic<Names<D, "tables">>;
 export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "beside">>;

@@ -17,10 +17,7 @@ export interface DecodeRetryOptions {
 
 const longestMs = 5_000;
 
-/**
- * Rejects only when the signal aborts a wait, and for bugs. Undecodable bytes are returned as a
- * value.
- */
+/** Rejects only when aborted, and for bugs; undecodable bytes are a value. */
 export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,

@@ -22,9 +22,7 @@ export interface GapOptions {
   log: Logger;
 }
 
-/**
- * from: where the batch began that came from ahead; undefined: the broker does not know the offset.
- */
+/** from: start of the batch ahead; undefined: the broker does not know the offset. */
 export type CloseGap = (state: PartitionState, from?: number) => Promise<void>;
 
 const retryMs = { first: 50, limit: 1_000 };

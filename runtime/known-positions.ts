@@ -8,10 +8,7 @@ import { partitionKey, type StoredPosition } from "./partition.ts";
 export interface KnownPositions {
   /** Notes the position of a partition that is about to be let go. */
   note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void;
-  /**
-   * The later of what the broker says and what this process has committed of the same topic, as
-   * long as the log has that much.
-   */
+  /** The later of the broker's and our own commit of the same topic. */
   later(position: CommittedOffset): CommittedOffset;
 }
 

@@ -18,10 +18,7 @@ export interface OutputsOptions<N extends TopicName> {
   /** Full topic name of an output. */
   topicOf: (output: TopicName, owner?: string) => string;
   now: () => number;
-  /**
-   * Does the work on one record in a time of its own, as `now` then says it (a log replay);
-   * absent: in this one.
-   */
+  /** Does the work in a record's own time (log replay); absent: in the present. */
   inItsTime?: InItsTime<N> | undefined;
   metrics: StageMetrics;
   /** Absent: nothing is traced. */

@@ -28,10 +28,7 @@ export interface Task {
 
 export type TaskEntry = Entry<Task>;
 
-/**
- * A committed offset with the finished ones beyond it, as the broker has it; without an offset:
- * nothing was committed.
- */
+/** Committed offset and finished ones beyond; no offset: nothing committed. */
 export interface StoredPosition {
   offset: number | undefined;
   metadata: string;
@@ -48,10 +45,7 @@ export interface PartitionState extends TopicPartition {
   /** What the broker has of it, unless a transaction is under way. */
   stored: StoredPosition;
   waitingBytes: number;
-  /**
-   * Outputs by offset that were ready when the partition was lost and came back; taken instead of
-   * doing the work again.
-   */
+  /** Ready outputs of a partition that was lost and came back, by offset. */
   results: Map<number, OutgoingMessage[]>;
   /** Fetching is paused because enough waits. */
   paused: boolean;
@@ -82,10 +76,7 @@ export function createPartition(
   };
 }
 
-/**
- * Takes up delivered records; what was delivered before is ignored. Returns how many were new;
- * onNew is called for each, in their order.
- */
+/** Takes new records and returns how many; onNew is called for each. */
 export function deliver(
   state: PartitionState,
   records: readonly RawRecord[],

@@ -12,10 +12,7 @@ export interface PassHealth {
   report(): { stalledMs?: number; problems?: string[] };
 }
 
-/**
- * A pass over a long history takes its time: only after so many times the limit is it taken for
- * hung.
- */
+/** So many times the limit and a pass is taken for hung. */
 const hungFactor = 10;
 
 export function watchPasses({

@@ -32,10 +32,7 @@ export interface PassComposition<Dependencies, Value> {
     operator: string,
     create: (dependencies: Dependencies) => PassStep<Value, A>,
   ): PassComposition<Dependencies, Found<Value, A>>;
-  /**
-   * A step that is not due at every pass: the first one, and then after so many milliseconds since
-   * it last resolved. Where it is not, `idle` is what it adds.
-   */
+  /** A step that is due after so many milliseconds; `idle`: what it adds otherwise. */
   every<A extends object>(
     operator: string,
     milliseconds: (dependencies: Dependencies) => number,

@@ -12,10 +12,7 @@ import type { Emit, Ending, Outcome, Position, Received, Step, StepContext } fro
 
 /** What a source owes its readers when no operator produced the answer. */
 export interface SourceContract<N extends TopicName, O extends TopicName = TopicName> {
-  /**
-   * How far back a timestamp that the producer made is believed, in milliseconds; absent: as of a
-   * client.
-   */
+  /** How far back a producer's timestamp is believed, ms; absent: as of a client. */
   toleranceMs?: number;
   /** Milliseconds since the epoch after which the result is no longer needed. */
   deadline(received: Received<RecordOf[N]>): number;
@@ -66,10 +63,7 @@ export interface Emitting<O extends TopicName = TopicName> {
   emits: Emit<O>[];
 }
 export type Observe = (operator: string, milliseconds: number) => void;
-/**
- * Runs a step until it ends otherwise than with retryLater; what it leaves to be done elsewhere is
- * waited for. What a step says at once is given at once: waiting for it costs more than most steps.
- */
+/** Runs a step until it ends otherwise than with retryLater. Synchronous where the step is. */
 export type Retry = <T, O extends TopicName>(
   attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
 ) => Ending<T, O> | Promise<Ending<T, O>>;
@@ -84,10 +78,7 @@ type AnyStep = Step<unknown, unknown, TopicName>;
 type Factory<Dependencies> = (dependencies: Dependencies) => AnyStep;
 
 export interface Composition<Dependencies, D extends PipelineDeclaration, Value> {
-  /**
-   * The value so far must have what the step needs; what it adds is there for those behind it. What
-   * it depends on is asked for by bind.
-   */
+  /** The value must have what the step needs; later steps see what it adds. */
   step<Adds, Own>(
     operator: string,
     create: (dependencies: Own) => Step<Value, Adds, OutputOf<D>>,

@@ -20,10 +20,7 @@ import type { RecordTrace } from "./tracing/port.ts";
 
 export interface Processor {
   process: Process;
-  /**
-   * Outputs instead of those that the broker refuses for good; again: those that stood in for them
-   * were refused, too.
-   */
+  /** Outputs instead of refused ones; again: stand-ins were refused, too. */
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
 }
 

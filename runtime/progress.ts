@@ -62,10 +62,7 @@ interface Watched {
   /** Changes with everything that is committed. */
   reached: string;
   since: Partial<Record<Kind, number>>;
-  /**
-   * As the broker said last of the offset that was the next one then, and since when it has been
-   * that one.
-   */
+  /** What the broker said last of the next offset, and since when. */
   behind?: { next: number; kind: "unfetched" | "held"; since: number };
 }
 

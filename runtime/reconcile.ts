@@ -13,16 +13,10 @@ export interface Attempt {
   position: StoredPosition & { offset: number };
 }
 
-/**
- * committed: the transaction went through; undone: nothing of it did, the same may be sent again;
- * unknown: another process has moved the position, what is held of the partition means nothing.
- */
+/** committed; undone: may be sent again; unknown: another process moved the position. */
 export type Outcome = "committed" | "undone" | "unknown";
 
-/**
- * before: as the broker had it before the attempt; found: read after the producer was initialised,
- * when no transaction of it is open.
- */
+/** before: prior to the attempt; found: read after the producer was initialised. */
 export function outcomeOf(attempted: StoredPosition, before: StoredPosition, found: StoredPosition): Outcome {
   if (same(found, attempted)) return "committed";
   return same(found, before) ? "undone" : "unknown";
@@ -40,9 +34,7 @@ export interface ReconcileOptions {
 
 const retryMs = { first: 50, limit: 1_000 };
 
-/**
- * The attempts that were committed. Waits for the broker as long as one of the partitions is held.
- */
+/** The committed attempts. Waits for the broker while a partition is held. */
 export async function reconcile<A extends Attempt>(
   attempts: readonly A[],
   { consumer, readAgain, log }: ReconcileOptions,

@@ -8,10 +8,7 @@ import { partitionKey, type PartitionState, type StoredPosition } from "./partit
 import { same } from "./reconcile.ts";
 
 export interface Results {
-  /**
-   * Stores the results of partitions that are about to be let go; what was kept before and was not
-   * restored is forgotten.
-   */
+  /** Stores results of partitions about to be let go, forgetting former ones. */
   keep(states: readonly PartitionState[]): void;
   /** Gives a newly adopted partition the results that still hold. */
   restore(state: PartitionState): void;

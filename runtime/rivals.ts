@@ -24,9 +24,8 @@ const silentMs = 3_000;
 const lookMs = { first: 100, limit: 1_000 };
 
 /**
- * Waits until no other process is a member under this id: who was killed leaves the group after its
- * session timeout at the latest, so `withinMs` is longer than that. Rejects with InstanceTaken;
- * waits for the broker as long as it takes.
+ * Waits until no other process is a member under this id; `withinMs` is longer than the session
+ * timeout. InstanceTaken; waits for the broker as long as it takes.
  */
 export async function waitForRivals(options: RivalOptions, withinMs: number): Promise<void> {
   const { group, instance, log, stopped } = options;

@@ -68,15 +68,9 @@ export interface SinkDependencies {
   source: SinkSource;
   decode(source: Source, signal: AbortSignal): Promise<DecodedRows>;
   batch: Batch;
-  /**
-   * Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects
-   * when the signal aborts.
-   */
+  /** Resolves when stored or given up as poison. Rejects when aborted. */
   insert(tables: readonly TableLines[], signal: AbortSignal): Promise<void>;
-  /**
-   * The highest offset that the store has of every partition's origin. anotherTopic: what it has
-   * belongs to another one.
-   */
+  /** Highest stored offset of every partition's origin. anotherTopic: of another. */
   storedOffsets(
     partitions: readonly SinkPartition[],
   ): Promise<readonly { topic: string; partition: number; offset: number | undefined; anotherTopic?: boolean }[]>;

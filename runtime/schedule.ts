@@ -35,9 +35,8 @@ export interface Schedule {
 }
 
 /**
- * A partition is paused while this much of it waits in memory. With several flows, as many records
- * wait as the window takes: a flow can only pass what was fetched, so the one that floods a
- * partition must not fill its queue.
+ * A partition is paused while so much of it waits. With several flows as much as the window takes:
+ * only fetched records can pass a flooding flow.
  */
 const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
 

@@ -25,24 +25,17 @@ export interface SingletonOptions<L extends string, T extends string> {
   kafka: Pick<Kafka<L, never, T>, "groupConsumer" | "transactionalProducer">;
   /** How long stop() waits for the task, milliseconds; 10,000 by default. */
   drainMs?: number;
-  /**
-   * Runs while this process is the one. Started again after it rejects; its end is waited for
-   * before anything else happens.
-   */
+  /** Runs while this process leads; started again after it rejects. */
   task: (lease: Lease<T>) => Promise<void>;
   log: Logger;
 }
 
 export interface FencedProducer<T extends string = string> {
-  /**
-   * Fences everybody else with the same transactional id. Needed before the first publish and after
-   * every publish that rejected.
-   */
+  /** Fences others. Needed before the first publish and after each that rejected. */
   initialise(): Promise<void>;
   /**
-   * All messages or none, and with them how far the task has read other topics: positions of its
-   * group, which no other process moves. Rejects with TransactionAborted or
-   * TransactionOutcomeUnknown.
+   * All messages or none, with the group's positions of what was read. Rejects with
+   * TransactionAborted or TransactionOutcomeUnknown.
    */
   publish: (messages: readonly OutgoingMessage<T>[], read?: readonly ReadPosition[]) => Promise<void>;
 }
@@ -71,10 +64,7 @@ const restartMs = { first: 500, limit: 30_000 };
 /** What says that another process holds the partition: initialising again would only disturb it. */
 const lostGroup = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
-/**
- * Whether a rejected publish means that the lease is over, told by the group's coordinator before
- * we have heard of it.
- */
+/** Whether a rejected publish means that the lease is over. */
 const isLeaseLost = (error: unknown): boolean =>
   error instanceof TransactionAborted && lostGroup.has(kafkaErrorType(error.cause) ?? "");
 

@@ -12,10 +12,7 @@ import type { SinkDependencies } from "./rows.ts";
 export interface Sink {
   /** Resolves when the group was joined. */
   run(): Promise<void>;
-  /**
-   * Leaves the group, then stores what was gathered if it can be done in time; the rest is read
-   * again by the next owner.
-   */
+  /** Leaves the group, then stores what can be stored in time. */
   stop(): Promise<void>;
   /** Why it stores nothing any more, and what to do; undefined while it works. */
   problem(): string | undefined;

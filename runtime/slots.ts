@@ -13,10 +13,7 @@ export interface SlotLimits {
   /** Records under way, and their bytes; a single larger one passes. */
   inFlight: number;
   inFlightBytes: number;
-  /**
-   * Records that may be parked in a pool; their bytes are bounded by inFlightBytes. 16 times
-   * inFlight by default.
-   */
+  /** Records parked in a pool; default 16 times inFlight. */
   parked?: number;
 }
 
@@ -36,17 +33,11 @@ export interface Turn {
 export interface Slots {
   /** A record was delivered, or a parked one wants its slot back. */
   wait(turn: Turn): void;
-  /**
-   * The next one to start, which has its slot from now on; undefined: all are taken, or nothing
-   * that waits may start.
-   */
+  /** The next to start, which has its slot from now on. */
   next(): Turn | undefined;
   /** Its outputs are committed, or are no longer wanted. */
   release(task: Task): void;
-  /**
-   * Gives its slot back; false: too much is parked in that pool already, by its flow or by all.
-   * Without `waiting`: it waits for another record. One that is parked moves to the pool named.
-   */
+  /** Gives its slot back; false: too much is parked. `waiting`: the pool. */
   park(task: Task, waiting?: Waiting): boolean;
   /** What waits in a partition belongs to another process. */
   drop(state: PartitionState): void;
@@ -55,10 +46,7 @@ export interface Slots {
   elsewhere(): number;
 }
 
-/**
- * What a stage's slots are divided into: a record's share is a whole number of them, so that sums
- * are exact.
- */
+/** Shares are whole numbers of this, so that sums are exact. */
 const capacity = 1_000_000;
 
 /** The pool of records that wait for another one. */

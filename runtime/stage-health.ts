@@ -15,10 +15,7 @@ export interface StageHealth {
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it; absent: nothing. */
   problems?: readonly string[];
-  /**
-   * How often a partition could not go on where it was: its log lost its end, or is another topic's
-   * (the log says more).
-   */
+  /** How often a partition could not go on where it was. */
   resets?: number;
   /** Why it has stopped by itself. */
   failure?: string;
@@ -45,9 +42,7 @@ export interface StageWatch {
   /** From now on; progress is watched from the beginning. */
   start(): void;
   stop(): void;
-  /**
-   * What health() says of it: why the stage has stopped by itself, stalls, transactions that hang.
-   */
+  /** Why the stage has stopped, stalls, or which transactions hang. */
   report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure">;
 }
 

@@ -6,10 +6,7 @@ import { sameOrigin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset } from "../connections/kafka/port.ts";
 import { decodeFinished } from "./finished-offsets.ts";
 
-/**
- * retention: records went before they were taken; truncated: the log lost its end; another_topic:
- * nothing of it was processed.
- */
+/** retention: records went unread; truncated: the log lost its end; another_topic. */
 export type Surprise = "retention" | "truncated" | "another_topic";
 
 export interface Start {

@@ -17,10 +17,7 @@ export interface Position {
 export interface Received<T> {
   record: T;
   position: Position;
-  /**
-   * When it came to the broker (algorithms/identity/identity.ts), never after receivedAt;
-   * milliseconds since the epoch.
-   */
+  /** When it came to the broker, never after receivedAt; ms since the epoch. */
   timestamp: number;
   /** When this process took it up, milliseconds since the epoch. */
   receivedAt: number;
@@ -46,9 +43,7 @@ export interface Ok<T> {
   kind: "ok";
   value: T;
 }
-/**
- * The record is answered already (copy of a first response): the steps after this one do not run.
- */
+/** Answered already: later steps do not run. */
 export interface Finish<O extends TopicName = TopicName> {
   kind: "finish";
   emits: Emit<O>[];
@@ -58,27 +53,18 @@ export interface Refuse {
   kind: "refuse";
   code: string;
   message: string;
-  /**
-   * Set for the refusal of a record that repeats another: the response is marked so, and never
-   * stands in for the other's.
-   */
+  /** Refuses a repeat: the response is marked so. */
   repeat?: boolean;
 }
 /** A dependency fails: the record waits and the step runs again, until its deadline. */
 export interface RetryLater {
   kind: "retryLater";
   cause: Error;
-  /**
-   * What it waits for is another record's outcome: it gives its slot back meanwhile. This is its
-   * outcome when no more may wait so.
-   */
+  /** Its outcome when no more may wait for another record. */
   elseRefuse?: Refuse;
 }
 
-/**
- * The record is not for us as it is: it goes to dead-letters whole, with a stable code, and its
- * producer gets no response.
- */
+/** Goes to dead-letters whole, with a stable code, without a response. */
 export interface DeadLetter {
   kind: "deadLetter";
   code: string;
@@ -92,16 +78,10 @@ export interface Waiting {
   /** In memory. */
   bytes: number;
 }
-/**
- * The rest of the step is done elsewhere and may take long (a model's answer): the record gives its
- * slot back meanwhile, so that others are not held up by it.
- */
+/** Continues elsewhere (a model's answer): the record gives its slot back. */
 export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
   kind: "elsewhere";
-  /**
-   * Called once it has left its slot; what it resolves to is the step's outcome, which may go on
-   * elsewhere again.
-   */
+  /** Called without the slot; resolves to the step's outcome. */
   go(): Promise<Outcome<T, O>>;
   /** The outcome where no more may wait in its pool. */
   full(): Ending<T, O>;
@@ -109,10 +89,7 @@ export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
 
 /** A record's slot among those under way (slots.ts). */
 export interface Slot {
-  /**
-   * Gives it back while the record only waits, for another record or, with `waiting`, for something
-   * elsewhere; a record that waits in another pool moves. false: no more may wait so.
-   */
+  /** Gives its slot back while it waits; false: no more may wait so. */
   leave(waiting?: Waiting): boolean;
   /** Resolves when it has one again, in its turn. */
   take(): Promise<void>;
@@ -150,9 +127,8 @@ export interface StepContext {
 }
 
 /**
- * Takes anything that has the fields it needs, and gives that with what it adds: whatever else
- * stands in it passes through, so that a step can be put between two others without either knowing.
- * O: the outputs that it may finish with.
+ * Takes anything with the fields it needs and gives that with what it adds; other fields pass
+ * through. O: outputs that it may finish with.
  */
 export interface Step<in Needs, out Adds = unknown, out O extends TopicName = never> {
   <T extends Needs>(input: T, context: StepContext): Outcome<T & Adds, O> | Promise<Outcome<T & Adds, O>>;

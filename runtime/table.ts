@@ -24,10 +24,7 @@ export interface TableOptions<N extends TopicName, T extends string> extends Row
 
 export interface PartitionsOptions<N extends TopicName, T extends string> extends RowOptions<N, T> {
   kafka: Pick<Kafka<never, T, never>, "followTopic">;
-  /**
-   * As for a whole table; `next` is the offset behind the changes. Not called for a partition that
-   * is no longer followed.
-   */
+  /** As for a whole table; `next` is the offset behind the changes. */
   apply(changes: readonly TableChange<RecordOf[N]>[], at: { partition: number; next: number }): void | Promise<void>;
   onRewound: NonNullable<FollowHandlers["onRewound"]>;
 }

@@ -18,10 +18,7 @@ export interface Window<T> {
   /** Where delivery goes on; control markers and aborted records before it are behind us. */
   advanceTo(next: number): void;
   next(): number;
-  /**
-   * Whether an entry may be started: its offset must fit into the metadata of the position now
-   * committed.
-   */
+  /** Whether its offset fits into the metadata of the committed position. */
   admits(offset: number): boolean;
   /** What to commit when the entries of `taken` are finished too. */
   position(taken?: ReadonlySet<Entry<T>>): { offset: number; metadata: string };
@@ -30,9 +27,7 @@ export interface Window<T> {
   entries(): readonly Entry<T>[];
 }
 
-/**
- * base: the committed offset; finished: offsets beyond it that were finished when it was committed.
- */
+/** base: committed offset; finished: offsets beyond it. */
 export function createWindow<T>(base: number, finished: Iterable<number>): Window<T> {
   const restored = new Set(finished);
   let delivered: Entry<T>[] = [];

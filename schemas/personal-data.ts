@@ -4,8 +4,8 @@
 import type { TopicName } from "./records.ts";
 
 /**
- * request: by tenant and id of the request. letter: by what its bytes hold. example: by the request
- * that its answer came from. document: by tenant. none: nothing of a request is in it; why.
+ * request: by tenant and id. letter: by its bytes. example: by the request of its answer. document:
+ * by tenant. none: nothing of a request, and why.
  */
 export type SearchKey = "request" | "letter" | "example" | "cache-entry" | "document" | { none: string };
 

@@ -24,10 +24,7 @@ import type {
   Work,
 } from "./types.ts";
 
-/**
- * Topic (without prefix) to record. `work` stands for every `work.<arm>`, those of tenants for
- * every `requests.<tenant>` and so on.
- */
+/** Topic (without prefix) to record; `work` and tenants' topics stand for many. */
 export interface RecordOf {
   requests: Request;
   "tenant-requests": Request;
@@ -95,9 +92,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "dead-letters": "dead-letter",
 };
 
-/**
- * Topics of which there is one a tenant that writes to Kafka itself: what their names begin with.
- */
+/** Prefixes of topics of which each tenant with Kafka access has one. */
 export const tenantTopics = {
   "tenant-requests": "requests.",
   "tenant-feedback": "feedback.",

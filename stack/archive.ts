@@ -16,9 +16,8 @@ export interface ClassArchive {
 const quiet = "-Xlog:disable -Xlog:all=error:stderr".split(" ");
 
 /**
- * `servers` must be the real path: Java compares the paths of the jars. An archive is good for one
- * java and one set of options and jars (`signature`); another gets a file of its own, and java
- * ignores one that does not fit.
+ * `servers`: the real path, as Java compares paths. An archive is good for one java, options and
+ * jars (`signature`).
  */
 export async function classArchive(servers: string, name: string, signature: readonly string[]): Promise<ClassArchive> {
   const nothing: ClassArchive = { options: [], keep: () => Promise.resolve() };

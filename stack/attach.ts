@@ -47,10 +47,7 @@ export interface StackStatus {
   failure?: string;
 }
 
-/**
- * Throws when there is no stack and none is to be started, when it breaks, or when it is not ready
- * in time.
- */
+/** Throws when there is no stack, it breaks, or it is not ready in time. */
 export async function attachStack(folder: string, { start }: AttachOptions): Promise<StackInfo> {
   const paths = stackFolder(folder);
   if ((await readHolder(paths.lock)) === undefined) {
@@ -61,10 +58,7 @@ export async function attachStack(folder: string, { start }: AttachOptions): Pro
   return waitUntilReady(paths);
 }
 
-/**
- * Stops it and waits until all is gone; false when none ran. A supervisor that hangs is killed
- * after 60 s.
- */
+/** Waits until all is gone; false: none ran. Kills a hanging supervisor after 60 s. */
 export async function stopStack(folder: string): Promise<boolean> {
   const paths = stackFolder(folder);
   const holder = await readHolder(paths.lock);

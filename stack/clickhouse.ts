@@ -19,10 +19,7 @@ export function clickhouseUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/**
- * A file for curl -K, so that the token is not in a command line, which is visible to every user of
- * the machine.
- */
+/** A file for curl -K: command lines are visible to all users. */
 export function curlConfiguration(port: number, token: string): string {
   return [
     '# Reads ClickHouse: curl -K curlrc --data "SELECT count() FROM precedent.requests"',

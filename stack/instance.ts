@@ -17,9 +17,8 @@ export interface Instance {
 const most = 1000;
 
 /**
- * Takes `id` for a stage, or the id of the first free slot of `<stage>-1`, `<stage>-2`, ... under
- * `<folder>/instances` (instance-id.ts). One process may take one explicit id for several stages.
- * Throws when another living process holds it.
+ * Takes `id`, or the first free `<stage>-N` under `<folder>/instances`. One process may take an
+ * explicit id for several stages. Throws when another one holds it.
  */
 export async function acquireInstance(folder: string, stage: string, id?: string): Promise<Instance> {
   const instances = join(folder, "instances");

@@ -11,10 +11,7 @@ import { kafkaClassPath } from "./install.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
 
-/**
- * The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its
- * envelope.
- */
+/** The largest batch of any topic: 32 MiB of record and its envelope. */
 const largestMessageBytes = 32 * 1_048_576 + 65_536;
 
 export interface KafkaOptions {
@@ -92,9 +89,8 @@ async function format(java: string[], properties: string): Promise<void> {
 }
 
 /**
- * Ready means more than an open port: the broker is registered with the controller, and both
- * coordinators lead their topics (this makes those topics on the first start, so that the first
- * group and the first transaction don't wait).
+ * Ready: registered with the controller, and both coordinators lead their topics, which the first
+ * start makes.
  */
 async function probe(port: number): Promise<void> {
   const kafka = new Kafka({

@@ -12,10 +12,7 @@ export function openLog(file: string): number {
   return openSync(file, "a", 0o600);
 }
 
-/**
- * A new start gets new files; those of the last one stay as `.1`. The supervisor's own file is in
- * use already.
- */
+/** A new start gets new files; the last ones stay as `.1`. */
 export async function turnOverAll(folder: string, names: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const name of names) {
@@ -24,10 +21,7 @@ export async function turnOverAll(folder: string, names: readonly string[]): Pro
   }
 }
 
-/**
- * Turns over every log that has grown too large. Lines written between copy and cut are lost; it is
- * a log.
- */
+/** Turns over logs that are too large; lines written meanwhile are lost. */
 export async function boundLogs(folder: string, limit = most): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.endsWith(".log")) continue;

@@ -25,14 +25,9 @@ export interface ServerSpec {
   name: ServerName;
   /** Writes what the server needs and says how to start it; called before every start. */
   prepare(): Promise<Launch>;
-  /**
-   * Called after every end; clean: it ended by itself or when asked to, not by SIGKILL or a crash.
-   */
+  /** After every end; clean: not by SIGKILL or a crash. */
   ended?(clean: boolean): Promise<void>;
-  /**
-   * Resolves once the server answers for real, rejects while it does not; each call is one short
-   * attempt.
-   */
+  /** One short attempt: resolves once the server answers for real. */
   probe(): Promise<void>;
   /** Time between SIGTERM and SIGKILL, ms. */
   stopGraceMs: number;

@@ -27,10 +27,7 @@ const stackState = z.object({
 
 export type StackState = z.infer<typeof stackState>;
 
-/**
- * The last state written; undefined when there is none or it can't be read (a disk that was full,
- * another version).
- */
+/** The last state; undefined: none, or it can't be read. */
 export function readState(file: string): StackState | undefined {
   try {
     return stackState.parse(JSON.parse(readFileSync(file, "utf8")));
@@ -39,10 +36,7 @@ export function readState(file: string): StackState | undefined {
   }
 }
 
-/**
- * Synchronous, so that a spawned process is on record before anything else can happen. Only the
- * owner may read the token.
- */
+/** Synchronous, so that a spawned process is on record. Private: it has the token. */
 export function writeState(file: string, state: StackState): void {
   writePrivately(file, `${JSON.stringify(state, undefined, 2)}\n`);
 }

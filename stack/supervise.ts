@@ -149,10 +149,7 @@ async function takeFolder(paths: StackFolder): Promise<void> {
   });
 }
 
-/**
- * Servers that outlived a killed supervisor. They get a clean stop first: a Kafka that was stopped
- * cleanly starts faster.
- */
+/** Stops servers that outlived a killed supervisor. */
 async function endLeftovers(last: StackState, log: SuperviseOptions["log"]): Promise<void> {
   await Promise.all(
     names.map(async (name) => {

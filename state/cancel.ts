@@ -8,10 +8,7 @@ import type { Cancellation } from "../runtime/lazy-abort.ts";
 export interface Cancellable {
   tenant: string;
   requestId: string;
-  /**
-   * When the request came to the broker, milliseconds since the epoch: what was taken back before
-   * that was another request.
-   */
+  /** When the request came to the broker, ms: earlier cancels are of another. */
   arrivedAt: number;
 }
 

@@ -28,10 +28,7 @@ export interface InlineArms {
   of(name: string): InlineArm | undefined;
   /** Calls under way or waiting for their turn, of every inline arm. */
   calls(): ReadonlyMap<string, number>;
-  /**
-   * Opens what the next arms need, and then lets them come into force; rejects, with nothing
-   * changed, when an arm can't be opened or they don't come into force.
-   */
+  /** Rejects, with nothing changed, when an arm can't be opened. */
   replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }

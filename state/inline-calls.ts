@@ -49,10 +49,7 @@ export function shareCalls(
   return { of: (arm) => (own().get(arm) ?? 0) + sum(rows.others(arm)), stop: rows.stop };
 }
 
-/**
- * The same for a process that calls no arm: it says nothing. Before it has caught up nothing is
- * known.
- */
+/** For a process that calls no arm. */
 export function followCalls(
   { kafka, codec, topic }: Pick<SessionOf<{ tables: ["inline-calls"] }>, "kafka" | "codec" | "topic">,
   log: SessionOf<object>["log"],

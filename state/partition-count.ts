@@ -13,10 +13,7 @@ export interface PartitionCount {
   stop(): void;
 }
 
-/**
- * Resolves when the brokers have said it for the first time; `everyMs` between two looks. Waits
- * while they are away.
- */
+/** Resolves with the brokers' first word; looks every `everyMs`. Waits while they are away. */
 export async function followPartitionCount(
   kafka: Pick<Kafka, "spans">,
   { topic, log, everyMs = lookEveryMs }: { topic: string; log: Logger; everyMs?: number },

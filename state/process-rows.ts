@@ -8,9 +8,7 @@ import { followTable } from "../runtime/table.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
 
-/**
- * Rows are published again every `renewMs`, and void when they were not for `voidMs`; milliseconds.
- */
+/** Rows are published every `renewMs` and void after `voidMs`; ms. */
 const renewMs = 10_000;
 export const voidMs = 30_000;
 const everyMs = 1_000;

@@ -54,11 +54,7 @@ export interface Session {
   topic<N extends TopicName | "locks">(name: N, owner?: string): Topic<N>;
 }
 
-/**
- * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it
- * declares; anything else does not compile. Every session will do for it, and one of more for one
- * of less.
- */
+/** A session as a stage's declaration lets it use: anything undeclared does not compile. */
 export type SessionOf<D extends Reached> = Omit<Session, "kafka" | "clickhouse"> & {
   kafka: Kafka<Consumed<D>, Held<D>, Sent<D>>;
   clickhouse: Pick<ClickHouse, ClickHouseUse<D>>;

@@ -10,10 +10,7 @@ export const bytesOf = (text: string): number => Buffer.byteLength(text);
 /** A UTF-16 unit has three bytes at most, so most names need not be measured. */
 export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes && bytesOf(name) > nameBytes;
 
-/**
- * The name, or one of fixed length made of it: always the same for the same, so that its owner can
- * still be answered.
- */
+/** The name, or one of fixed length made of it, so that its owner can still be answered. */
 export const shortName = (name: string): string => (isTooLong(name) ? `sha256:${hash("sha256", name)}` : name);
 
 /** Error message that lists the names that are too long; null: none. */

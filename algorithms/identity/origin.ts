@@ -13,10 +13,7 @@ export interface Origin {
 
 export const unknownOrigin: Origin = { cluster: "", topicId: "" };
 
-/**
- * Whether an offset of the one can be one of the other. What is not known is taken for the same: an
- * upgrade loses no position.
- */
+/** Whether an offset of one can be one of the other. Unknown counts as the same. */
 export function sameOrigin(one: Origin, other: Origin): boolean {
   const agree = (a: string, b: string): boolean => a === "" || b === "" || a === b;
   return agree(one.cluster, other.cluster) && agree(one.topicId, other.topicId);
@@ -41,8 +38,7 @@ export function parseOrigin(text: string): Origin {
 }
 
 /**
- * Under which name positions in a topic are kept. Those from before origins were known stay where
- * they were; no topic's name has an @.
+ * Key of positions in a topic; those from before origins were known stay under the topic's name.
  */
 export const positionName = (topic: string, origin: string): string => (origin === "" ? topic : `${topic}@${origin}`);
 

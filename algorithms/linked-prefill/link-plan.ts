@@ -8,9 +8,8 @@ export interface PlannedChunk {
   /** Tokens, >= 1. */
   length: number;
   /**
-   * missing: no cache, so all of it is computed whatever the policy. exact: the prompt up to its
-   * end is the one that its cache was made behind, so nothing of it needs repair (only the first
-   * chunks can be); `full` alone computes it again.
+   * missing: no cache, so all of it is computed. exact: the prompt up to its end is the one behind
+   * which its cache was made; only `full` computes it again.
    */
   state: "linked" | "missing" | "exact";
 }
@@ -50,10 +49,7 @@ export interface Layout {
   starts: number[];
   /** Tokens of all chunks. */
   total: number;
-  /**
-   * Where what stands before is not what the cache was made behind; the last chunks are computed
-   * whole instead.
-   */
+  /** Where what stands before is not what the cache was made behind. */
   repairable: boolean[];
 }
 

@@ -33,10 +33,7 @@ export function parsePolicy(name: string): LinkPolicy | Problem {
   };
 }
 
-/**
- * The M of "last-M+REST", "last-M" (the rest is naive) or "REST" (0); null: the name has no such
- * form.
- */
+/** The M and REST of "last-M+REST"; "last-M" has the rest naive, "REST" M = 0; null: neither. */
 export function splitLast(name: string): { last: number; rest: string } | null {
   const [, digits, rest] = /^last-(\d{1,3})(?:\+(.+))?$/.exec(name) ?? [];
   if (digits === undefined) return name.startsWith("last-") ? null : { last: 0, rest: name };

@@ -8,10 +8,7 @@ export interface ReuseValue {
   at: number;
 }
 
-/**
- * What one use adds: 1 / max(CFO, 1/length), at most the chunk's tokens. CFO in [0, 1], length >=
- * 1.
- */
+/** What one use adds: 1 / max(CFO, 1/length), CFO in [0, 1], length (tokens) >= 1. */
 export const reuseCredit = (cfo: number, length: number): number => 1 / Math.max(cfo, 1 / length);
 
 /** Halves every halfLife milliseconds; a clock that went back changes nothing. */
@@ -33,10 +30,7 @@ export interface Evictable {
   pinned: boolean;
 }
 
-/**
- * Keys to evict, in order, until at most `budget` bytes are left: lowest value first, the older of
- * equals; never pinned entries.
- */
+/** Keys to evict, in order, until at most `budget` bytes are left; never pinned ones. */
 export function chooseVictims(entries: readonly Evictable[], budget: number): string[] {
   let excess = entries.reduce((sum, { bytes }) => sum + bytes, 0) - budget;
   if (excess <= 0) return [];

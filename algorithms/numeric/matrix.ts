@@ -43,10 +43,8 @@ export const dot = (a: Numbers, b: Numbers): number => {
 };
 
 /**
- * Lower factor L with L LT = the matrix, packed. The matrix is first scaled to unit diagonal, so
- * that features of different sizes cost no precision; when rounding has made it indefinite, a
- * growing jitter (1e-14 to 1e-4 of the diagonal) is added. Throws RangeError when it is not finite,
- * has a diagonal that is not positive, or is far from positive definite.
+ * Lower factor L with L LT = the matrix, packed; scaled to unit diagonal, with growing jitter
+ * (1e-14 to 1e-4) against rounding. RangeError when not finite or far from positive definite.
  */
 export function cholesky(packed: Numbers): Float64Array {
   const n = packedRows(packed.length);

@@ -3,10 +3,7 @@
 // high] that holds for every number of them, not only for large ones.
 import { errorOf, type Interval } from "./ratio.ts";
 
-/**
- * Two-sided interval of the mean at the confidence. Throws RangeError for a term outside of
- * [low, high]; null for fewer than two terms.
- */
+/** Interval of the mean; null below two terms. RangeError for terms outside of [low, high]. */
 export function empiricalBernstein(
   terms: Float64Array,
   { low, high, confidence }: Interval & { confidence: number },

@@ -7,8 +7,7 @@ import type { LoggedChoices } from "./log.ts";
 import { errorOf, normalInterval, ratioOf, type Interval, type Terms } from "./ratio.ts";
 
 /**
- * normal: by the standard error of the terms, for snips by the delta method; bootstrap: percentiles
- * of Poisson draws; bernstein: holds for any number of decisions.
+ * normal: standard error (delta method for snips); bootstrap: Poisson; bernstein: for any number.
  */
 export const intervalKinds = ["normal", "bootstrap", "bernstein"] as const;
 export type IntervalKind = (typeof intervalKinds)[number];

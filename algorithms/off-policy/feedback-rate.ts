@@ -4,10 +4,7 @@
 // these variables explain. The probability that feedback was asked for is known exactly, because it
 // was logged.
 
-/**
- * asked, unasked: of decisions with a chance to be asked about (a logged probability above 0);
- * never: of all others.
- */
+/** asked, unasked: of decisions with a logged chance to be asked about; never: of all others. */
 export type Asking = "asked" | "unasked" | "never";
 
 /** Decisions of one kind, and how many of them got a reward. */
@@ -42,14 +39,9 @@ export interface FeedbackRates {
   asking: Record<Asking, number | null>;
   /** Feedback depends on whether it was asked for, so it comes mostly from where it was. */
   selective: boolean;
-  /**
-   * Decisions that could not be asked about, where none of these has a reward while others have.
-   */
+  /** Decisions that could not be asked about, where none of them has a reward. */
   silent: number;
-  /**
-   * Probability of feedback for a decision of this kind, which was asked about with this
-   * probability; in [leastHeard, 1].
-   */
+  /** Probability of feedback of such a decision, in [leastHeard, 1]. */
   rateOf(arm: string, length: number, domain: string, askProbability: number): number;
   /** The same by asking alone. */
   askedRateOf(askProbability: number): number;
@@ -59,10 +51,7 @@ export interface FeedbackRates {
 const unevenRatio = 2;
 /** Lower bound of an estimated feedback rate. */
 export const leastRate = 0.01;
-/**
- * Lower bound of the probability of feedback: larger weights than 1,000 would let one reward
- * dominate.
- */
+/** Lower bound of the probability of feedback: no reward weighs more than 1,000. */
 export const leastHeard = 0.001;
 /** Pseudo-decisions with which a cell is shrunk towards its arm's rate. */
 const drawn = 20;

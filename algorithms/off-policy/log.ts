@@ -68,10 +68,7 @@ export function growing<A extends Float64Array | Int32Array | Uint8Array>(make: 
 }
 
 export interface LogBuilder {
-  /**
-   * Throws RangeError for a context of another length, a choice that is not there or that had no
-   * chance, and a reward outside [0, 1].
-   */
+  /** RangeError for a context of another length, an impossible choice, a reward outside [0, 1]. */
   add(decision: LoggedDecision): void;
   done(): LoggedChoices;
 }

@@ -7,10 +7,7 @@ import { decisionsOf, folds, type LoggedChoices } from "./log.ts";
 /** Penalty on the squared distance of the weights from a model that always predicts the mean. */
 const penalty = 1;
 
-/**
- * Predicted reward of every candidate, in [0, 1]. An arm without rewards in the other folds is
- * predicted to earn the mean of all.
- */
+/** Predicted reward of every candidate, [0, 1]; of an arm without rewards the mean of all. */
 export function crossFitted(log: LoggedChoices): Float64Array {
   const { dimension, arms, x } = log;
   const n = decisionsOf(log);

@@ -25,10 +25,7 @@ function luhnSum(text: string, start: number, end: number): number {
 /** Whether a payment card's number may begin with this character. */
 export const isIssuer = (code: number): boolean => code >= zero + 2 && code <= zero + 6;
 
-/**
- * Whether text[start, end), with this number of digits, looks like a payment card's number: 13 to
- * 19 digits, an issuer's first digit, Luhn.
- */
+/** Whether text[start, end) looks like a card number: 13 to 19 digits, issuer's digit, Luhn. */
 export function isCardNumber(text: string, start = 0, end = text.length, digits = end - start): boolean {
   const issuer = text.charCodeAt(start);
   if (digits < 13 || digits > 19 || !isIssuer(issuer)) return false;
@@ -55,10 +52,7 @@ function indexOf(first: number, second: number): number {
   return letters * (first - capitalA) + second - capitalA;
 }
 
-/**
- * ISO 13616: where the account number ends that begins with a country's two capitals and two check
- * digits at `start`, with at most one blank or dash between two characters; -1: there is none.
- */
+/** ISO 13616: end of the account number that begins at `start`; -1: there is none. */
 export function endOfIban(text: string, start: number): number {
   const length = ibanLength(text.charCodeAt(start), text.charCodeAt(start + 1));
   if (length === 0 || start + length > text.length) return -1;

@@ -24,10 +24,7 @@ export interface Rule {
 
 const nothing: readonly Span[] = [];
 
-/**
- * Matches of a global pattern; of its group where it has one. The group has no name: a match
- * with named groups costs twice as much.
- */
+/** Matches of a global pattern; of its first group where it has one (unnamed: half the time). */
 export function shape(
   kind: PersonalKind,
   { needs, least }: Pick<Rule, "needs" | "least">,
@@ -61,9 +58,8 @@ export const asciiOf = (one: RegExp): readonly boolean[] =>
   Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)));
 
 /**
- * The beginning, at `from` at the earliest, of the run of these characters that ends at `end`;
- * whatever is beyond ASCII may be one. A pattern that ends there tries every beginning, and should
- * be given few.
+ * Start, at `from` at the earliest, of the run of these characters that ends at `end`. Give few
+ * ends: a pattern tries every beginning.
  */
 export function runBefore(text: string, from: number, end: number, ofRun: readonly boolean[]): number {
   let start = end;

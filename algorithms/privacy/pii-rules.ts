@@ -13,10 +13,7 @@ import { traits } from "./text-traits.ts";
 
 export { personalKinds, type PersonalKind, type Rule } from "./personal-rule.ts";
 
-/**
- * In the order in which they are applied: what may hold another (a key with an e-mail in it) comes
- * first.
- */
+/** In the order of application: what may hold another comes first. */
 export const personalRules: readonly Rule[] = [
   ...secretRules,
   emailRule,

@@ -20,10 +20,7 @@ export interface Replaced {
 export type Finding = Span;
 
 export interface PersonalDataOptions {
-  /**
-   * Public IPv4 addresses too; false by default, for in commands they are mostly examples, masks
-   * and versions.
-   */
+  /** Public IPv4 addresses too; false by default: in commands they are mostly examples. */
   ipAddresses?: boolean;
   /** Absent: placeholders are numbered 1, 2, 3 by their order in the texts. */
   keyed?: Keyed;
@@ -49,10 +46,7 @@ const mostRounds = 8;
 /** Nothing that a rule finds is shorter. */
 const shortest = 5;
 
-/**
- * In order, not overlapping. Rules see only what stands between findings and placeholders, as if
- * it were a text of its own.
- */
+/** In order, not overlapping. A rule sees only what stands between former findings. */
 export function findPersonalData(text: string, { ipAddresses = false }: PersonalDataOptions = {}): Finding[] {
   const table = ipAddresses ? allRules : withoutAddresses;
   const { rules } = table;

@@ -56,10 +56,7 @@ const counter = (numbers: Map<string, number>) => (kind: string) => {
   return number;
 };
 
-/**
- * Counts on after the placeholders that the texts have already, so that two people never become
- * one.
- */
+/** Counts on after placeholders in the texts, so that two people never become one. */
 export function createPlaceholders(
   texts: readonly string[],
   keyed?: Keyed,
@@ -85,10 +82,7 @@ export function createPlaceholders(
   };
 }
 
-/**
- * The texts with counted placeholders instead of those that a key numbered: as if they had been
- * cleaned together.
- */
+/** The texts with counted placeholders instead of numbers made by a key. */
 export function renumberPlaceholders(texts: readonly string[]): string[] {
   const next = counter(countedIn(texts));
   const known = new Map<string, string>();

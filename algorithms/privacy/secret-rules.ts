@@ -6,10 +6,7 @@ import { traits } from "./text-traits.ts";
 
 const { at, capital, colonOrEquals, dashOrUnderscore, digit, dot } = traits;
 
-/**
- * JSON web tokens: three parts of eight characters and more with dots between them, the first
- * beginning with eyJ.
- */
+/** JSON web tokens: three parts of eight characters and more, the first beginning with eyJ. */
 function findWebTokens(text: string): Span[] {
   const spans: Span[] = [];
   for (let at = text.indexOf("eyJ"); at !== -1; at = text.indexOf("eyJ", at)) {
@@ -47,9 +44,7 @@ function findApiKeys(text: string): Span[] {
   return spans;
 }
 
-/**
- * A value after "password=": neither a variable, a path, a mask, nor a plain word of the sentence.
- */
+/** A value after "password=": no variable, path, mask or plain word. */
 const isSecretValue = (value: string): boolean =>
   !/^(?:\p{L}+[.!?:]?|[.~]{0,2}\/.*|[*.xX]+|%\w+|-.*|\p{L}[\w.]*[[(].*|\p{L}+(?:[._]\p{L}+)+)$/u.test(value);
 /** "token" is a word of much else: its value is long and has letters and digits. */

@@ -7,10 +7,7 @@
 export interface FairQueue<T> {
   /** cost: what the item will hold, a positive whole number (so that sums are exact). */
   push(flow: string, lane: string, item: T, cost: number): void;
-  /**
-   * The next item whose lane may move, and its cost is held from now on; undefined: none may. Only
-   * the head of a lane is asked.
-   */
+  /** The next item whose lane may move; its cost is held from now on. Only heads are asked. */
   take(admits: (item: T) => boolean): T | undefined;
   /** Gives back what a taken item held. */
   release(flow: string, cost: number): void;
@@ -44,10 +41,7 @@ interface Flow<T> {
 /** weightOf: a positive number; a flow of weight 2 gets twice the share of one of weight 1. */
 export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
-  /**
-   * Virtual time: the tag of the item that was taken last. A returning flow starts here and has
-   * accumulated no credit.
-   */
+  /** Virtual time: tag of the item taken last, where a returning flow starts. */
   let time = 0;
   let size = 0;
 
@@ -136,9 +130,8 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
 }
 
 /**
- * Whether a flow may take `more` of a bounded pool that is not taken back from anyone: it may have
- * as much as it leaves free. One flow fills half of the pool, a second half of the rest, so there
- * is always something for the next.
+ * Whether a flow may take `more` of a bounded pool: as much as it leaves free, so that there is
+ * always something for the next.
  */
 export const leavesRoom = (own: number, more: number, used: number, limit: number): boolean =>
   own + more <= limit - used - more;

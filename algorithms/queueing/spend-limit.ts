@@ -54,11 +54,8 @@ export interface Spent {
 export type Standing = "left" | "held" | "share_used_up" | "used_up";
 
 /**
- * Whether one more may begin that costs `next` at most. used_up: the whole spend limit is.
- * share_used_up: for all that is known here it may be. held: it may be by those under way. One that
- * is alone may always begin where anything is left, for what a request costs at most says little of
- * what it costs; so every holder overspends by one request at most. A spend limit that is no number
- * is used up.
+ * Whether a request of at most `next` may begin. used_up, share_used_up: the limit is, or may be.
+ * held: by those under way. A request alone may begin where anything is left. NaN is used up.
  */
 export function standing(limit: number, { recorded, own, held, sharers, holders }: Spent, next: number): Standing {
   if (!(recorded + own < limit)) return "used_up";

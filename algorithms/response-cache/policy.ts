@@ -11,10 +11,7 @@ export interface Arrival {
   evicted: readonly Id[];
 }
 
-/**
- * Whether an answer is kept, and which other entries leave. Where it is not kept, nothing is held
- * under its id: a former answer that grew too large has left, too.
- */
+/** Whether an answer is kept, and which other entries leave. Not kept: nothing is under its id. */
 export interface Admission {
   admitted: boolean;
   evicted: readonly Id[];
@@ -23,10 +20,7 @@ export interface Admission {
 export interface CachePolicy {
   /** A request came. Counts for its popularity. */
   arrive(id: Id): Arrival;
-  /**
-   * A request that missed was answered. size: bytes of request and answer; cost: what the answer
-   * cost. Both > 0. Throws RangeError for anything else.
-   */
+  /** A miss was answered. size: bytes; cost: of the answer. RangeError unless both are > 0. */
   answered(id: Id, size: number, cost: number): Admission;
   /** An entry expired or must not be used any more. False: it was not held. */
   remove(id: Id): boolean;

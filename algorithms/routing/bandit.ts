@@ -66,10 +66,7 @@ export function observe(
   for (let i = 0; i < x.length; i++) statistics.b[i] = statistics.b[i]! + weight * reward * x[i]!;
 }
 
-/**
- * Posterior of the weights. Throws RangeError for sizes that differ, values that are not finite, or
- * an `a` that is not positive semidefinite.
- */
+/** Posterior of the weights. RangeError for wrong sizes, not finite or indefinite values. */
 export function solvePosterior(statistics: Statistics, prior: Prior): Posterior {
   const n = prior.mean.length;
   if (statistics.b.length !== n || packedRows(statistics.a.length) !== n)
@@ -106,11 +103,7 @@ export function predict(posterior: Posterior, x: Numbers): Prediction {
   return { mean: dot(posterior.mean, x), deviation: Math.sqrt(dot(half, half)) };
 }
 
-/**
- * The deviation with which an arm is tried: d^2 / (d + indifference). What is not known is tried as
- * by Thompson sampling; what is known to within the indifference hardly any more. 0: d, plain
- * Thompson sampling.
- */
+/** Deviation with which an arm is tried: d^2 / (d + indifference). 0: plain Thompson sampling. */
 export const triedWith = (deviation: number, indifference: number): number =>
   indifference === 0 || deviation === 0 ? deviation : (deviation * deviation) / (deviation + indifference);
 

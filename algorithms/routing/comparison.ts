@@ -46,10 +46,7 @@ export function comparisonPrompt(question: string, a: string, b: string): Piece[
   ];
 }
 
-/**
- * The verdict at the end of what the model wrote: an integer in [-3, 3], positive for the first
- * answer; null where there is none.
- */
+/** The verdict at the end of a text, [-3, 3], positive for the first answer; null: none. */
 export function readVerdict(text: string): number | null {
   const plain = text.replace(/[−–—]/g, "-").replace(/[*_`]/g, "");
   // White space first: a pattern that may take it in three places would try every way to share it
@@ -64,10 +61,8 @@ export function readVerdict(text: string): number | null {
 }
 
 /**
- * How much better the first answer is, [-3, 3]: each order averaged on its own, so that a
- * preference for a position cancels even where more verdicts of one order could be read; verdicts
- * of the swapped order have their sign flipped. null: of one order nothing could be read, so that a
- * preference for a position would pass for one for an answer.
+ * How much better the first answer is, [-3, 3]; orders are averaged apart, swapped ones with the
+ * sign flipped. null: one order gave nothing, so a preference for a position would count.
  */
 export function combineVerdicts(straight: readonly number[], swapped: readonly number[]): number | null {
   if (straight.length === 0 || swapped.length === 0) return null;

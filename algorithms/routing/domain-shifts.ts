@@ -25,9 +25,8 @@ export interface DomainShift {
 }
 
 /**
- * A domain has to show that it differs: the variance begins where a difference of 0.1 is usual, and
- * is drawn to nearly nothing. With a first guess that is kept until the data deny it, four domains
- * that were all alike cost as much as four that differed brought (docs/design/routing.md).
+ * A domain has to show that it differs: the variance starts at a usual difference of 0.1 and is
+ * pulled to nearly nothing (docs/design/routing.md).
  */
 const ownVariance = 0.01;
 const pull = { towards: 0.0005, weight: 0.3 };
@@ -39,10 +38,7 @@ export interface WithDomains {
   hierarchy: Hierarchy;
 }
 
-/**
- * The same arms with a feature a domain behind the others; domains[i]: of arm i, by the index of
- * the domain, undefined where it has no rewards there.
- */
+/** The same arms with a feature a domain; domains[i]: of arm i, by the index of the domain. */
 export function withDomains(
   arms: readonly ArmSums[],
   domains: readonly (readonly (DomainSums | undefined)[])[],

@@ -4,15 +4,9 @@
 // Savings and costs are in average answers of an arm of cost 1. Pure.
 import { isotonicBlocks } from "../numeric/isotonic.ts";
 
-/**
- * Savings of an example replay count for this many hours, two weeks, as far as the ranking looks
- * back.
- */
+/** Hours for which savings of an example replay count: two weeks. */
 export const savingHours = 336;
-/**
- * Before there are enough past replays: the share of its gain that replaying an example saves.
- * G(e) is a mean of g an hour, so that all of it would be gain * savingHours.
- */
+/** Saved share of an example's gain, before there are enough past replays. */
 export const priorShare = 0.25;
 /** Past replays that are enough. */
 export const enoughExampleReplays = 20;
@@ -30,10 +24,7 @@ export interface SavingCurve {
   replays: number;
   /** What replaying an example of this gain is expected to save; never falls with the gain. */
   expected(gain: number): number;
-  /**
-   * The least gain whose expected saving is the cost of one replay; Infinity: no gain that was seen
-   * saved so much.
-   */
+  /** The least gain whose expected saving is the cost of a replay; Infinity: none. */
   cutOff(cost: number): number;
 }
 

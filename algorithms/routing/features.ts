@@ -158,9 +158,8 @@ const known = ({ features }: FeatureInput["examples"][number], at: number): numb
 };
 
 /**
- * Returns the function from a request and an arm's examples to x. It keeps the projection matrices
- * (one a dimension) it has made,
- *  and the last question's part. A vector must not be changed once it was given.
+ * Returns the function from a request and an arm's examples to x. It caches projections and the
+ * last question's part: don't change a given vector.
  */
 export function createFeatures(): (input: FeatureInput) => number[] {
   const projections = new Map<number, Float64Array>();

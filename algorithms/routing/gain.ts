@@ -12,9 +12,8 @@ export const creditRetention = 0.9;
 export const useGain = (quality: number, cost: number): number => (1 - Math.min(1, Math.max(0, quality))) * cost;
 
 /**
- * G after `now`'s hour, by the recursion G_h = rho * G_(h-1) + (1 - rho) * total_h from the
- * earliest hour on; idle hours count 0. Hours since the epoch, any order, several entries an hour
- * allowed; later hours than `now` do not count.
+ * G after `now`'s hour: G_h = rho * G_(h-1) + (1 - rho) * total_h; idle hours count 0. Hours since
+ * the epoch in any order; later ones than `now` do not count.
  */
 export function decayedGain(
   totals: readonly { hour: number; total: number }[],

@@ -60,10 +60,7 @@ const steps = 12;
 /** Rewards in [0, 1] are never surer than this: a log of one value must not freeze exploration. */
 const leastNoise = 1e-3;
 
-/**
- * Throws RangeError for sizes that differ, or sums that are not finite or not positive
- * semidefinite.
- */
+/** RangeError for wrong sizes, or sums that are not finite or not positive semidefinite. */
 export function solveHierarchy(arms: readonly ArmSums[], hierarchy: Hierarchy): SolvedHierarchy {
   return posteriors(condition(arms, hierarchy), hierarchy);
 }

@@ -37,9 +37,8 @@ const enough = 1e-20;
 const unseen = 1e-9;
 
 /**
- * The posteriors with the rows added; those of arms that stand in no row are the same objects.
- * Which arms a row couples is forgotten: each posterior is that arm's own share of the joint one.
- * Throws RangeError for what is not finite or has other sizes.
+ * The posteriors with the rows added; arms in no row keep their objects. Each is that arm's part of
+ * the joint one. RangeError for wrong sizes or not finite values.
  */
 export function addPreferences(
   posteriors: readonly Posterior[],
@@ -61,8 +60,7 @@ export function addPreferences(
 }
 
 /**
- * Logarithm of the probability of the rows under a slope, the weights integrated out (Laplace), but
- * for what does not depend on the slope. 0 without rows. Throws as addPreferences does.
+ * Log probability of the rows under a slope, weights integrated out (Laplace), up to a constant.
  */
 export function preferenceEvidence(
   posteriors: readonly Posterior[],
@@ -218,10 +216,7 @@ function squared(factor: Numbers, n: number): Float64Array {
   return out;
 }
 
-/**
- * Factor of an arm's own precision, the others integrated out: the last block of the Cholesky
- * factor where that arm stands last.
- */
+/** Factor of an arm's own precision, the others integrated out. */
 function marginalFactor(hessian: Numbers, arm: number, count: number, n: number): Float64Array {
   const order = [...Array.from({ length: count }, (_, at) => at).filter((at) => at !== arm), arm];
   const at = (row: number): number => order[Math.floor(row / n)]! * n + (row % n);

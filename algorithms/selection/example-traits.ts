@@ -43,15 +43,9 @@ export function isUnit(vector: Float32Array): boolean {
   return length > 0.9 && length < 1.1;
 }
 
-/**
- * Control characters other than tab and line ends: no text that a person or a model wrote on
- * purpose.
- */
+/** Control characters other than tab and line ends. */
 const control = /(?![\t\n\r])\p{Cc}/u;
 
-/**
- * Whether both texts are texts. Takes time in proportion to them: ask only for those that fit a
- * prompt.
- */
+/** Whether both are texts. Linear: ask only for those that fit a prompt. */
 export const isSafe = ({ request, response }: Texts): boolean =>
   !control.test(request) && !control.test(response) && response.trim() !== "";

@@ -7,10 +7,7 @@ import { centroidOf, createInteraction, wideDot } from "./helpfulness-vectors.ts
 import { PROJECTED } from "./projection.ts";
 import { coverage, type HashedTokens, hashTokens, literalsIn, literalsOf, overlapF1 } from "../text/text-overlap.ts";
 
-/**
- * Version of the layout below; a helpfulness model of another version is refused. Any change of the
- * layout or of a meaning needs a new one.
- */
+/** Version of the layout; any change of it or of a meaning needs a new one. */
 export const HELPFULNESS_FEATURE_VERSION = 2;
 
 /** Meaning of each component, in order. All lie in [-1, 1]. */
@@ -89,10 +86,7 @@ export interface ArmFacts {
 
 /** The rows of a request's candidates for each arm. Every number is finite, whatever is given. */
 export interface HelpfulnessRows {
-  /**
-   * All of them, row-major: the row of arm a and candidate i begins at (a * candidates.length + i)
-   * * HELPFULNESS_FEATURES. The order of the candidates changes only the order of the rows.
-   */
+  /** Row-major: arm a, candidate i begins at (a * candidates.length + i) * HELPFULNESS_FEATURES. */
   all(): Float32Array<ArrayBuffer>;
   /** The same numbers of arm a and candidate i alone: where few rows are read, few are made. */
   one(a: number, i: number): number[];

@@ -10,8 +10,7 @@ export interface KnapsackItem {
 }
 
 /**
- * Indexes of the items to keep, ascending. Among equally dense items the earlier one goes first.
- * Throws RangeError for NaN and negative numbers.
+ * Indexes to keep, ascending; of equally dense items the earlier first. RangeError for NaN, < 0.
  */
 export function knapsack(items: readonly KnapsackItem[], capacity: number): number[] {
   for (const [index, { value, weight }] of items.entries())

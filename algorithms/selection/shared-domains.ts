@@ -8,10 +8,7 @@ import { sharingDomain } from "../identity/identity.ts";
 export type SharingRules = Readonly<Record<string, { tenants: readonly string[] | "all"; synthetic?: unknown }>>;
 
 export interface SharedDomains {
-  /**
-   * Where the examples of a sharing domain (tenant/domain) are stored together with those of other
-   * tenants; null: the domain is not shared.
-   */
+  /** Where examples of a domain are stored with other tenants'; null: it is not shared. */
   sharedDomainOf(domain: string): string | null;
   /** Where an answer is kept that becomes an example. */
   homeOf(answer: { source: string; tenant: string; domain: string }): string;

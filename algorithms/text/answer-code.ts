@@ -6,11 +6,7 @@
 const language = /^[\w+#.-]*$/;
 const fence = "```";
 
-/**
- * The contents of the code block that an answer begins with (text behind the block is dropped), or
- * the code between backticks around the whole answer. Any other answer is only trimmed. Never empty
- * unless the answer is.
- */
+/** Contents of the leading code block, or what is between backticks around the whole answer. */
 export function answerCode(answer: string): string {
   const text = answer.trim();
   const inside = text.startsWith(fence) ? fenced(text) : quoted(text);

@@ -9,10 +9,7 @@ export interface Comparison {
   agreement: number;
 }
 
-/**
- * Logits row by row, rows x vocabulary, both of the same shape. Throws RangeError when they are
- * not, or have no row.
- */
+/** Logits row by row, rows x vocabulary. RangeError for other shapes or no row. */
 export function compareLogits(reference: Float32Array, other: Float32Array, vocabulary: number): Comparison {
   const rows = reference.length / vocabulary;
   if (!(rows >= 1) || !Number.isInteger(rows) || reference.length !== other.length)

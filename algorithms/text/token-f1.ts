@@ -3,19 +3,13 @@
 // meaning.
 import { normalise } from "./normalise.ts";
 
-/**
- * Lower-case words, flags and symbols: letters, digits, dots, dashes and underscores stay together,
- * every other mark stands alone.
- */
+/** Lower-case words and flags (letters, digits, . - _), every other mark alone. */
 export const answerTokens = (text: string): string[] =>
   normalise(text)
     .toLowerCase()
     .match(/[\p{L}\p{N}._-]+|[^\s\p{L}\p{N}._-]/gu) ?? [];
 
-/**
- * Harmonic mean of precision and recall over the tokens, [0, 1]; 1 for two empty texts, 0 when one
- * is empty.
- */
+/** Harmonic mean of precision and recall, [0, 1]; 1 for two empty texts. */
 export function tokenF1(answer: string, reference: string): number {
   const given = answerTokens(answer);
   const wanted = answerTokens(reference);

@@ -73,9 +73,8 @@ export interface Letter {
 }
 
 /**
- * Whether a dead letter is about one of the subject's requests: by its key or by its bytes. Avro
- * writes the length of a text before it, and JSON quotes it, so a name within a longer one does not
- * match.
+ * Whether a dead letter is about a request of the subject, by key or bytes. Avro's length or JSON's
+ * quotes keep longer names from matching.
  */
 export function letterMatcher({ scope, wholeTenant, requests }: Subject): (letter: Letter) => boolean {
   const names = new Set([...requests.values()].map(({ id }) => id));

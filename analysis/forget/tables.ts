@@ -111,9 +111,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
 
     lettersOf,
 
-    /**
-     * Rows by table, all versions of them. isNoted: the hashes of the requests stand in erasures.
-     */
+    /** Rows by table, all versions. isNoted: the requests' hashes stand in erasures. */
     async count(subject: Subject, isNoted = true): Promise<Record<string, number>> {
       const counts: Record<string, number> = {};
       for (const [name, kept] of byRequest) {

@@ -27,10 +27,7 @@ export interface Feed {
   find(tenant: string, id: string): Replayed | undefined;
   /** What a former run left: must be done before the stages start. */
   prepare(): Promise<void>;
-  /**
-   * Resolves when every request has its response, to how many had none before; rejects when the
-   * signal is aborted.
-   */
+  /** Resolves when all are answered, to how many had none before; rejects when aborted. */
   run(): Promise<number>;
   stop(): Promise<void>;
 }

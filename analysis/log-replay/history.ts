@@ -133,10 +133,7 @@ export async function putFormerExamples(
   };
 }
 
-/**
- * Those that the log names: the version of the window's beginning, and of one that is younger, or
- * whose former versions are gone, the first that there is.
- */
+/** Those that the log names, as of the window's beginning, else the first version there is. */
 export async function putDocuments(
   target: Target,
   history: History,

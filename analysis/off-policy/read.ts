@@ -29,9 +29,8 @@ export interface ReadOptions {
   /** Decisions in memory at most. */
   maxDecisions: number;
   /**
-   * Whether decisions without feedback are read, too, and rewards weighted to stand for them: by
-   * arm, length and domain (true), or by nothing but whether feedback was asked for, where that
-   * matters (false); all: every decision is read, with or without feedback.
+   * true: decisions without feedback are read, and rewards weighted by arm, length and domain;
+   * false: weighted by whether asked, where that matters; all: every decision is read.
    */
   correctFeedback: boolean | "all";
   signal: AbortSignal;

@@ -34,9 +34,8 @@ export function servingOf(routing: PriorConfig & Exploring): Serving {
 }
 
 /**
- * Probability of each candidate of a tenant's request in a sharing domain, in their order; null
- * where the target can't be followed: its arm was not allowed. Throws RangeError when a policy
- * leads to anything not finite.
+ * Probability of each candidate, in their order; null where the target's arm was not allowed.
+ * RangeError when a policy leads to anything not finite.
  */
 export function targetProbabilities(
   target: Target,

@@ -117,10 +117,7 @@ const exceeded = ({ domain, budget }: SynthesisRun, rest: number): SynthesisErro
     `of the budget of ${domain} (epsilon ${budget.epsilon}) a run of epsilon ${rest.toPrecision(3)} is left: what is spent never comes back`,
   );
 
-/**
- * As many different ones as are wanted, or the model has: those that were chosen, then others like
- * them; one that was chosen several times has as many like it.
- */
+/** The chosen ones and others like them, as many as wanted or as the model has. */
 async function questionsOf(
   { writer }: SynthesisDependencies,
   { runId, about, signal, onProgress }: SynthesisRun,

@@ -26,19 +26,13 @@ export interface LinkedChoice {
   /** What is to be compared on this request; null: nothing. */
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;
-  /**
-   * What all processes measured, oldest first, stands for all that was known; what was added here
-   * and is not among it yet comes behind.
-   */
+  /** What all processes measured, oldest first, in place of what was known. */
   restore(samples: readonly PastSample[]): void;
   /** What auto uses now; null where the policy is set. */
   chosen(): Chosen | null;
 }
 
-/**
- * What auto chooses from, cheap to expensive; the second to last keeps the quality until something
- * cheaper has proved itself.
- */
+/** Choices of auto, cheap to expensive; the second to last serves until one is proved. */
 export const candidates = ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"] as const;
 const fallback = "last-2";
 /** Samples of a policy before auto believes them. */

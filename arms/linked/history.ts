@@ -6,10 +6,7 @@ import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
 import { candidates, mostPast } from "./choice.ts";
 import type { Sample } from "./idle.ts";
 
-/**
- * What samples are comparable with: another model, or caches made in another way, have another
- * curve.
- */
+/** Samples of another model or other caches have another curve. */
 export interface CurveOf {
   /** SHA-256 of the model file, hex. */
   model: string;

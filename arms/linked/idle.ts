@@ -67,10 +67,7 @@ export function createIdleWork({ model, context, store, format, convention, voca
   const wanted = new Map<string, Wanted>();
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
-  /**
-   * One of a kind is enough; where an arm takes what was seen, that is as good behind the system
-   * prompt alone as made there.
-   */
+  /** One of a kind is enough; a seen one is as good behind the system prompt alone. */
   const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
     const isSame = (one: KvListed): boolean =>
       made !== convention && one.convention === "seen" && one.prefix.length === 1;

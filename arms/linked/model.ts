@@ -31,10 +31,7 @@ export interface AnswerOptions {
 
 export interface Answered {
   result: RunResult;
-  /**
-   * Tokens of the prompt: linked, recomputed although cached, and computed for lack of a cache.
-   * They sum to the whole prompt.
-   */
+  /** Prompt tokens linked, recomputed although cached, and uncached; together the prompt. */
   linked: number;
   recomputed: number;
   prefilled: number;

@@ -28,10 +28,7 @@ export interface Claimed {
 export interface LinkPlans {
   /** As things are now. */
   load(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan>;
-  /**
-   * The plan, and the promise to compute what it misses: `done` must be called in the end. What
-   * others compute is waited for first, for one of us is enough.
-   */
+  /** The plan, and the promise to compute what it misses: `done` must be called. */
   claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed>;
 }
 

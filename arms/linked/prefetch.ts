@@ -16,10 +16,7 @@ export interface PrefetcherOptions {
 }
 
 export interface Prefetcher {
-  /**
-   * Resolves when `over` is aborted, or there is nothing to keep. `prompt` is made when its turn
-   * comes.
-   */
+  /** Resolves when `over` is aborted, or there is nothing to keep. */
   waiting(prompt: () => KeyedPrompt, policy: LinkPolicy, over: AbortSignal): Promise<void>;
 }
 

@@ -18,17 +18,11 @@ export interface ChunkedPrompt {
   tokens: Int32Array;
   /** From position 0 on, each behind the other; what follows them is the conversation. */
   chunks: PromptChunk[];
-  /**
-   * Where the turns of the conversation end, as far as the next request of it may begin with the
-   * same tokens: none where examples are shown.
-   */
+  /** Ends of turns that the next request may begin with: none with examples. */
   turnEnds: number[];
 }
 
-/**
- * `system`: the arm's own prompt. Throws LlamaError model_unsupported where the template refuses
- * the roles.
- */
+/** `system`: the arm's own. Throws LlamaError model_unsupported when the template refuses. */
 export function chunkPrompt(
   pieces: readonly Piece[],
   chat: ReturnType<typeof createChat>,

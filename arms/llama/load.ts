@@ -21,9 +21,7 @@ export interface LoadedLlama {
   name: string;
   /** SHA-256 of the file, hex. */
   fingerprint: string;
-  /**
-   * Why the model's caches can't be moved; its prompts are then prefilled in full. Null: they can.
-   */
+  /** Why the model's caches can't be moved; null: they can. */
   unlinkable: string | null;
   /** Without chunks where they can't be linked. */
   chunked(pieces: readonly Piece[]): ChunkedPrompt;

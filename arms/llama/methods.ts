@@ -24,10 +24,7 @@ export interface LlamaInput {
     fingerprint: string | null;
     memoryBytes: number;
     diskBytes: number;
-    /**
-     * Whether chunks of prompts that are prefilled in full are kept: not by an arm that links
-     * nothing unless a request asks for it.
-     */
+    /** Whether chunks of prompts prefilled in full are kept. */
     keepInFull: boolean;
   };
 }
@@ -62,10 +59,7 @@ export interface Generate {
   compare: Comparison | null;
 }
 
-/**
- * What the worker sends while it generates: the answer in parts, where they are wanted, and now and
- * then that it moves on.
- */
+/** Sent while generating: parts of the answer where wanted, and signs of progress. */
 export type LlamaEvent = { kind: "text"; text: string } | { kind: "progress" };
 
 export type Generated =
@@ -73,10 +67,7 @@ export type Generated =
       kind: "done";
       text: string;
       finishReason: "stop" | "length";
-      /**
-       * Tokens of the prompt; of them those linked from caches, computed although a cache was
-       * there, and computed; and those generated.
-       */
+      /** Prompt tokens in all, linked, recomputed, uncached; and generated ones. */
       prompt: number;
       linked: number;
       recomputed: number;
@@ -92,15 +83,9 @@ export interface LlamaMethods {
   load(argument: null): Promise<LlamaFacts>;
   /** Never more at a time than there are sequences. */
   generate(argument: Generate): Promise<Generated>;
-  /**
-   * Does one piece of idle work; `more`: further work is queued. Abort the call to postpone the
-   * piece.
-   */
+  /** One piece of idle work; more: further work is queued. Abort to postpone. */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
-  /**
-   * Has what a request that waits will link in memory until it is aborted; resolves earlier where
-   * there is nothing to keep.
-   */
+  /** Loads what a waiting request will link into memory until it is aborted. */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
   /** Ids of the examples that caches may be there of. */

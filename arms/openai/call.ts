@@ -70,10 +70,7 @@ function withSystem(messages: Messages, pieces: ArmRequest["pieces"]): Messages 
   return [...chatMessages(systems).map(messageParam), ...messages];
 }
 
-/**
- * Throws what the client throws, CutShort or NotACompletion; rejects promptly when the signal is
- * aborted.
- */
+/** Throws what the client throws, CutShort or NotACompletion; rejects promptly when aborted. */
 export async function callOnce(
   client: OpenAI,
   body: Body,

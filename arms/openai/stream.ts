@@ -6,9 +6,8 @@ import { parsedPiece, type CompletionPart } from "./completion.ts";
 import { NotACompletion } from "./errors.ts";
 
 /**
- * Resolves at the end of the stream, in order or not. Throws what the connection does, what onPart
- * does, APIError for an error in the stream, SyntaxError, or NotACompletion: no event is longer
- * than `most` characters.
+ * Resolves at the stream's end. Throws what connection and onPart do, APIError, SyntaxError, or
+ * NotACompletion for an event above `most` characters.
  */
 export async function readStream(
   response: Response,

@@ -32,9 +32,8 @@ export interface RecordedAnswer {
 }
 
 /**
- * Answers by canonical request, in the order of the file; lines of other arms are left out, lines
- * without an arm are everybody's. Rejects with file and line number on the first line that is not
- * what it should be.
+ * Answers by canonical request; lines without an arm are for all arms. Rejects with file and line
+ * number on the first wrong line.
  */
 export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
   const answers = new Map<string, RecordedAnswer[]>();

@@ -69,10 +69,7 @@ export async function createRecordedArm(
   };
 }
 
-/**
- * Which of several answers: the seed-th, or one fixed by the request's id, so that a repeated call
- * gets the same.
- */
+/** The seed-th, or one fixed by the request's id: a repeated call gets the same. */
 function pick(request: ArmRequest, count: number): number {
   const { seed } = request.params;
   const n = seed === null ? numberOf(request.requestId) : Math.abs(seed);

@@ -108,10 +108,7 @@ const shortened = (sql: string): string => {
   return line.length > 120 ? `${line.slice(0, 120)}...` : line;
 };
 
-/**
- * Errors reach the caller, who logs them with what they meant; the client's own lines would only
- * repeat them.
- */
+/** The client's own lines would only repeat errors that reach the caller. */
 class SilentLogger {
   trace(): void {}
   debug(): void {}

@@ -20,10 +20,7 @@ export interface ConsoleTarget {
   database: string;
 }
 
-/**
- * The output as it comes. Rejects with ClickHouseRejected (the statement is wrong, or writes) or
- * ClickHouseUnavailable.
- */
+/** Output as it comes. Rejects with ClickHouseRejected or ClickHouseUnavailable. */
 export async function readOnlyQuery(
   { url, username, password, passwordFile, tls, database }: ConsoleTarget,
   sql: string,

@@ -13,9 +13,7 @@ export interface Migration {
   version: number;
   name: string;
   sql: string;
-  /**
-   * sha256 of the file, placeholders as they stand: the configuration may change, a file may not.
-   */
+  /** sha256 of the file with its placeholders. */
   checksum: string;
 }
 
@@ -25,9 +23,7 @@ export class MigrationError extends Error {
 
 const folder = fileURLToPath(new URL("../../schemas/clickhouse", import.meta.url));
 
-/**
- * The files of a folder in order. Throws MigrationError when a number is missing or taken twice.
- */
+/** Files in order. MigrationError when a number is missing or taken twice. */
 export async function readMigrations(path: string = folder): Promise<Migration[]> {
   const names = (await readdir(path)).filter((name) => name.endsWith(".sql")).sort();
   return await Promise.all(
@@ -44,10 +40,8 @@ export async function readMigrations(path: string = folder): Promise<Migration[]
 }
 
 /**
- * Applies missing migrations and returns their names; also sets the tables' TTL to options.ttlDays.
- * The client may have any default database: ours is created first. Versions that only the database
- * has (a newer release ran here) are left alone. Throws MigrationError when an applied file has
- * changed; rejects as the port does.
+ * Applies missing migrations and returns their names; sets the tables' TTL. Newer versions in the
+ * database are left alone. MigrationError when an applied file has changed.
  */
 export async function migrate(
   clickhouse: Pick<ClickHouse, "command" | "query">,
@@ -103,10 +97,7 @@ async function createBook(clickhouse: Pick<ClickHouse, "command">, options: Rend
   );
 }
 
-/**
- * clickhouse.ttlDays may change after a table was made; parts are rewritten as they merge, not at
- * once.
- */
+/** ttlDays may change later; parts are rewritten as they merge. */
 async function applyTtl(
   clickhouse: Pick<ClickHouse, "command" | "query">,
   options: RenderOptions,

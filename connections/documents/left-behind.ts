@@ -29,10 +29,7 @@ export async function holdDocumentsOf(folder: string, tenant: string): Promise<b
   return false;
 }
 
-/**
- * A name as MessagePack writes it: its length is in the byte before it, so that a name that begins
- * with this one is not taken for it.
- */
+/** A name as MessagePack writes it, with its length in the byte before. */
 function needlesOf(tenant: string): Buffer[] {
   const name = Buffer.from(tenant);
   const before = [name.length % 256, ...(name.length < 32 ? [0xa0 + name.length] : [])];

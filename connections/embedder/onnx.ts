@@ -28,10 +28,7 @@ export interface OnnxEmbedderOptions {
   pause?: Waits;
 }
 
-/**
- * Rejects with EmbedderError embedder_unavailable when the folder, the model or its vectors are not
- * what they must be.
- */
+/** EmbedderError embedder_unavailable when folder, model or vectors are not as they must be. */
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
   const { folder, threads, workers = 1, log } = options;
   const model = basename(resolve(folder));

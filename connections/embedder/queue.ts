@@ -21,9 +21,7 @@ export interface EmbedQueue<T extends Waiting> {
   clear(): T[];
 }
 
-/**
- * The oldest goes with its neighbours in length among this many batches' worth of waiting texts.
- */
+/** The oldest goes with its neighbours in length among so many batches. */
 const windowBatches = 8;
 /** Every so manieth batch is the background's, when both wait. */
 const backgroundTurn = 16;

@@ -27,9 +27,7 @@ export interface HelpfulnessModelOptions {
   pause?: Waits;
 }
 
-/**
- * Rows that are tried before a model is taken: both ends of what a feature can be, and the middle.
- */
+/** Rows that are tried before a model is taken: extremes and middle. */
 const probe = Float32Array.from(
   { length: 3 * HELPFULNESS_FEATURES },
   (_, i) => Math.floor(i / HELPFULNESS_FEATURES) - 1,

@@ -20,15 +20,10 @@ const digest = (parts: readonly string[]): string => createHash("sha256").update
 export const formatKey = ({ model, kvType, flashAttention }: KvFormat): string =>
   digest(["format 1", model, kvType, String(flashAttention)]);
 
-/**
- * Domain of texts from the configuration, which all tenants share. No sharing domain has this name.
- */
+/** Domain of configured texts, shared by all tenants; no sharing domain has this name. */
 export const everybody = "";
 
-/**
- * `domain`: the sharing domain that the text is of, or `everybody`. Throws RangeError for a token
- * that is no whole number from 0 to 2^32 - 1.
- */
+/** `domain`: of the text, or `everybody`. RangeError for tokens outside 0 to 2^32 - 1. */
 export function chunkKey(format: string, domain: string, tokens: readonly number[]): string {
   const bytes = Buffer.alloc(4 * tokens.length);
   for (const [index, token] of tokens.entries()) bytes.writeUInt32LE(token, 4 * index);

@@ -14,9 +14,8 @@ export interface KvStoreOptions extends TierOptions {
 }
 
 /**
- * Takes in what is on disk; damaged and foreign files are removed, and what is worth least where
- * the folder holds more than `diskBytes` (which may be less than it was). Rejects when the folder
- * can't be read.
+ * Takes in what is on disk; damaged and foreign files, and the least valuable beyond `diskBytes`,
+ * are removed. Rejects when the folder can't be read.
  */
 export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const { format, memoryBytes, disk, diskBytes, clock } = options;

@@ -98,10 +98,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
     }
   }
 
-  /**
-   * Keeps the budget of the disk, with `wanted` on it as well; false: that is worth less than what
-   * would have to go.
-   */
+  /** Keeps the disk's budget with `wanted` on it; false: `wanted` is worth too little. */
   async function keepDisk(wanted?: Held): Promise<boolean> {
     const there = candidates(
       (one) => one.disk || one === wanted,

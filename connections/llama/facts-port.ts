@@ -54,15 +54,9 @@ export interface ModelFacts {
   addBos: boolean;
   /** That the model runs on: "CPU (AMD EPYC)". */
   devices: string[];
-  /**
-   * Whether chunk caches can be made and moved. Where not, prompts without links and exports are
-   * answered as ever.
-   */
+  /** Whether chunk caches can be made and moved. */
   linkable: boolean;
-  /**
-   * Why not: sliding window, recurrent, M-RoPE, no RoPE, latent attention, ...; null when it is
-   * linkable.
-   */
+  /** Why not: sliding window, recurrent, M-RoPE, latent attention, ...; null: linkable. */
   unlinkable: string | null;
   /** Null where it is not linkable. */
   rope: RopeFacts | null;
@@ -70,10 +64,7 @@ export interface ModelFacts {
 
 export type KvType = "f32" | "f16" | "q8_0";
 
-/**
- * What makes chunk caches exchangeable: those of equal formats (and only those) can be linked into
- * a context.
- */
+/** Caches of equal formats, and only those, can be linked into a context. */
 export interface ChunkFormat {
   fingerprint: string;
   ropeHash: string;

@@ -6,9 +6,8 @@ import { readFileSync } from "node:fs";
 export interface ProcessIdentity {
   pid: number;
   /**
-   * Start time in clock ticks since boot, with the boot's id: unique to one life of one process.
-   * Without the boot's id a pid that is given out again after a reboot, at the same tick, would
-   * look alive. Empty where there is no /proc.
+   * Clock ticks since boot with the boot's id: unique to one life of a process. Empty without
+   * /proc.
    */
   started: string;
 }

@@ -53,10 +53,7 @@ export async function downloadWheel(wanted: PinnedPackage, folder: string): Prom
   return path;
 }
 
-/**
- * A python that can import the modules: the machine's, else a private environment in `folder` with
- * the pinned packages.
- */
+/** A python with these modules: the machine's, else a private one in `folder`. */
 export async function pythonWith(
   modules: readonly string[],
   packages: readonly string[],
@@ -78,10 +75,7 @@ export async function pythonWith(
   return python;
 }
 
-/**
- * Fills a folder beside its place, then moves it there: another process sees it whole or not at
- * all.
- */
+/** Fills a folder beside its place, then moves it there whole. */
 export async function placeFolder(target: string, fill: (folder: string) => Promise<void>): Promise<void> {
   const beside = `${target}.${process.pid}.tmp`;
   await rm(beside, { recursive: true, force: true });

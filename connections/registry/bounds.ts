@@ -19,10 +19,7 @@ interface Cursor {
 }
 type Walk = (cursor: Cursor) => void;
 
-/**
- * Returns why the bytes can't be one record of the schema, or null when they are structurally
- * sound.
- */
+/** Why the bytes can't be a record of the schema; null: structurally sound. */
 export type BoundsCheck = (bytes: Uint8Array) => string | null;
 
 export function createBoundsCheck(schema: unknown): BoundsCheck {
@@ -152,10 +149,7 @@ function skip(cursor: Cursor, size: number): void {
   cursor.at += size;
 }
 
-/**
- * Zigzag varint, at most 10 bytes. Beyond 2^52 avsc would give a wrong number without a word, so
- * that is refused.
- */
+/** Zigzag varint of 10 bytes at most; beyond 2^52 avsc would be silently wrong. */
 function readLong(cursor: Cursor): number {
   const first = cursor.bytes[cursor.at];
   if (first !== undefined && first < 0x80) {

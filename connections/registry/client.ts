@@ -13,15 +13,9 @@ import { CodecError, RegistryUnavailable } from "./port.ts";
 
 /** What the codec needs of a registry. */
 export interface Registry {
-  /**
-   * Id of the schema under the subject, registered if it is new. Rejects with CodecError when the
-   * registry refuses it.
-   */
+  /** Schema id, registered if new. CodecError when the registry refuses it. */
   register(subject: string, schema: object): Promise<number>;
-  /**
-   * The writer's schema as Avro JSON; null when the registry has no Avro schema of that id. Rejects
-   * with RegistryUnavailable.
-   */
+  /** Writer's schema as Avro JSON; null: none of that id. Rejects with RegistryUnavailable. */
   schema(id: number): Promise<object | null>;
 }
 
@@ -88,10 +82,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
-/**
- * The library registers a new subject first and sets its compatibility afterwards. A concurrent
- * registration sees a subject of another compatibility meanwhile, so this retries.
- */
+/** The library sets compatibility after registering: concurrent calls retry. */
 async function registeredBackward(client: SchemaRegistry, subject: string, schema: object): Promise<number> {
   for (let look = 1; ; look++) {
     try {

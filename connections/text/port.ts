@@ -8,10 +8,7 @@ import type { Splitter } from "../../algorithms/text/split.ts";
 export interface TextWork {
   /** As splitText (algorithms/text/split.ts). Rejects with TextError. */
   split(text: string, splitter: Splitter, most: number): Promise<string[]>;
-  /**
-   * The texts with placeholders, as replacePersonalData (algorithms/privacy/pii.ts). Rejects with
-   * TextError.
-   */
+  /** The texts with placeholders. Rejects with TextError. */
   redact(texts: readonly string[], options: PersonalDataOptions): Promise<string[]>;
   /** Many texts at once, as mask (algorithms/privacy/mask.ts). Rejects with TextError. */
   mask(items: readonly MaskItem[], options: MaskOptions): Promise<string[]>;
@@ -22,10 +19,7 @@ export interface TextWork {
 
 export class TextError extends Error {
   constructor(
-    /**
-     * timeout: this text took too long; busy: too many texts wait; unavailable: there is no worker,
-     * or it crashed.
-     */
+    /** timeout: too long; busy: too many wait; unavailable: no worker, or it crashed. */
     readonly code: "text_timeout" | "text_busy" | "text_unavailable",
     message: string,
     options?: ErrorOptions,

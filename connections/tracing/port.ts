@@ -2,10 +2,7 @@
 // own words; what a standard calls it, and where it is sent, is the adapter's (otlp.ts). Nothing
 // here waits for anybody: what can't be exported is lost, and counted.
 
-/**
- * Context that continues a span elsewhere: headers of a record or of an HTTP call (W3C trace
- * context).
- */
+/** W3C trace context of a span: headers of a record or an HTTP call. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 /** Headers as they came, from anybody: what is malformed counts as absent. */
 export type ForeignHeaders = Readonly<Record<string, string | string[] | Buffer | undefined>>;

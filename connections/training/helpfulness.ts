@@ -37,8 +37,7 @@ export interface TrainedHelpfulness {
   /** What was kept after the comparison: trees, network or linear. */
   kind: string;
   /**
-   * On requests held out: auc and auc_similarity (of effect > 0), calibration_error,
-   * effect_of_best; the same for every kind; rows and requests.
+   * auc, auc_similarity, calibration_error, effect_of_best of held-out requests; rows; requests.
    */
   metrics: Record<string, number>;
   featureVersion: number;
@@ -58,8 +57,8 @@ const tolerance = 1e-3;
 const longestMs = 1_200_000;
 
 /**
- * Minutes for 100,000 rows. Rejects when rows are wrong or of too few requests (10), when Python
- * can't be had, and when the graph does not give what was measured.
+ * Minutes for 100,000 rows. Rejects for wrong or too few rows (10 requests), without Python, or
+ * when the graph does not give what was measured.
  */
 export async function trainHelpfulness(
   rows: readonly HelpfulnessRow[],

@@ -16,9 +16,7 @@ export interface SupervisedWorker<M> {
   ): Promise<ResultOf<M, K>>;
   /** Whether a call can be made now. */
   readonly ready: boolean;
-  /**
-   * Ends the worker, and another is started as after a crash; nothing happens while there is none.
-   */
+  /** Ends the worker; another is started as after a crash. */
   kill(reason: string): void;
   close(): Promise<void>;
 }
@@ -38,9 +36,7 @@ export interface SupervisedOptions<M> {
   pause?: Waits;
 }
 
-/**
- * Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over.
- */
+/** Rejects when the first worker can't be prepared: a wrong set-up. */
 export async function superviseWorker<M extends Methods<M>>(
   options: SupervisedOptions<M>,
 ): Promise<SupervisedWorker<M>> {

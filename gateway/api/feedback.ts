@@ -61,10 +61,7 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
 /** Author of all feedback that came with a token: so it can be withdrawn at once. */
 const tokenAuthor = "feedback-token";
 
-/**
- * What the token of one response allows: what a person says of that answer. Throws ApiError for
- * anything else.
- */
+/** What a response's token allows: a person's opinion of it. Throws ApiError for the rest. */
 export function feedbackByToken(reported: Feedback, requestId: string): Feedback {
   const refused = (field: string, message: string): ApiError =>
     new ApiError({ status: 403, code: "feedback_not_allowed", param: field, message });

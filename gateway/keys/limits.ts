@@ -16,10 +16,7 @@ export interface KeyLimits {
   request(): void;
   /** Counts tokens of what is answered without `ask`, a minute's worth at most. Throws ApiError. */
   tokens(count: number): void;
-  /**
-   * Asks within the spend limits and the tokens a minute. Rejects as `ask` does, and with an
-   * ApiError of its own.
-   */
+  /** Asks within spend limits and tokens a minute; rejects with ApiError beyond. */
   within(ask: Ask): Ask;
 }
 

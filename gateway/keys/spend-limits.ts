@@ -19,9 +19,8 @@ export type SpendLimited = Pick<ApiKey, "id" | "account" | "spendLimitPerDay" | 
 export type HeldRequest = Pick<Request, "messages" | "allow" | "params"> & { id: string };
 
 /**
- * Holds what the request may cost. Rejects with ApiError where a key's spend limit is used up,
- * where requests under way hold the rest, or where the spending is unknown. Resolves with the
- * function that releases the hold.
+ * Holds what the request may cost; resolves to its release. ApiError: the limit is used up,
+ * requests under way hold the rest, or the spending is unknown.
  */
 export type HoldSpending = (key: SpendLimited, request: HeldRequest) => Promise<() => void>;
 

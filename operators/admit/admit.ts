@@ -36,9 +36,7 @@ export interface AdmitDependencies {
   clock: () => number;
 }
 
-/**
- * kept: it is an example already. withdrawn: it was one, and what is known now does not justify it.
- */
+/** kept: an example already. withdrawn: it was one, and no longer qualifies. */
 export interface Admission {
   outcome: "admitted" | "replaced" | "kept" | "refused" | "withdrawn";
   reason: Refusal | null;
@@ -109,10 +107,7 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
       },
     };
 
-    /**
-     * The same pair is an example already: its quality follows what is thought of the request that
-     * it came from.
-     */
+    /** The pair is an example already: its quality follows its request's reward. */
     async function settle(
       candidate: Candidate,
       held: HeldExample,

@@ -10,10 +10,7 @@ import type { Candidate } from "./candidates.ts";
 export interface DecideDependencies {
   /** One batch of decisions. */
   admit: () => { decide(candidate: Candidate): Promise<Admission> };
-  /**
-   * Whether deciding is possible at all; asked about where a candidate failed as often as it may,
-   * and none succeeded beside it.
-   */
+  /** Asked when a candidate has failed too often and none succeeded beside it. */
   works: () => Promise<boolean>;
   signal: AbortSignal;
   log: Logger;

@@ -228,10 +228,7 @@ export function createAggregate({
   };
 }
 
-/**
- * Whether a reward was reduced to nothing after that time, milliseconds since the epoch. Rejects as
- * the port does.
- */
+/** Whether a reward was reduced to nothing after that time, ms since the epoch. */
 export async function rewardsTakenBack(clickhouse: Pick<ClickHouse, "query">, since: number): Promise<boolean> {
   const found = await clickhouse.query(selectTakenBack, { since: Math.max(0, since) * 1_000 });
   return found.length > 0;
@@ -260,10 +257,7 @@ interface StatisticsRow {
   newest: number;
 }
 
-/**
- * Query parameters for inRange of statements.ts; partitions that are not in the maps have the empty
- * range [0, 0).
- */
+/** Parameters for inRange (statements.ts); other partitions have the range [0, 0). */
 function bounds(table: Table, topic: string, ranges: readonly Range[]): Record<string, unknown> {
   return {
     [`${table}Topic`]: topic,

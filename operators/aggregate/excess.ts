@@ -83,10 +83,7 @@ SETTINGS distributed_product_mode = 'local'`;
 
 export function createExcess({ clickhouse, reader, limits }: ExcessDependencies) {
   return {
-    /**
-     * Settles the hours of new feedback (its ranges in the parameters) and of what the withdrawals
-     * named are about; null: nothing is above the limits there. Rejects as the port does.
-     */
+    /** Settles hours of new feedback and of named withdrawals; null: nothing is above. */
     async settle(ranges: Record<string, unknown>, named: readonly string[]): Promise<Changed | null> {
       if (limits === undefined) return null;
       const { perSourceHour, perAuthorHour } = limits;

@@ -9,8 +9,7 @@ export interface HelpfulnessRow {
   group: string;
   features: readonly number[];
   /**
-   * Estimate of the quality with the example less the quality without it. A trial's is any number
-   * in [-2, 2] at p = 1/2, right on average.
+   * Estimated quality with the example less that without it; a trial's is in [-2, 2] at p = 1/2.
    */
   effect: number;
   /** > 0. */
@@ -34,10 +33,7 @@ export interface HelpfulnessRowsDependencies {
 
 type Selected = HelpfulnessRow & { newestAt: number };
 
-/**
- * The function gives at most `limit` rows. Trials go before direct comparisons, those before what
- * was merely observed.
- */
+/** At most `limit` rows: trials first, then comparisons, then observations. */
 export function createHelpfulnessRows({ clickhouse, featureVersion, featureCount }: HelpfulnessRowsDependencies) {
   return async function helpfulnessRows(limit: number): Promise<HelpfulnessEvidence> {
     const [oldest] = await clickhouse.query<{ since: number }>(selectSince, { rows: limit });

@@ -17,9 +17,7 @@
 // (docs/design/selection.md, Training).
 import { answeredByAnother } from "./statements.ts";
 
-/**
- * A trial's weight is 1; two outcomes on the same question vary half as much as a transformed one.
- */
+/** Weights of kinds: comparisons vary half as much as transformed trials. */
 const weights = { trial: 1, direct: 2, observed: 0.05, formerModel: 0.25 } as const;
 /** 1 / P(arm) at most: rarer arms than that would drown the rest. */
 const largestInverse = 10;
@@ -28,10 +26,7 @@ const usable = (source: string): string =>
   `${source}.features_version = {featureVersion:UInt32} AND length(${source}.features) = {featureCount:UInt32}
    AND arrayAll(value -> isFinite(value), ${source}.features)`;
 
-/**
- * Requests with a reward; feedback of judges counts as little here as for the router. What another
- * arm answered than the one decided on says nothing of the examples that were chosen for that.
- */
+/** Rewarded requests that the decided arm answered itself. */
 const rewarded = `
   SELECT request_id, tenant, reward, least(weight, 1) AS reward_weight, newest_at
   FROM rewards FINAL WHERE weight > 0 AND (request_id, tenant) NOT IN (${answeredByAnother})`;
@@ -44,10 +39,7 @@ const currentModels = `
 
 const modelWeight = `if((arm, model) IN (current_models), 1, ${weights.formerModel})`;
 
-/**
- * One hash for the same conversation in the same domain, so that training and hold-out never share
- * a question.
- */
+/** Hash of conversation and domain, to split training from hold-out. */
 const conversation = (requests: string): string => `
   SELECT request_id, tenant, cityHash64(domain, messages) AS conversation_hash
   FROM requests FINAL WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM ${requests})`;
@@ -80,10 +72,7 @@ SELECT
 FROM rated LEFT JOIN (${conversation("trials")}) AS question USING (request_id, tenant)
 ${tail}`;
 
-/**
- * Decided when, in milliseconds, the oldest of the newest {rows} rewarded requests was: a long
- * history costs no more than a short one.
- */
+/** Time of the oldest of the newest {rows} rewarded requests, ms. */
 export const selectSince = `
 SELECT toUnixTimestamp64Milli(min(created_at)) AS since FROM (
   SELECT created_at FROM decisions FINAL
@@ -134,10 +123,7 @@ SELECT
 FROM withs INNER JOIN withouts USING (tenant, arm, model, conversation_hash, prompt)
 ${tail}`;
 
-/**
- * Only where the router had learnt something: the prior's prediction is no expectation. What a
- * trial forced in is a trial's row already.
- */
+/** Only where the router had learnt something, and without trials' forced examples. */
 export const selectObserved = `
 WITH
   current_models AS (${currentModels}),

@@ -20,10 +20,7 @@ WHERE (kind IN ${kinds} OR withdraws IS NOT NULL) AND ${inRange("feedback")}
     UNION DISTINCT ${answeredByAnother} AND ${inRange("responses")})
 SETTINGS distributed_product_mode = 'local'`;
 
-/**
- * Newest of each source, kind and other arm on a request, between arms that the decision had both.
- * outcome: 1 where the chosen arm's answer is the better one; of seven points within 0.3 is a tie.
- */
+/** Newest of each source, kind and other arm. outcome 1: the chosen arm's is better; ties 0.3. */
 const selectPairs = (byTenant?: { mostTenants: number }): string => `
 WITH
   said AS (
@@ -66,10 +63,7 @@ ${byTenant === undefined ? "" : `LIMIT ${Math.floor(mostPairs / byTenant.mostTen
 LIMIT ${mostPairs}
 SETTINGS distributed_product_mode = 'local'`;
 
-/**
- * Newest first; by tenant: an equal number of each, so that none displaces another's. Rejects as
- * the port does.
- */
+/** Newest first; by tenant: an equal number of each. */
 export const readPairs = (
   clickhouse: Pick<ClickHouse, "query">,
   layout: { featureVersion: number; dimension: number },

@@ -44,10 +44,7 @@ const most = { domain: 5_000, all: 100_000 };
 const batch = 500;
 /** So long after its deadline record has certainly stored a response. */
 const lagMs = 600_000;
-/**
- * Characters that are compared of a text: what is compared beyond says little, and hostile texts
- * are long.
- */
+/** Characters of a text that are compared. */
 const head = 20_000;
 
 const newest = "ORDER BY created_at DESC LIMIT {domainLimit:UInt32} BY domain LIMIT {limit:UInt32}";

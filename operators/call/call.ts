@@ -33,10 +33,7 @@ export interface CallDependencies {
   fallback?: Fallback | undefined;
   /** What is kept of a response; absent: nothing. */
   toCacheEntry?: ToCacheEntry | undefined;
-  /**
-   * Replaces personal data in a response before it goes out; null: it can't be told in time what is
-   * in it. Absent: it goes out as the arm wrote it.
-   */
+  /** Replaces personal data before the answer goes out; null: it took too long. Absent: off. */
   redact?: ((response: Response) => Promise<Response | null>) | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;

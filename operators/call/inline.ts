@@ -36,9 +36,7 @@ interface Adds {
 type Outputs = "decisions" | "responses" | "work" | "response-cache";
 
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
-  /**
-   * The arm of that name, if plan calls it itself; it is called with every refusal and its code.
-   */
+  /** The arm, if plan calls it itself. */
   inline: (arm: string) => InlineArm | undefined;
 }
 type InlineArm = CallDependencies["arm"] & { refused(code: string): void };

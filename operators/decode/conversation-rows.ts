@@ -55,10 +55,7 @@ export function requestRow(record: Request, position: RowPosition): Row {
   };
 }
 
-/**
- * Arrival columns of the row of a request. Every record of requests has one, repeats of an id too:
- * requests keeps the first of them.
- */
+/** Every record of requests has an arrival, repeats of an id too. */
 export const arrivalRow = ({ request_id, tenant, request_hash, created_at }: Row, position: RowPosition): Row => ({
   ...{ request_id, tenant, request_hash, created_at },
   ...at(position),

@@ -30,9 +30,7 @@ export const exampleRow = (record: Example, position: RowPosition): Row => ({
   ...at(position),
 });
 
-/**
- * A tombstone knows its key alone, tenant/domain/example id; null when the key is no such thing.
- */
+/** Of a tombstone's key, tenant/domain/example id; null: no such key. */
 export function evictedExampleRow(key: string, position: RowPosition): TableRows | null {
   const [, domain, id] = /^(.+)\/([^/]+)$/s.exec(key) ?? [];
   if (domain === undefined || id === undefined) return null;
@@ -64,9 +62,7 @@ function decodedTenant(domain: string): string {
 
 const chosenArm = (record: Decision): ArmScore | undefined => record.arms.find(({ arm }) => arm === record.arm);
 
-/**
- * What an example's row says of the decision: whose request, which arm, which model of helpfulness.
- */
+/** What an example's row says of the decision. */
 const decided = (record: Decision, chosen: ArmScore, position: RowPosition): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,

@@ -22,10 +22,7 @@ import {
 /** Topics that clients write, whose clocks are not trusted; our own stages write all others. */
 export const clientTopics: ReadonlySet<TopicName> = new Set<TopicName>(["requests", "feedback", "observations"]);
 
-/**
- * The table that a topic's position is read from: it has a row for every record, and its rows are
- * inserted last.
- */
+/** The table with a row for every record of a topic, inserted last. */
 export const tableOf = {
   requests: "requests",
   decisions: "decisions",
@@ -48,10 +45,7 @@ export type RecordedTopic = keyof typeof tableOf;
 export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(tableOf, topic);
 export const recordedTopics: readonly RecordedTopic[] = Object.keys(tableOf).filter(isRecorded);
 
-/**
- * Turns a topic's name with the prefix into the record's; throws for a topic that record does not
- * take.
- */
+/** Topic without prefix; throws for one that record does not take. */
 export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopic {
   return (topic) => {
     const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : "";

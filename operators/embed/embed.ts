@@ -18,10 +18,7 @@ export interface EmbedDependencies extends NeededDependencies {
   embedder: Pick<Embedder, "embed">;
   /** Milliseconds since the epoch. */
   clock?: () => number;
-  /**
-   * Milliseconds to wait for a vector, and never more than half of what is left until the deadline.
-   * Default 30,000.
-   */
+  /** Milliseconds for a vector, at most half of what is left. Default 30,000. */
   waitMs?: number;
 }
 

@@ -17,10 +17,7 @@ export interface EvictDependencies {
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;
   };
-  /**
-   * Normalised cost of each configured arm; where the source of an example is none of them it
-   * counts as the most expensive, 1.
-   */
+  /** Normalised cost of configured arms; unknown sources count as 1. */
   costs: () => ReadonlyMap<string, number>;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -54,10 +51,7 @@ export const createEviction =
 const offloadQuality = 0.6;
 /** Tombstones of one round. */
 const mostAtOnce = 5_000;
-/**
- * Examples weighed against each other, those of the lowest density: of a larger pool the rest stays
- * in any case.
- */
+/** Examples weighed against each other, those of the lowest density. */
 const mostRivals = 20_000;
 /** When room is made, a little more than is missing: or the next example would ask for it again. */
 const fillTo = 0.95;
@@ -100,8 +94,8 @@ export function createEvict({ clickhouse, rules, costs, clock, log }: EvictDepen
 }
 
 /**
- * The examples to evict, so that `excess` bytes are freed at the least loss. rivals: by density,
- * those in grace last. An example in grace is evicted only where all others are too few.
+ * Examples to evict for `excess` bytes at the least loss. rivals: by density, those in grace last,
+ * which leave only where all others are too few.
  */
 export function toLeave(rivals: readonly Rival[], excess: number): Rival[] {
   if (excess <= 0) return [];

@@ -9,10 +9,7 @@ import type { ExampleChange } from "../example-change.ts";
 import { tieWithin } from "../../algorithms/routing/comparison.ts";
 import type { Judge } from "./judge.ts";
 
-/**
- * replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer;
- * unjudged: the judge could not tell.
- */
+/** replaced: better; kept: none better; same: same text; failed: no answer; unjudged. */
 export type ExampleReplayOutcome = "replaced" | "kept" | "same" | "failed" | "unjudged";
 
 export interface ExampleReplayResult {
@@ -50,10 +47,7 @@ export interface ExampleReplayDependencies {
   clock: () => number;
 }
 
-/**
- * An example is replayed at most so often, over all runs (docs/design/selection.md, Example
- * lifecycle).
- */
+/** Replays of an example over all runs. */
 export const mostExampleReplays = 5;
 
 /** Rejects only when the signal is aborted. */

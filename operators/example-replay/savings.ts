@@ -59,9 +59,8 @@ export interface ExampleReplayCosts {
 }
 
 /**
- * How much of what was missing before an attempt is missing after it where nothing was replaced,
- * [0, 1]. Examples are tried because they did badly, and some had only bad luck: they do better
- * afterwards by themselves, and that is no saving. 1 where too few are known.
+ * Share of what was missing before an attempt that is missing after it where nothing was replaced,
+ * [0, 1]: regression to the mean is no saving. 1 where too few are known.
  */
 async function readLasting(clickhouse: Pick<ClickHouse, "query">): Promise<number> {
   const [row] = await clickhouse.query<{ examples: number; after: number; before: number }>(selectUnreplaced, {

@@ -10,10 +10,7 @@ import type { Lines, Source, TableLines } from "../../runtime/rows.ts";
 
 export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insertLines">;
-  /**
-   * Takes a record whose row is refused; resolves when its bytes are safe. Rejections are waited
-   * out like ClickHouse's.
-   */
+  /** Takes a refused row's record; resolves when its bytes are safe. */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
   /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
@@ -31,10 +28,7 @@ const dataCodes = new Set([
   ..."6 25 26 27 33 38 41 53 69 70 72 74 117 128 130 131 190 306 321 349 376 407 441 467 469 675 676 691".split(" "),
 ]);
 
-/**
- * An INSERT is all or nothing within one partition of the table only, and tables are partitioned by
- * the month of a row's own time: a batch is cut where that changes.
- */
+/** An INSERT is atomic within a partition (month) only: batches are cut there. */
 const byMonth = ({ months, length }: Lines): [number, number][] =>
   months.map((from, index) => [from, months[index + 1] ?? length]);
 

@@ -27,9 +27,8 @@ export const selectStored = (table: string): string =>
        WHERE topic = {topic:String} GROUP BY kafka_partition, kafka_origin`;
 
 /**
- * Which of a partition's rows say how far it is. Those of its very origin, if there are any. What
- * is not known (rows from before origins were stored, brokers without topic ids) counts as
- * matching, but not beside rows that are certainly another topic's: those came later.
+ * Which rows say how far a partition is: those of its very origin, else those of unknown origin
+ * unless rows are certainly another topic's.
  */
 export function storedUnder(stored: readonly Stored[], current: Origin): StoredOffset {
   const exact = stored.find(({ origin }) => origin === originText(current));

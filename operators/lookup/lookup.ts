@@ -124,10 +124,7 @@ export function createLookup(
   };
 }
 
-/**
- * private: nothing of it is cached, and no cache entry is given. What is passed on as it is: a
- * cached answer is text alone, without calls of tools.
- */
+/** Whether the request may be answered from the cache. */
 function isCacheable(
   { privacy, params, passthrough }: Pick<Request, "privacy" | "params" | "passthrough">,
   sampled: boolean,

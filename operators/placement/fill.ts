@@ -24,20 +24,14 @@ export interface Fill {
   add(domain: string): void;
   /** Domains that are not done. */
   size(): number;
-  /**
-   * One step. openPlaces: the partitions of a domain that lack it; they are many. Resolves to the
-   * pairs that are whole now.
-   */
+  /** One step. openPlaces: partitions of a domain that lack it. Resolves to complete pairs. */
   step(
     unfilledPartitions: (domain: string) => readonly number[],
     partitions: number,
   ): Promise<{ filled: Pair[]; copied: number }>;
 }
 
-/**
- * Domains and examples of a step; up to a page a domain is small. Names travel in a query's URL: so
- * many characters of them.
- */
+/** Domains and examples of a step; names travel in a query's URL. */
 const most = { domains: 200, names: 4_000, examples: 2_000, page: 200 };
 
 interface Job {

@@ -33,9 +33,7 @@ export interface Mirror {
   copy(partitionsOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
   /** Next offset of a home that is not copied yet. */
   position(partition: number): number;
-  /**
-   * Whether the topic is still the one that it reads; if not, another mirror has to replace it.
-   */
+  /** Whether the topic is still the one that it reads. */
   isCurrent(): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -46,10 +44,7 @@ const most = { records: 2_000, bytes: 8 * 1_048_576, publishBytes: 4 * 1_048_576
 const sizeOf = ({ key, value }: { key: string | Buffer | null; value: Buffer | null }): number =>
   (key?.length ?? 0) + (value?.length ?? 0);
 
-/**
- * `anew`: nothing was ever placed, so what lies on the topic needs no copies; otherwise a lost
- * position means to read it all again.
- */
+/** `anew`: nothing was placed yet, so nothing on the topic needs copies. */
 export async function createMirror<T extends string>(
   dependencies: MirrorDependencies<T>,
   anew: boolean,

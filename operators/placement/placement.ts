@@ -37,10 +37,7 @@ export interface PlacementDependencies<T extends string = string> {
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
   /** Full name of examples. */
   topic: T;
-  /**
-   * Groups: with which the mirror's positions are committed, and which records the topic into
-   * ClickHouse.
-   */
+  /** Groups that commit the mirror's positions, and that record the topic. */
   groups: { own: string; record: string };
   /** Pairs seen lately. */
   seen(partitions: number): Promise<Pair[]>;
@@ -66,10 +63,7 @@ export interface Placed {
 
 export interface Placer {
   pass(): Promise<Placed>;
-  /**
-   * Partitions on which copies of a domain's examples lie or are about to; none before the first
-   * pass.
-   */
+  /** Partitions with copies of a domain's examples; none before the first pass. */
   partitionsOf(domain: string): Iterable<number>;
   stop(): Promise<void>;
 }
@@ -86,10 +80,7 @@ export function createPlacer<T extends string>(dependencies: PlacementDependenci
   let partitions = 0;
   let countedAt = -Infinity;
   let mayPublishAt = 0;
-  /**
-   * Something has changed since the last version; `undeclared`: pairs whose filling it does not
-   * announce yet.
-   */
+  /** Changed since the last version; undeclared: pairs not announced yet. */
   let unpublished = false;
   let undeclared = false;
   const fill = createFill(dependencies);

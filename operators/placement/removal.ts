@@ -7,9 +7,8 @@ import type { OutgoingMessage } from "../../connections/kafka/port.ts";
 import { copyHeader } from "./mirror.ts";
 
 /**
- * topic: full name of examples. key: tenant/domain/example id. home: the key's partition. others:
- * the home may be among them. timestamp: milliseconds since the epoch, of all alike, for by it
- * ClickHouse tells the newest state of an example.
+ * topic: full name. key: tenant/domain/example id. home: the key's partition. timestamp: ms, the
+ * same for all, by which ClickHouse tells the newest state.
  */
 export function removalMessages<T extends string>(
   { topic, key, timestamp }: { topic: T; key: string; timestamp: number },

@@ -14,10 +14,7 @@ export interface SeenDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   /** Full name of the topic decisions. */
   decisions: string;
-  /**
-   * How far the first look goes back, and every other before the newest decision seen;
-   * milliseconds.
-   */
+  /** How far the first look goes back, and others before the newest decision; ms. */
   lookBackMs: number;
   overlapMs: number;
   /** Milliseconds since the epoch. */
@@ -34,10 +31,7 @@ const selectPairs = `
   WHERE topic = {decisions:String} AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
   GROUP BY domain, partition ORDER BY newest DESC LIMIT ${mostPairs}`;
 
-/**
- * Resolves to the pairs seen lately, those of former looks among them. Who asks in a domain that is
- * shared asks in the shared domain, too.
- */
+/** Pairs seen lately; a shared domain's askers count for it, too. */
 export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock, sharing }: SeenDependencies) {
   let newest: number | undefined;
   return async function seen(partitions: number): Promise<Pair[]> {

@@ -57,10 +57,7 @@ export async function examplesOf(clickhouse: Queries, domains: readonly string[]
   return (await clickhouse.query<Row>(selectExamples, { domains })).map(toStored);
 }
 
-/**
- * From one domain those with the next so many ids behind `after`. upTo: where to go on; null: these
- * are the last.
- */
+/** The next ids behind `after` of one domain. upTo: where to go on; null: the end. */
 export async function nextExamples(
   clickhouse: Queries,
   domain: string,

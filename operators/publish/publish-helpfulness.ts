@@ -34,10 +34,7 @@ export interface PublishHelpfulnessDependencies {
 /** AUC of guessing. */
 const chance = 0.5;
 
-/**
- * Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be
- * made again.
- */
+/** Rejects as PolicyLog does, RangeError when the model is too large. Repeatable. */
 export function createPublishHelpfulness({ policies, clock }: PublishHelpfulnessDependencies) {
   return async function publishHelpfulness(
     { onnx, metrics, featureVersion }: TrainedHelpfulness,

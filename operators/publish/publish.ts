@@ -20,14 +20,11 @@ import { policyRecord } from "../../state/policies/record.ts";
 export interface PublishDependencies {
   policies: PolicyLog;
   featureVersion: number;
-  /**
-   * What changes less than a hundredth of the rewards waits until the newest version is this old,
-   * milliseconds.
-   */
+  /** Smaller changes wait until the newest version is this old, ms. */
   settleMs: number;
   /**
-   * Whether a reward was withdrawn since then, in milliseconds since the epoch. Then a version that
-   * now rests on too little is replaced by one that knows nothing. Absent: never.
+   * Whether a reward was withdrawn since then (ms): a version that rests on too little then is
+   * replaced by an empty one. Absent: never.
    */
   takenBack?: (since: number) => Promise<boolean>;
   /** Milliseconds since the epoch. */
@@ -99,10 +96,7 @@ export function createPublish(dependencies: PublishDependencies) {
 
 type Arms = Solved["arms"];
 
-/**
- * By how much the weights of the arms differ, as a share of all; 1 where there are other arms or
- * models.
- */
+/** Changed share of the arms' weights; 1 for other arms or models. */
 function changedShare(before: Arms, now: Arms): number {
   const same = before.size === now.size && [...now].every(([arm, { model }]) => before.get(arm)?.model === model);
   if (!same) return 1;

@@ -38,15 +38,9 @@ export interface RouteConfig extends PriorConfig, Exploring {
   tenantCostWeights?: Readonly<Record<string, number>>;
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
-  /**
-   * L*, gamma and lambda0 of the load bias, which falls on expensive arms; weight absent: derived
-   * from the arms' costs.
-   */
+  /** Load bias on expensive arms; weight absent: derived from the costs. */
   load: Pressing & { weight?: number | undefined };
-  /**
-   * The same of what an arm's own utilisation costs it; weight absent: derived from the arms'
-   * costs.
-   */
+  /** The same for an arm's own utilisation. */
   saturation: Pressing & { weight?: number | undefined };
   /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
   askShare: number;
@@ -70,10 +64,7 @@ export interface RouteDependencies {
   routing: RouteConfig;
 }
 
-/**
- * Refuses with no_capable_arm when no arm declares what a passthrough requires, with no_arm when
- * none that does is both allowed and cheap enough.
- */
+/** Refuses with no_capable_arm (nothing declares it) or no_arm (none allowed and cheap enough). */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
   const { policy, arms, load, health = healthyArms, random, clock, routing } = dependencies;
   const { reuseBound = () => 1 } = dependencies;
@@ -187,10 +178,7 @@ function areFinite(numbers: ArrayLike<number>): boolean {
 const reusedTokens = ({ examplesByArm }: Pick<Selected, "examplesByArm">, trial: { arm: string } | null): number =>
   estimateTokens((trial && examplesByArm.get(trial.arm)?.[0]?.response) ?? "");
 
-/**
- * Weights are derived from all arms, not from those that one request allows: the same overload
- * presses alike on every request.
- */
+/** Derived from all arms, so that overload presses alike on every request. */
 function overloadBiases(
   arms: readonly RouteArm[],
   { load, saturation, costWeight }: RouteConfig,

@@ -20,10 +20,7 @@ export interface Rated {
   helpfulness: number;
   /** Where its helpfulness features stand among the arm's rated candidates; -1: it is not rated. */
   row: number;
-  /**
-   * A row of the helpfulness features; empty: not made. A function, since of each arm's candidates
-   * it is read for the few that are shown, and one for all of the arm.
-   */
+  /** A row of helpfulness features; empty: not made. Read for few, so a function. */
   features: (row: number) => number[];
   /** Whether the arm holds the example's cache (caches.ts); absent: unknown. */
   cached?: boolean;
@@ -40,17 +37,11 @@ export interface ChooseLimits {
   tokenBudget: number;
   /** Cosine from which an example says the same as one already taken. */
   nearDuplicate: number;
-  /**
-   * Added to the helpfulness of what is cached where the open ones are ranked, and nowhere else.
-   * Default 0.
-   */
+  /** Added to the helpfulness of cached ones in the ranking only. Default 0. */
   cachedBonus?: number;
 }
 
-/**
- * How chance tries one candidate: which, as a uniform number in [0, 1), and whether it is forced in
- * or kept out.
- */
+/** pick in [0, 1): which candidate; shown: forced in or kept out. */
 export interface TrialDraw {
   pick: number;
   shown: boolean;
@@ -87,10 +78,7 @@ export interface Chosen {
   readonly settled: readonly Verdict[];
   /** How many others there are. */
   readonly open: number;
-  /**
-   * One for each candidate, in their order. Made when it is read, from the comparisons that the
-   * choice did not need: no served request has a use for them.
-   */
+  /** One per candidate, in their order; made when read. */
   readonly verdicts: readonly Verdict[];
 }
 
@@ -172,8 +160,8 @@ export function chooseExamples(
 }
 
 /**
- * The first of those taken of which it is a near-duplicate, by the questions alone: two questions
- * with one answer are evidence, and a small model follows it (bench/results/NOTES.md).
+ * The taken one of which it is a near-duplicate, by the questions alone: two questions with one
+ * answer are evidence (bench/results/NOTES.md).
  */
 const twinOf = (one: Rated, taken: readonly Rated[], nearDuplicate: number): Rated | undefined =>
   taken.find(({ vector }) => !(dot(vector, one.vector) < nearDuplicate));

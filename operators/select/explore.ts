@@ -23,10 +23,7 @@ export interface Exploration {
 
 const nothing: Exploration = { trial: null, threshold: null };
 
-/**
- * learned: helpfulness comes from a model. Without one there is no threshold to learn, but trials
- * are what the first model learns from.
- */
+/** learned: helpfulness comes from a model; without one only trials are made. */
 export function explore(random: Random, { trials, thresholds, grid }: ExploreShares, learned: boolean): Exploration {
   const drawn = random();
   if (drawn < trials)

@@ -44,10 +44,7 @@ export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): n
   return Math.max(0, Math.min(wanted, Math.floor((window - used) * (1 - spare))));
 }
 
-/**
- * Estimated tokens of an example, or `known` where they were counted; Infinity, without reading the
- * texts, where they can't fit into `most`.
- */
+/** Tokens of an example, `known` if counted; Infinity if they can't fit into `most`. */
 export function tokensWithin(example: { request: string; response: string }, most: number, known?: number): number {
   const { request, response } = example;
   if (request.length + response.length > most * charactersPerToken) return Infinity;

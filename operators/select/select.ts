@@ -12,10 +12,7 @@ type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
 export interface SelectDependencies extends SelectionDependencies {
-  /**
-   * Whether the pool has all examples of a domain that requests of this partition are to see; by
-   * default it has.
-   */
+  /** Whether all examples of a domain are here for this partition; by default they are. */
   hasAllExamples?: (domain: string, requestPartition: number) => boolean;
   /** Called after every selection, for metrics. */
   onSelection?: (selection: Selection) => void;

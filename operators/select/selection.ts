@@ -42,10 +42,7 @@ export interface SelectionDependencies {
   /** Milliseconds since the epoch; expired examples are not shown. */
   clock: () => number;
   random: Random;
-  /**
-   * The model of helpfulness in force; null, the default: none is learnt yet and similarity stands
-   * in.
-   */
+  /** The model in force; null, the default: similarity stands in. */
   helpfulnessModel?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
@@ -53,10 +50,7 @@ export interface SelectionDependencies {
   sharing?: SharedDomains;
   /** The documents that requests name: they take room from examples. By default there are none. */
   documents?: Documents;
-  /**
-   * How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default
-   * nothing is known.
-   */
+  /** Rewarded uses of an example and their mean, [0, 1]; null: unknown. */
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
   /** Which examples the arms have in their caches. By default nothing is known. */
   caches?: CacheInventory;
@@ -219,10 +213,7 @@ export function createSelection(dependencies: SelectionDependencies) {
 const nothingToLearn: SelectionConfig["explore"] = { trials: 0, thresholds: 0, grid: [] };
 const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
 
-/**
- * The ratings of arm `a`, and what is cached there, given to the candidates that were rated; the
- * others have none.
- */
+/** Ratings and caches of arm `a`, given to the rated candidates. */
 function withRatings(
   screened: readonly Screened[],
   fit: readonly Screened[],

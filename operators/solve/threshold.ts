@@ -10,10 +10,7 @@ export interface ThresholdConfig {
   tokenPrice: number;
 }
 
-/**
- * Standard errors of the difference by which another tau must be ahead: with five of them looked at
- * again and again, two would err often.
- */
+/** Standard errors by which another tau must be ahead: five are looked at repeatedly. */
 const surely = 3;
 
 export interface ChooseDependencies {
@@ -29,9 +26,7 @@ export function createChoose({ aggregate, inForce, choosing }: ChooseDependencie
   };
 }
 
-/**
- * The one in force stays when it was not measured itself: then nothing says that another is better.
- */
+/** The one in force stays unless it was measured itself. */
 export function chooseThreshold(
   outcomes: readonly ThresholdOutcome[],
   current: number,

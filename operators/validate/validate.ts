@@ -29,8 +29,7 @@ export const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
 /**
- * Refuses with no_tenant, name_too_long, metadata_too_large, too_many_messages, no_messages,
- * prompt_too_large, unknown_arm or invalid_params.
+ * Refuses with no_tenant, no_messages, prompt_too_large, unknown_arm, invalid_params, or bounds.
  */
 export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Needs, Adds> {
   return function validate(received) {

@@ -7,10 +7,7 @@ import { removalMessages } from "../../operators/placement/removal.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
 
-/**
- * partitionsOf: partitions on which a domain is placed; by default all there are, for those who
- * don't know. Rejects while the broker is away.
- */
+/** partitionsOf: where a domain is placed; default all. Rejects while the broker is away. */
 export async function exampleMessages(
   { codec, kafka, topic: topicOf }: Pick<SessionOf<object>, "codec" | "kafka" | "topic">,
   changes: readonly ExampleChange[],

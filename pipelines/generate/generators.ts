@@ -15,17 +15,14 @@ import { isWorkLeft } from "../../state/work-left.ts";
 
 export interface Generators {
   stages(): readonly RunningStage[];
-  /**
-   * Brings the arms into force; rejects, with the old ones still in force, when a new one can't be
-   * made.
-   */
+  /** Rejects, with the old arms in force, when a new one can't be made. */
   replace(arms: readonly ArmConfig[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * How often an arm that finishes what it was given is looked at, and the topics of inline arms; how
- * long a stage for an inline arm waits for more: joining its group takes seconds.
+ * Polls of draining arms and of inline arms' topics; how long an inline arm's stage waits for more,
+ * since joining takes seconds.
  */
 const pollMs = { drain: 500, leftovers: 5_000, quiet: 30_000 };
 
@@ -58,10 +55,7 @@ export async function startGenerators(
     });
   };
 
-  /**
-   * Whether its stage runs though plan calls the arm: generate hands work of a queued arm that
-   * fails to it.
-   */
+  /** Whether its stage runs though plan calls the arm: as a fallback. */
   const standsBy = ({ name, dispatch }: ArmConfig): boolean =>
     dispatch === "inline" &&
     session.config.routing.fallbacks > 0 &&
@@ -85,10 +79,7 @@ export async function startGenerators(
       topic: session.topic("work", name),
     }).catch(() => undefined);
 
-  /**
-   * Plan gives it nothing any more, or rarely; what it was given ends at its deadline at the
-   * latest.
-   */
+  /** Plan gives it nothing any more; what it has ends at its deadline. */
   const retire = async (name: string, quietMs = 0): Promise<void> => {
     const stage = running.get(name);
     let quietAt = Date.now() + quietMs;

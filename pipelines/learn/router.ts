@@ -10,9 +10,7 @@ import { ROUTER } from "../../state/policies/router.ts";
 import type { Learning } from "./helpfulness.ts";
 import { learn } from "./pipeline.ts";
 
-/**
- * So many passes may go by before new decisions and responses are looked at without new feedback.
- */
+/** Passes before new decisions and responses are looked at without feedback. */
 const latePasses = 5;
 /** Sharing domains with effects of their own: those with the most recent rewards. */
 const mostDomains = 16;

@@ -56,10 +56,7 @@ export const helpfulnessRows = (clickhouse: Pick<ClickHouse, "query">, limit: nu
     featureCount: HELPFULNESS_FEATURES,
   })(limit);
 
-/**
- * Minutes, in a process of its own. Needs `policies` opened. Rejects as ClickHouse, the trainer and
- * PolicyLog do.
- */
+/** Minutes, in its own process. Needs `policies` opened. Rejects as its parts do. */
 export async function trainAndPublishHelpfulness(
   { clickhouse, policies, log, clock, train }: TrainHelpfulnessDependencies,
   { rows: limit, minimumRows, force = false }: TrainHelpfulnessOptions,
@@ -74,10 +71,7 @@ export async function trainAndPublishHelpfulness(
   return { outcome: "trained", kinds, trainedThrough, kind: trained.kind, metrics: trained.metrics, published };
 }
 
-/**
- * Trains when the newest version, or the last attempt of this process, is `everyMs` old. Needs
- * `policies` opened; a pass for repeat().
- */
+/** Trains when the newest version or attempt is `everyMs` old. Needs `policies` opened. */
 export function createHelpfulnessPass(
   { metrics, ...dependencies }: TrainHelpfulnessDependencies & { metrics: Pick<StageMetrics, "sent"> },
   { everyMs, ...options }: TrainHelpfulnessOptions & { everyMs: number },

@@ -27,10 +27,7 @@ export interface HeldSelection {
   stop(): Promise<void>;
 }
 
-/**
- * Resolves when every example and policy that was published is here: reads the whole topic the
- * first time, its tail later.
- */
+/** Resolves when every published example and policy is here. */
 export async function holdSelection(session: Session): Promise<HeldSelection> {
   const { config, kafka, codec, clickhouse, log } = session;
   const instance = await acquireInstance(config.stack.folder, "select");

@@ -53,10 +53,7 @@ export interface ExampleReplaySummary extends Spent {
   cutOff: CutOff;
   /** Milliseconds that this part of the run waited for a low load. */
   waitedMs: number;
-  /**
-   * Why it ended: the ranking or the wanted number is done, what is left is not worth it, the
-   * budget is used up, the load stayed high, or it was told to.
-   */
+  /** Why it ended: done, not worth more, budget used up, load too high, or told to. */
   ended: Exclude<RunEnd, "failed">;
 }
 

@@ -33,10 +33,7 @@ interface Known {
   waitedMs: number;
 }
 
-/**
- * Writes that it runs; one that goes on keeps its beginning and what it has waited. Rejects as the
- * ClickHouse port does.
- */
+/** Writes that it runs, keeping its beginning. Rejects as the port does. */
 export async function keepRunRecord(
   clickhouse: Pick<ClickHouse, "query" | "insert">,
   { runId, dueAt, judge, top, samples }: RunDescription,

@@ -11,10 +11,7 @@ export interface StageReport {
   joined: boolean;
   partitions: number;
   inFlight: number;
-  /**
-   * Milliseconds without progress while there was something to do, beyond what is legal; absent:
-   * nothing to do, or it gets on.
-   */
+  /** Milliseconds without progress beyond what is legal; absent: none. */
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it. */
   problems?: readonly string[];

@@ -9,10 +9,7 @@ export interface StageMetrics {
   sent(output: string, count: number): void;
   /** One record that went no further; reason is a stable snake_case code, never free text. */
   dropped(reason: string, count?: number): void;
-  /**
-   * A partition goes on somewhere else than where it was: its log lost its end, or is another
-   * topic's.
-   */
+  /** A partition goes on elsewhere: its log lost its end, or is another topic's. */
   reset(reason: string): void;
   /** Time of one operator, in milliseconds; `whole` is the name of the entire pipeline. */
   observe(operator: string, milliseconds: number): void;
@@ -24,7 +21,5 @@ export interface StageMetrics {
   forgetLag(topic: string, partition: number): void;
 }
 
-/**
- * Name of the operator under which the time of a record's whole way through the stage is observed.
- */
+/** Operator's name for the whole way of a record through the stage. */
 export const whole = "whole";

@@ -9,10 +9,7 @@ export interface StageTracing {
   begin(record: RawRecord, position: Position): RecordTrace;
   /** Its outputs are visible: it is done, once. */
   committed(position: Position): void;
-  /**
-   * The partition belongs to another process now. What was not committed of it counts for nothing,
-   * unless the partition comes back with the results still good.
-   */
+  /** The partition belongs to another process: uncommitted work counts for nothing. */
   dropped(partition: TopicPartition): void;
 }
 

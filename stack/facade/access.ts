@@ -47,10 +47,7 @@ function users(): string {
   ].join("");
 }
 
-/**
- * Writes the files of the engine's access control into a folder and returns the arguments of the
- * first connection.
- */
+/** Writes access control files; returns the engine's first arguments. */
 export function accessArguments(folder: string): string[] {
   mkdirSync(join(folder, "user_files"), { recursive: true, mode: 0o700 });
   const write = (name: string, content: string): string => {

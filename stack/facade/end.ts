@@ -6,10 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Session } from "chdb";
 
 export interface Ender {
-  /**
-   * Ends the queries whose log_comment is the tag once the signal aborts, until the returned
-   * function is called.
-   */
+  /** Ends queries with the tag as log_comment once the signal aborts. */
   watch(tag: string, signal: AbortSignal): () => void;
 }
 

@@ -47,10 +47,7 @@ export interface StatementResult {
 
 export interface Engine {
   readonly version: string;
-  /**
-   * Rejects with DatabaseError. The signal takes a statement out of the queue and ends a query that
-   * runs; a write is finished.
-   */
+  /** Rejects with DatabaseError. The signal unqueues, or ends a query; a write is finished. */
   run(statement: Statement, signal?: AbortSignal): Promise<StatementResult>;
   /** Waits for what runs, then closes. */
   close(): Promise<void>;
@@ -58,10 +55,7 @@ export interface Engine {
 
 export interface EngineConfig {
   path: string;
-  /**
-   * Statements that run at once: queries of stages, queries of people and dashboards, writes. Their
-   * sum must stay below UV_THREADPOOL_SIZE.
-   */
+  /** Statements at once: stages' queries, others', writes; below UV_THREADPOOL_SIZE in all. */
   readers: number;
   askers: number;
   writers: number;
@@ -150,9 +144,8 @@ export function createEngine(config: EngineConfig): Engine {
 }
 
 /**
- * What runs: one statement in the formatter's form, checked, with its rows where it is an INSERT
- * that has any. Rows that stages send go on as they came: as text of a string they would be copied
- * half a dozen times.
+ * One checked statement in the formatter's form, with an INSERT's rows. Stages' rows go on as they
+ * came: as strings they would be copied half a dozen times.
  */
 async function allowed(
   format: (sql: string) => Promise<string>,
@@ -181,9 +174,7 @@ async function text(format: (sql: string) => Promise<string>, sql: string, permi
   return `${formatted}\n${data.text}`;
 }
 
-/**
- * Stages send the same few statements over and over, so the formatter's last results are cached.
- */
+/** The formatter's last results are cached: stages repeat few statements. */
 function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
   const kept = new Map<string, string>();
   return (session) => async (sql) => {
@@ -199,10 +190,7 @@ function createFormatter(): (session: Session) => (sql: string) => Promise<strin
   };
 }
 
-/**
- * The statement on one line without comments; rejects with SYNTAX_ERROR where it is none or more
- * than one.
- */
+/** On one line without comments; SYNTAX_ERROR unless it is one statement. */
 async function normalise(session: Session, sql: string): Promise<string> {
   try {
     const result = await session.queryAsync(`SELECT formatQuerySingleLine(${quote(sql)})`, {
@@ -217,10 +205,7 @@ async function normalise(session: Session, sql: string): Promise<string> {
   }
 }
 
-/**
- * Our limits, the caller's settings within them, and the tag by which the query is found when it
- * must end.
- */
+/** Our limits, the caller's settings within them, the tag. */
 function preamble({ format, settings, parameters }: Statement, permission: Permission, tag: string): string {
   if (!isFormat(format)) throw new DatabaseError(73, "UNKNOWN_FORMAT", `Format ${format} is not served here.`);
   for (const [name, value] of Object.entries(settings)) checkSetting(name, value, permission);

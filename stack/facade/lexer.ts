@@ -25,9 +25,7 @@ const shapes: readonly (readonly [Token["kind"], RegExp])[] = [
 const space = /[ \t\r\n\f\v]+/y;
 const comment = /--[^\n]*|#[ !][^\n]*|\/\*[\s\S]*?\*\//y;
 
-/**
- * Throws SYNTAX_ERROR at what is no token; comments are such unless they are asked to be skipped.
- */
+/** SYNTAX_ERROR at what is no token; comments are tokens unless skipped. */
 export function* tokensOf(sql: string, options: { skipComments?: boolean } = {}): Generator<Token, void> {
   let at = 0;
   const match = (shape: RegExp): string | undefined => {

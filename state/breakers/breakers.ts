@@ -10,10 +10,7 @@ import { createBreakerMetrics, type BreakerMetrics } from "./metrics.ts";
 import { shareRows, voidMs, type RowSession } from "../process-rows.ts";
 import type { SessionOf } from "../session.ts";
 
-/**
- * What it opens by: half of the calls of 30 s; two probes close it. A call that its request's
- * deadline ended counts as the arm's failure if it took slowCallMs.
- */
+/** Half of the calls of 30 s open it, two probes close it; slow deadlines are failures. */
 const fixed = { share: 0.5, windowMs: 30_000, probes: 2, slowCallMs: 30_000 };
 export const breakerSettings = (breaker: Config["routing"]["breaker"]) => ({ ...fixed, ...breaker });
 export type BreakerConfig = ReturnType<typeof breakerSettings>;

@@ -53,10 +53,7 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
   return {
     fileOf,
     trim,
-    /**
-     * The index of a file and the sequence of the last change that it knows. Rejects with
-     * VectorError, bad_snapshot if it is not of this pool.
-     */
+    /** The index and its last sequence. VectorError bad_snapshot if not of this pool. */
     async read(domain: number, name: string, from: VectorIndexes): Promise<{ index: VectorIndex; sequence: number }> {
       const { index, note } = await from.restore(fileOf(domain));
       const reported = readNote(note);
@@ -71,10 +68,7 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
       await index.close();
       throw new VectorError("bad_snapshot", `it belongs to another state of the pool: ${note}`);
     },
-    /**
-     * What changed after `sequence`, in the state that it has now: keys that are gone, entries that
-     * came or were replaced.
-     */
+    /** Changes after `sequence`, in their present state. */
     async *changedSince(domain: number, sequence: number): AsyncGenerator<{ gone: number[]; come: Entry[] }> {
       for await (const entries of entriesOf(journal, domain)) {
         const gone: number[] = [];
@@ -98,10 +92,7 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
       await ledger.change(() => ledger.setJournal(domain, false));
       await trim(domain, Infinity);
     },
-    /**
-     * Removes files that nothing knows: written while their domain went, or before the store was
-     * made anew.
-     */
+    /** Removes files that nothing knows. */
     async sweep(): Promise<void> {
       const known = new Set(
         [...ledger.domains()].flatMap(([domain, { journal: has }]) => (has ? [fileOf(domain)] : [])),

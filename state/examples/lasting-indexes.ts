@@ -56,10 +56,7 @@ export function createLastingIndexes({ inTurn, pause, closing, ...options }: Las
       }
     },
     search: indexes.search,
-    /**
-     * Passes on what a search finds. A search that meets a dead owner starts the rebuild, because
-     * there may be no later change to start it.
-     */
+    /** A search that meets a dead owner starts the rebuild. */
     async revive<T>(find: () => Promise<T>): Promise<T> {
       if (rebuilding) throw new VectorError("index_unavailable", "the vector indexes are being rebuilt");
       try {

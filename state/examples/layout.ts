@@ -67,17 +67,11 @@ export interface Layout {
   ahead: Database<Buffer, number>;
 }
 
-/**
- * Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more
- * room.
- */
+/** 16 KiB take 19 vectors of 384 halves; 4 KiB would take 4. */
 export const pageSize = 16_384;
 export const storeFile = (folder: string): string => join(folder, "store", "data.mdb");
 
-/**
- * Resolving at the commit and not at the flush to disk: a killed process loses nothing by it, a
- * power cut the last transactions, whole.
- */
+/** Resolves at the commit: a power cut may lose the last transactions, whole. */
 export function openLayout(folder: string): Layout {
   const options = { ...withoutBatches, path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
   const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });

@@ -116,10 +116,7 @@ export function createLedger(
       if (holding) erase(id, holding);
     },
     putVector,
-    /**
-     * A tombstone is for its own domain alone: another tenant's example of that id is not touched
-     * by it.
-     */
+    /** A tombstone is for its own domain alone. */
     isOf(id: string, domain: string): boolean {
       const holding = holdingOf(id);
       return !!holding && domains().get(holding.domain)?.name === domain;

@@ -11,9 +11,7 @@ export interface PoolMetricsOptions {
   stage: string;
   pool: Pick<ExamplePool, "figures">;
   embedder: Pick<Embedder, "figures">;
-  /**
-   * Domains with metrics of their own, the largest first: every label is a time series. Default 20.
-   */
+  /** Domains with metrics of their own, the largest first. Default 20. */
   domains?: number;
 }
 

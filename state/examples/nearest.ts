@@ -15,9 +15,7 @@ export interface NearestDependencies {
   read: (domain: number, key: number, now: number) => ReadExample | undefined;
 }
 
-/**
- * Expired examples looked past before the search gives up: curate takes them out of the topic soon.
- */
+/** Expired examples looked past before the search gives up. */
 const mostExpired = 16_384;
 /** Looked at in one go, about 2 ms of work. */
 const atOnce = 512;

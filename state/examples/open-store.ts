@@ -33,20 +33,14 @@ export interface StoreOptions {
   embedder: { model: string; dimension: number };
   /** Cluster id of Kafka. */
   clusterId: string;
-  /**
-   * How long the topic keeps tombstones: what was not followed for longer may hold what is long
-   * gone.
-   */
+  /** How long the topic keeps tombstones, ms. */
   maxAgeMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
 
-/**
- * A process that dies while it opens a store leaves its mark; this many and the store is not tried
- * again.
- */
+/** A process that dies opening a store leaves a mark; so many end it. */
 const attemptsAllowed = 3;
 
 export async function openStore(options: StoreOptions): Promise<Store> {

@@ -19,17 +19,11 @@ export interface PartitionAssignmentDependencies {
 }
 
 export interface PartitionAssignment {
-  /**
-   * Global: follows everything. Shared: what the pool still has, for it will probably be ours
-   * again. Resolves when it is followed, not restored; waits for the broker.
-   */
+  /** Global: all; shared: what the pool has. Resolves when followed; waits for the broker. */
   start(mode: PlacementMode): Promise<void>;
   /** Takes effect by itself, as soon as the broker is there. */
   setMode(mode: PlacementMode): void;
-  /**
-   * Partitions of requests; resolves when all that is followed is restored. Rejects while the
-   * broker is away.
-   */
+  /** Resolves when all that is followed is restored. Rejects while the broker is away. */
   adopt(requestPartitions: readonly number[]): Promise<void>;
   drop(requestPartition: number): void;
   /** Resolves when all that is followed now is restored. */

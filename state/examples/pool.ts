@@ -27,22 +27,14 @@ export interface PoolOptions {
   openIndexes: () => Promise<VectorIndexes>;
   /** Cluster id of Kafka. */
   clusterId: string;
-  /**
-   * How long the topic keeps tombstones (delete.retention.ms): what was followed last before that
-   * is read anew.
-   */
+  /** How long the topic keeps tombstones (delete.retention.ms), ms. */
   maxAgeMs: number;
   log: Logger;
   /** Milliseconds since the epoch. */
   clock?: () => number;
-  /**
-   * Index files: looked at every so many milliseconds, and from which size a domain has one
-   * (smaller ones are built as fast as read).
-   */
+  /** Index files: how often they are looked at, and from which size. */
   save?: { everyMs: number; examples: number; changes: number };
-  /**
-   * Milliseconds between attempts to open indexes or to embed again, doubling from first to last.
-   */
+  /** Milliseconds between attempts, doubling from first to last. */
   pause?: Waits;
 }
 
@@ -90,10 +82,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
     onDamaged: (key) => onDamaged({ key }),
   });
 
-  /**
-   * Works through the changes in transactions short enough for others; `last` belongs to the one
-   * that ends them.
-   */
+  /** Short transactions; `last` belongs to the one that ends the changes. */
   async function write<C>(all: readonly C[], one: (change: C) => void, last: () => void): Promise<void> {
     let done = 0;
     do {

@@ -3,10 +3,7 @@
 // not the attempt to open it.
 import { open } from "node:fs/promises";
 
-/**
- * Two pages at the start describe the rest, in turns; offsets in them, as LMDB 1.0 on 64 bits has
- * it.
- */
+/** Offsets in the two meta pages of LMDB 1.0 on 64 bits. */
 const meta = { magic: 24, version: 28, pageSize: 48, lastPage: 144, transaction: 152, bytes: 160 };
 const magic = 0xbeefc0de;
 const version = 2;

@@ -14,9 +14,7 @@ import {
 import type { DomainRow, Header, Layout, Partition } from "./layout.ts";
 import { slotOf } from "./records.ts";
 
-/**
- * By number of the domain, then key: the vector to be found, or null: nothing to be found there.
- */
+/** By domain's number, then key: the vector to be found, or null. */
 export type Touched = Map<number, Map<number, Float32Array | null>>;
 
 export interface Counts {

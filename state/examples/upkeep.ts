@@ -15,10 +15,7 @@ export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** A few milliseconds of work. */
 const atOnce = 1_000;
-/**
- * A fifth of a millisecond: a selection has the thread three times, and may wait for one of these
- * each time.
- */
+/** A fifth of a millisecond, so that a selection hardly waits. */
 const inspectedAtOnce = 10;
 const inspectPauseMs = 10;
 
@@ -47,10 +44,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
   }
 
   return {
-    /**
-     * Forgets what only this partition brought, and its position. Broken off, it is done again at
-     * the next start.
-     */
+    /** Forgets what only this partition brought; done again if broken off. */
     async release(partition: number, follow: Follow): Promise<void> {
       const state = ledger.partitions().get(partition);
       if (state === undefined) return;
@@ -82,10 +76,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       }
     },
 
-    /**
-     * Every example waits for a new vector then. Broken off, those that don't wait yet still have
-     * their old one.
-     */
+    /** Every example waits for a new vector then. */
     async forgetVectors(): Promise<void> {
       await ledger.change(() => {
         for (const domain of ledger.domains().keys()) ledger.setJournal(domain, false);
@@ -99,10 +90,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       }
     },
 
-    /**
-     * Takes a damaged record's example out; the partitions that brought it are read anew at the
-     * next start.
-     */
+    /** Takes a damaged example out; its partitions are read anew at the next start. */
     async mend(damage: Damage, follow: Follow): Promise<void> {
       const key = "key" in damage ? damage.key : keyOf(damage.slot);
       const found = await holderOf(key);
@@ -128,10 +116,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       await follow(touched);
     },
 
-    /**
-     * Reads everything once, at its leisure (a fiftieth of a core, a quarter of an hour at a
-     * million), and tells what is damaged.
-     */
+    /** Reads everything once, slowly (a fiftieth of a core), for damage. */
     async inspect(onDamaged: (damage: Damage) => void, signal: AbortSignal): Promise<void> {
       const vector = new Float32Array(ledger.header.dimension);
       for await (const chunk of holdings(inspectedAtOnce)) {

@@ -17,10 +17,7 @@ export interface ModelHolderDependencies {
   load(model: { bytes: Uint8Array; version: number; log: Logger }): Promise<HelpfulnessModel>;
   metrics: PolicyMetrics;
   log: Logger;
-  /**
-   * Milliseconds that a replaced model stays open for requests that hold it and have not asked it
-   * yet; 10,000 by default.
-   */
+  /** Milliseconds that a replaced model stays open; default 10,000. */
   graceMs?: number;
   /** Milliseconds after which a model that does not load is given up; 30,000 by default. */
   loadMs?: number;
@@ -152,10 +149,7 @@ async function open(
   }
 }
 
-/**
- * Two rows that every layout has: all zero, all one. Rejects when the answer is not two numbers in
- * [0, 1].
- */
+/** Rows of zeros and of ones. Rejects unless both give a number in [0, 1]. */
 async function probe(model: HelpfulnessModel): Promise<void> {
   const rows = new Float32Array(2 * HELPFULNESS_FEATURES).fill(1, HELPFULNESS_FEATURES);
   const scores = await model.score(rows);

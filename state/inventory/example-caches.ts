@@ -19,10 +19,7 @@ export interface ExampleCachesOptions {
 const everyMs = 15_000;
 /** Parameters go into a URL. */
 const atOnce = 500;
-/**
- * A new example is shown before ClickHouse has it, and an erased one leaves no row: one without is
- * gone after so many milliseconds.
- */
+/** Milliseconds after which an example without a row is gone. */
 const unknownMs = 600_000;
 
 const KNOWN = `

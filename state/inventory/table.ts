@@ -20,10 +20,7 @@ export interface InventoryTable extends CacheInventory {
 
 export const exampleHash = (id: string): BloomHash => bloomHash(cacheName("example", id));
 
-/**
- * An inventory is renewed every `renewMs`, changed or not, and void when it was not for `voidMs`;
- * milliseconds.
- */
+/** An inventory is renewed every `renewMs` and void after `voidMs`; ms. */
 export const renewMs = 60_000;
 export const voidMs = 180_000;
 const mostProcesses = 1_024;

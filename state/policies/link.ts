@@ -15,9 +15,7 @@ export interface LinkBody {
   bound: number;
 }
 
-/**
- * Versions ascend over all processes of the arm, which know nothing of each other: they are times.
- */
+/** Versions are times: processes of an arm don't know each other. */
 export const encodeLinkPolicy = (
   arm: string,
   body: LinkBody,

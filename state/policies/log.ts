@@ -34,9 +34,8 @@ export interface PolicyLog {
   /** The newest version seen; before open() that of the last time. */
   newest(): Policy | null;
   /**
-   * Publishes what is made of the next version number; null: nothing. It is made when this is the
-   * writer and has read all versions. When it rejects nothing is certain; the next call starts with
-   * open().
+   * Publishes what is made of the next version number; null: nothing. Made as the writer, all
+   * versions read. After a rejection the next call starts with open().
    */
   append<P extends Policy | null>(make: (version: number) => P): Promise<P>;
   close(): Promise<void>;
@@ -53,10 +52,7 @@ export interface PolicyLogs {
 /** The transactional id that all writers of policies share. */
 export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
 
-/**
- * Whether the newest version is a revert: an operator chose it on purpose, and nothing that is
- * learnt replaces it.
- */
+/** Whether the newest version is a revert, which nothing learnt replaces. */
 export const isPaused = (policies: Pick<PolicyLog, "newest">): boolean =>
   (policies.newest()?.revertOf ?? null) !== null;
 

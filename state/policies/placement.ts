@@ -16,10 +16,7 @@ export const mostPairs = 50_000;
 
 export type PlacementMode = "global" | "shared";
 
-/**
- * Partitions of the topic examples on which a domain is placed. Offset from which on it is whole
- * there; null: it is being filled.
- */
+/** Partitions of examples by the offset from which a domain is whole; null: being filled. */
 export type PlacedPartitions = Map<number, number | null>;
 
 export interface Placement {
@@ -76,10 +73,7 @@ export interface PlacementTable {
   /** A tombstone: nothing is placed, every process holds all examples. */
   remove(name: string): void;
   current(): Placement;
-  /**
-   * Whether a domain is whole on a partition of examples that was read up to here; undefined: it is
-   * not followed.
-   */
+  /** Whether a domain is whole on a partition read up to here; undefined: not followed. */
   isComplete(domain: string, partition: number, position: number | undefined): boolean;
 }
 

@@ -16,10 +16,7 @@ interface Expected {
   featureVersion?: number;
 }
 
-/**
- * What is wrong with anything of the record but its body, or null. The body stands in it, never
- * where `reference` says.
- */
+/** What is wrong with the record but its body, or null. */
 export function policyProblem(record: Policy, { name, kind, featureVersion }: Expected): PolicyProblem | null {
   const named = `${name} ${record.version}`;
   if (record.kind !== kind) return { problem: `${named} is of kind ${record.kind}; this process reads ${kind}` };

@@ -46,10 +46,7 @@ export interface ReuseTable {
   apply(record: Policy): void;
   /** A tombstone: nothing is known. */
   remove(name: string): void;
-  /**
-   * Upper bound of the share of the wrong answers of an arm in a domain; 1: nothing is known, or
-   * nothing new for long.
-   */
+  /** Upper bound of the share of wrong answers; 1: nothing is known. */
   bound(arm: string, domain: string): number;
   /** Domains in which the arm is on, and off. */
   figures(): { on: number; off: number };

@@ -8,8 +8,8 @@ import { isLinkPolicy } from "./link.ts";
 import { PLACEMENT } from "./placement.ts";
 
 /**
- * Publishes the body of `version`, by default of the one before the newest that says something
- * else, under the next version. With revertOf learning of this policy pauses until resumePolicy.
+ * Publishes the body of `version`, by default the last that says something else, as the next one.
+ * revertOf pauses learning until resumePolicy.
  */
 export async function revertPolicy(
   policies: Policies,

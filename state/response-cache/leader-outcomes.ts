@@ -21,10 +21,7 @@ interface Leader {
 }
 
 export interface LeaderOutcomes {
-  /**
-   * By requestKey(), of those that have ended. Rejects with ClickHouseUnavailable while it can't be
-   * asked.
-   */
+  /** Ended ones by requestKey(). Rejects with ClickHouseUnavailable. */
   find(leaders: readonly Leader[], now: number): Promise<ReadonlyMap<string, LeaderOutcome>>;
 }
 

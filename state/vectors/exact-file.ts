@@ -17,10 +17,7 @@ const format = "precedent-exact-index/1";
 const hashBytes = 32;
 const longestHeader = 1_048_576;
 
-/**
- * Written beside the file, synced, renamed: the file is the old one or the new one, never half of
- * one.
- */
+/** Written beside, synced, renamed. */
 export async function writeExactFile(file: string, what: ExactContent & { dimension: number }): Promise<void> {
   const { dimension, note, keys, vectors } = what;
   const header = Buffer.from(`${JSON.stringify({ format, dimension, count: keys.length, note })}\n`);

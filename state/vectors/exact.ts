@@ -93,10 +93,7 @@ export function createExactIndex(dimension: number): VectorIndex {
   };
 }
 
-/**
- * Slots and products of the k largest inner products, largest first. The loop over the vectors
- * allocates nothing.
- */
+/** Slots and products of the k largest, largest first. The loop allocates nothing. */
 function nearest(
   vectors: Float32Array,
   count: number,

@@ -37,9 +37,7 @@ interface Saved {
   probes: number;
 }
 
-/**
- * Compared searches that are remembered: enough for a steady mean, few enough to follow a change.
- */
+/** Compared searches that are remembered. */
 const rememberedProbes = 200;
 /** Stored vectors after which a new index has its first number of probes. */
 const firstCalibration = 64;
@@ -122,10 +120,7 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     if (!building && !dropped) tell();
   }
 
-  /**
-   * Tries stored vectors as queries; each finds itself, which does not count. On a thread of its
-   * own: searches go on.
-   */
+  /** Stored vectors as queries, on a thread of its own: searches go on. */
   async function calibrate(): Promise<void> {
     const tried = await native.sample(options.calibrationQueries);
     const found: Uint32Array[] = [];

@@ -15,10 +15,7 @@ interface Search {
   reject(error: Error): void;
 }
 
-/**
- * `run` gives one list a vector, of at most k. Callers bound how many searches wait: each of them
- * has an answer to come.
- */
+/** `run` gives one list a vector, of at most k. */
 export function createSearchBatches(
   run: (vectors: readonly Float32Array[], k: number) => Promise<Neighbour[][]>,
 ): (vector: Float32Array, k: number) => Promise<Neighbour[]> {

@@ -30,10 +30,7 @@ export function predicted({ constant, slopes, floor }: Line, row: readonly numbe
   );
 }
 
-/**
- * columns: of each as many values as there are times, all finite and from 0. Throws RangeError
- * without any time.
- */
+/** columns: as many values each as times, finite, >= 0. RangeError without any time. */
 export function fitLine(columns: readonly Float64Array[], times: Float64Array): Line {
   if (times.length === 0) throw new RangeError("there are no times to fit");
   const floor = Math.max(1e-6, floorShare * medianOf(times));

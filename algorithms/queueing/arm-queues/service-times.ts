@@ -88,9 +88,7 @@ export interface Service {
   totalMs: number;
 }
 
-/**
- * What a call of this size takes, spread as the logged calls were; at: in [0, 1), which of them.
- */
+/** Time of a call of this size, spread as the logged calls; at in [0, 1) says which of them. */
 export function drawnService({ first, rest, ratios }: ServiceTimes, call: CallSize, at: number): Service {
   const i = Math.floor(at * ratios.rest.length);
   const firstMs = first === null ? 0 : predicted(first, prompt(call)) * ratios.first[i]!;

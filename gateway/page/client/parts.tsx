@@ -66,9 +66,7 @@ export const Stat = ({ label, value, note }: { label: string; value: ComponentCh
   </div>
 );
 
-/**
- * A column of a table. Numbers stand to the right; a hidden name is for those who hear the page.
- */
+/** Numbers stand to the right; a hidden name is for screen readers. */
 export interface Column {
   name: string;
   number?: boolean;
