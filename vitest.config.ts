@@ -1,6 +1,5 @@
-// Three projects: unit tests stand beside the code and need no service; integration tests in test/
-// share one embedded stack, each in topics and a database of its own; tests of faults end servers,
-// so each has servers of its own. Integration and faults can run at the same time.
+// Unit tests beside the code need no service; integration tests in test/ share one stack; tests of
+// faults have servers of their own and can run at the same time.
 import { defineConfig } from "vitest/config";
 import { faultFiles } from "./tools/test-files.mjs";
 

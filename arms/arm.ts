@@ -1,6 +1,5 @@
-// The port of everything that can answer a request: a model behind an endpoint, a model in this
-// process, a log. An arm never throws for what the outside does: it returns a failure with a stable
-// code.
+// The port of everything that answers a request: endpoint, local model, log. It never throws for
+// external causes: failures have stable codes.
 import type { CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {

@@ -1,6 +1,5 @@
-// The calls that an arm has under way: at most its number of slots, in fair turns between tenants,
-// each ended by the first of its signal, its deadline and close(). A caller that aborts while it
-// waits for a slot is answered at once.
+// Calls of an arm under way: at most its slots, in fair turns between tenants, each ended by its
+// signal, its deadline or close(). An abort while waiting is answered at once.
 import { errorOf } from "../connections/errors.ts";
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";

@@ -1,6 +1,5 @@
-// Finds transactions that hang in our topics and in the offsets of our groups. They never end by
-// themselves, and block readers and positions. Reports them; with --repair it ends them as their
-// coordinators recorded.
+// Transactions that hang in our topics or our groups' offsets block readers and never end by
+// themselves. Reports them; --repair ends them as recorded.
 import type { Config } from "../config/schema.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";

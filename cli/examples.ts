@@ -1,6 +1,5 @@
-// precedent examples: the pool from the command line. Here import FILE: pairs of request and
-// response, embedded and produced to the topic `examples`. The same pair gets the same id, so a
-// repeated or broken-off import does no harm.
+// precedent examples: the pool; import FILE: pairs, embedded and produced to the topic `examples`.
+// The same pair gets the same id, so repeats do no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";

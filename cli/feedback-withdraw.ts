@@ -1,6 +1,5 @@
-// precedent feedback withdraw|restore|withdrawals|sources: lists who gives feedback, and withdraws
-// all feedback of one author or of a period. A withdrawal is a record on the topic withdrawals.
-// learn recomputes rewards, sums and policy without that feedback.
+// precedent feedback withdraw|restore|withdrawals|sources: withdraws feedback of an author or
+// period by a record on `withdrawals`; learn recomputes without it.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { pseudonym } from "../algorithms/privacy/placeholders.ts";

@@ -1,6 +1,5 @@
-// precedent import: the log of another system becomes requests, decisions, responses and feedback
-// in ClickHouse, so that learn starts with its data (docs/import.md). Run again, or after a kill,
-// it resumes and adds nothing twice.
+// precedent import (docs/import.md): another system's log into ClickHouse. Repeated or killed, it
+// resumes and adds nothing twice.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { openSession, type Session } from "../pipelines/session.ts";

@@ -1,6 +1,5 @@
-// precedent judge: lets an arm compare two answers, in both orders, with several samples. The
-// verdict on a recorded request becomes comparison feedback with the source judge. The verdict on
-// texts from the command line is only printed. A small model is no judge: choose the arm well.
+// precedent judge: an arm compares two answers in both orders. The verdict on a recorded request
+// becomes comparison feedback of the source judge.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";

@@ -1,6 +1,5 @@
-// precedent kv ls|show|pin|rm|stats: the chunk caches that llama arms keep on disk. Works on the
-// folder alone, so it needs neither the stack nor a running arm; an arm that runs takes notice
-// within seconds.
+// precedent kv ls|show|pin|rm|stats: chunk caches on disk, by the folder alone; a running arm takes
+// notice within seconds.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import Table from "cli-table3";

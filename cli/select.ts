@@ -1,6 +1,5 @@
-// precedent select "…": the examples that a request would be shown, arm by arm, with similarity,
-// helpfulness and tokens, and why each of the other candidates is not. By the code and the tables
-// that plan uses, in a pool of its own; no request is sent.
+// precedent select "…": the examples that a request would be shown by arm, and why the others would
+// not, by plan's code in a pool of its own. Sends nothing.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { holdSelection, type Inspected } from "../pipelines/plan/selection.ts";

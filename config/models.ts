@@ -1,7 +1,5 @@
-// The models that can be named: where each comes from, and by what it is known to be the right one.
-// Data (models.json, which tools/prefetch.mjs reads too) and paths only;
-// tools/setup/models/models.ts fetches them. A name of a package says nothing of what it carries:
-// the checksum of the file is the identity.
+// Models that can be named: where each comes from, and the checksum by which it is known
+// (models.json, which tools/prefetch.mjs reads too). tools/setup/models/models.ts fetches them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "./assets.ts";

@@ -1,6 +1,5 @@
-// Which feedback counts, as SQL that learn and curate share: not what a withdrawal of its source or
-// time takes away, and not what is above the limits of its hour (docs/learning.md, Withdrawing
-// feedback). The view feedback_status says the same to people.
+// Which feedback counts, as SQL for learn and curate: not withdrawn, not above its hour's limits
+// (docs/learning.md). The view feedback_status shows it.
 
 /** WITH-clause of `inForce`: withdrawals that nothing restores. */
 export const withWithdrawals = `

@@ -1,6 +1,5 @@
-// The prompt of a unit of work for another arm than it was composed for: that arm's template and
-// system prompt, the documents as they stand, and of the examples that selection chose for it those
-// whose texts are at hand. Pure.
+// A work's prompt for another arm: that arm's template and system prompt, the same documents, and
+// its selected examples with known texts. Pure.
 import type { Piece, Work } from "../schemas/types.ts";
 import { withDocuments } from "./documents.ts";
 import type { SelectedExample } from "./flow.ts";

@@ -1,6 +1,5 @@
-// Whether tables have got rows, in one statement that reads hardly anything of them: a loop that
-// looks for new rows every other second asks this first, since looking costs ten times as much.
-// Rejects as the ClickHouse port does.
+// Whether tables have got rows, in one cheap statement that loops ask before they look. Rejects as
+// the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /**

@@ -1,6 +1,5 @@
-// The least that each stage's principal needs of a Kafka with ACLs, from what the stages declare.
-// The operator creates the topics and runs the commands; its principal may do everything below the
-// prefix.
+// The least that each stage's principal needs of a Kafka with ACLs, from the declarations. The
+// operator's principal may do everything below the prefix.
 import type { StageDescription } from "../runtime/declaration.ts";
 import { isTenantTopic, type TopicName } from "../schemas/records.ts";
 import { stagesOf } from "./topology.ts";

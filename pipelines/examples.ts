@@ -1,6 +1,5 @@
-// The examples as one process holds them: the embedder, the pool, and the partitions of the topic
-// that it follows. The pool's store lies under the stack's folder, one for each instance and stage,
-// so that a process started again reads only the tail of the topic.
+// The examples that a process holds: embedder, pool, followed partitions. The store is under the
+// stack's folder, so that a restart reads only the tail.
 import { join } from "node:path";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";

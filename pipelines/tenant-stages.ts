@@ -1,7 +1,5 @@
-// The stages between the topics of tenants and those of all, and the change of tenants while a
-// process runs: topics are made before anything may be written to them, outlet knows a tenant
-// before intake takes its first request, and a stage that reads topics of tenants begins anew where
-// these are others. Without tenants none of these stages runs.
+// Stages between tenants' topics and the common ones, and the change of tenants: topics first,
+// outlet before intake, readers begin anew. Without tenants none runs.
 import type { Session } from "../state/session.ts";
 import type { RunningStage } from "../runtime/running-stage.ts";
 import { sameTenants, type ConfiguredTenants } from "../state/tenants.ts";

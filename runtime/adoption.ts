@@ -1,7 +1,5 @@
-// Who holds which partition, and from where: on every join, keep what the same member held in this
-// generation or the one before, let the rest go, and read the rest's positions stably before a
-// record of it is taken (docs/design/delivery.md, Adoption). Each partition is adopted as soon as
-// its own position can be read: one that can't be holds up no other.
+// Who holds which partition, from where (docs/design/delivery.md, Adoption): keep what the same
+// member held in this generation or the one before, read the others' positions stably.
 import type { Logger } from "pino";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/identity/origin.ts";

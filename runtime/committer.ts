@@ -1,6 +1,5 @@
-// Commits what has finished: whenever the producer is idle and something is done, one transaction
-// with the positions of all partitions concerned and the outputs. Batches form by themselves while
-// a commit is under way; nothing lingers (docs/design/delivery.md, Work outside transactions).
+// Commits what has finished, one transaction whenever the producer is idle: positions and outputs.
+// Nothing lingers (docs/design/delivery.md, Work outside transactions).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { waitAfter } from "../algorithms/queueing/backoff.ts";

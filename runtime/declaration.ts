@@ -1,6 +1,5 @@
-// What a stage reads and writes. Each stage declares it once, beside its composition (pipelines/).
-// The declaration is drawn by `precedent topology`, and its types decide what the stage is handed:
-// a Kafka and a ClickHouse with which nothing else can be read or written (state/session.ts).
+// What a stage reads and writes, declared once beside its composition. `precedent topology` draws
+// it; its types restrict the stage's Kafka and ClickHouse (state/session.ts).
 import type { Topic, TopicName } from "../schemas/records.ts";
 
 /** A topic by its name in schemas/records.ts, or ClickHouse. */

@@ -1,6 +1,5 @@
-// The offsets beyond the committed one whose records are finished, as the metadata of a committed
-// offset (docs/design/delivery.md, Finished offsets): a bitmap or run lengths, whichever is
-// shorter. The broker refuses more than 4,096 characters, and not retriably.
+// Finished offsets beyond the committed one, as its metadata: bitmap or run lengths
+// (docs/design/delivery.md, Finished offsets). The broker refuses more than 4,096 characters.
 
 /** Offsets ahead of the committed one: their bitmap takes 2,732 characters. */
 export const windowOffsets = 16_384;

@@ -1,7 +1,5 @@
-// The broker does not have what a stage asks for next: a batch from ahead of us (a leftover of a
-// former position), retention that has removed what lies between, a log that has lost its end, or a
-// topic that was made anew. The committed position and the log's ends tell which; the partition
-// goes on from there, or is adopted again.
+// The broker lacks the next offset: a batch from ahead, retention, a truncated log or a new topic.
+// Committed position and log ends tell which.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";

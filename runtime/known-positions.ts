@@ -1,6 +1,5 @@
-// What this process itself has committed, for the case that the group's coordinator forgets it: a
-// broker that was killed under load has come back with committed offsets of minutes ago ("out of
-// sync with the underlying log"), and everything since would be done twice. Pure.
+// What this process has committed itself: a killed broker can come back with committed offsets of
+// minutes ago. Pure.
 import { sameOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey, type StoredPosition } from "./partition.ts";

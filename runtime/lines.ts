@@ -1,6 +1,5 @@
-// Rows of one table as lines of JSON, in chunks outside of V8's heap: there no garbage collection
-// moves or counts them, and they are sent as they stand. A row lies in one chunk whole. Chunks are
-// used again once their rows are stored (chunks.ts).
+// Rows of a table as lines of JSON in chunks off V8's heap, sent as they are; reused once stored
+// (chunks.ts).
 import { createChunks, type Chunks } from "./chunks.ts";
 import type { Lines, Row, Source } from "./rows.ts";
 

@@ -1,6 +1,5 @@
-// Whether the passes of a singleton's task succeed: one that has failed for too long makes the
-// stage unhealthy, with its error, and so does one that does not end. Who waits for the lock has no
-// passes and is healthy.
+// Whether a singleton's passes succeed: failing or endless ones make the stage unhealthy. Who waits
+// for the lock is healthy.
 import { messageOf } from "../connections/errors.ts";
 import { describeStall } from "./progress.ts";
 

@@ -1,9 +1,6 @@
-// Whether a stage gets on, and if not, why: looked at every second, partition by partition. A
-// partition that is assigned and not adopted, records that are finished and not committed, records
-// that wait though nothing is under way, records in the broker that do not come: each is legal for
-// a while and a stall beyond it. A record under way is legal as long as the slowest request may
-// take. Its own partitions show only what was fetched, so the ends of the topics are asked for as
-// well.
+// Whether a stage gets on, by partition, every second: not adopted, finished but not committed,
+// waiting without work, or not fetched are stalls after a while. Records under way may take as long
+// as the slowest request.
 import type { Logger } from "pino";
 import type { PartitionEnds, PartitionProgress, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey } from "./partition.ts";

@@ -1,6 +1,5 @@
-// What became of a transaction whose outcome is unknown: the committed position says it, partition
-// by partition. What was finished or is under way is kept, so that a slow broker costs no second
-// model call.
+// What became of a transaction of unknown outcome, by committed positions; finished work is kept,
+// so no model is called twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";

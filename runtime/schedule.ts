@@ -1,6 +1,5 @@
-// Which of the delivered records are under way: starts what waits in fair turns (slots.ts), within
-// the limits, and keeps each partition's queue short by pausing it. What a record's work ends in is
-// the committer's.
+// Which delivered records are under way: fair turns (slots.ts) within limits; long queues pause
+// their partition.
 import type { Logger } from "pino";
 import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";

@@ -1,8 +1,5 @@
-// Runs a task in only one of many processes: the process that is assigned the only partition of
-// `locks` in the task's group. The signal of a process that lost the partition is aborted. A
-// process that does not know of the loss yet (a zombie) can't publish: its transactions carry the
-// generation in which it held the partition, and the winner's producer fences its own. Other
-// effects of a task must be idempotent.
+// Runs a task in the one process that is assigned the partition of `locks`; losing it aborts. A
+// zombie can't publish: generation and producer fence it. Other effects must be idempotent.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";

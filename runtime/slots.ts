@@ -1,8 +1,5 @@
-// The slots of a stage: how much it has under way, whose turn is next, and what waits outside of
-// them. Slots are shared between flows (the tenants) by
-// algorithms/queueing/fair-queue.ts; a record that only waits gives its slot back meanwhile (it is
-// parked): for another one that is under way, or for something slow elsewhere, each in a pool of
-// its own with bounds of its own (pool.ts). Knows no operator and no clock.
+// A stage's slots, shared between flows (tenants) by algorithms/queueing/fair-queue.ts. A waiting
+// record gives its slot back into a bounded pool (pool.ts).
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";

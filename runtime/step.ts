@@ -1,6 +1,5 @@
-// What an operator is: a function from whatever has what it needs to that plus what it found, and
-// the few ways it can end. A step throws only for bugs; everything that can go wrong outside of us
-// is one of the outcomes below.
+// What an operator is: from what it needs to that plus what it found, and its ways to end. It
+// throws only for bugs.
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";

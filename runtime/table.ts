@@ -1,6 +1,5 @@
-// A compacted topic as a table in memory: read whole at the start, followed ever after; or only
-// some of its partitions, from where one was. Every process has its own. Delivery: each change is
-// applied at least once and in the order of its partition; appliers are idempotent by key.
+// A compacted topic, or some of its partitions, as a table in memory. Delivery: each change at
+// least once, in partition order; appliers are idempotent by key.
 import type { Logger } from "pino";
 import type { FollowHandlers, Kafka, RawRecord, TopicFollower, TopicReader } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";

@@ -1,6 +1,5 @@
-// The delivered but not yet committed records of one partition. They finish in any order; what may
-// be committed is the first unfinished offset, with the finished ones beyond it as metadata, so
-// that nothing is lost and nothing is done twice. Pure bookkeeping: no clock, no I/O.
+// Delivered but uncommitted records of a partition. Committed: the first unfinished offset, with
+// finished ones beyond as metadata. Pure.
 import { encodeFinished, windowOffsets } from "./finished-offsets.ts";
 
 /** waiting -> running -> done (outputs are ready) -> committed. */

@@ -1,6 +1,5 @@
-// Where a request, its answer and its feedback are stored, and how they are found there: what
-// `precedent forget` searches (docs/privacy.md). A topic or a table that is not listed does not
-// compile, or fails a test.
+// Where requests, answers and feedback are stored and how they are found (`precedent forget`,
+// docs/privacy.md). Unlisted topics don't compile, unlisted tables fail a test.
 import type { TopicName } from "./records.ts";
 
 /**

@@ -1,6 +1,5 @@
-// Archives of loaded classes (AppCDS) that halve the start of the Java servers. The first stack
-// that is stopped in the usual way leaves them beside the servers (its stop takes some seconds
-// longer); every later one starts from them.
+// Archives of loaded classes (AppCDS), which halve the start of the Java servers. The first clean
+// stop writes them.
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";

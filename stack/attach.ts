@@ -1,6 +1,5 @@
-// How everything else meets the embedded stack: attach to the one that runs on a folder, or start
-// it and wait until it is ready. Any number of processes may do this at the same time; one
-// supervisor comes of it.
+// Attaches to the embedded stack of a folder, or starts it and waits. Any number of processes at
+// once; one supervisor comes of it.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

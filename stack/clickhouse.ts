@@ -1,6 +1,5 @@
-// The embedded ClickHouse: the facade process (facade/main.ts), which holds chdb and speaks
-// ClickHouse's HTTP interface. chdb has a process of its own because its store takes one process
-// only, and a crash must not take a stage along.
+// The embedded ClickHouse: the facade process (facade/main.ts) with chdb, whose store takes one
+// process and whose crash must not take a stage along.
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { ServerSpec } from "./server.ts";

@@ -1,6 +1,5 @@
-// Fetches the Java servers once, into a cache that all clones share, and links the stack folder to
-// them. The cache entry appears by one rename after everything is there, so a download that was cut
-// never looks complete.
+// Fetches the Java servers once into a cache that clones share, and links the stack folder. The
+// entry appears by one rename when complete.
 import { spawn } from "node:child_process";
 import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";

@@ -1,6 +1,5 @@
-// The stable id of a stage process. It names the transactional producer, so it must outlive the
-// process (a restart fences its predecessor's open transaction) and two living processes must never
-// share it.
+// Stable id of a stage process: names the transactional producer, outlives the process, and is
+// never shared by two.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { idOfSlot } from "./instance-id.ts";

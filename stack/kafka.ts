@@ -1,6 +1,5 @@
-// Apache Kafka as one KRaft node (broker and controller in one) on 127.0.0.1, small enough for a
-// laptop. Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash
-// of the machine can lose them.
+// Kafka as one small KRaft node on 127.0.0.1. Acknowledged records survive kill -9, not a crash of
+// the machine.
 import { spawn } from "node:child_process";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-// Logs of the servers. They write to files themselves (opened for append), so a killed supervisor
-// loses nothing; size is bounded by copying a full file to `.1` and cutting it to nothing, which
-// append mode allows under way.
+// The servers' logs, opened for append; a full one is copied to `.1` and cut.
 import { openSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,5 @@
-// Ports of the servers. A new stack takes the ones used last time when they are free (clients of a
-// restarted stack then just reconnect), else random ones below the range from which the system
-// takes ports for outgoing connections. While a stack lives its servers keep their ports: every
-// client has the address, so a restart waits for the port instead of taking another one.
+// Ports of the servers: those used last if free, else random ones below the outgoing range. While a
+// stack lives a restarted server waits for its port.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,6 +1,5 @@
-// Apicurio Registry, which speaks Confluent's schema registry protocol under /apis/ccompat/v7, with
-// its store in an H2 file. WRITE_DELAY=0 is vital: without it a kill -9 loses registrations, and
-// their ids are given out again.
+// Apicurio Registry (Confluent's protocol under /apis/ccompat/v7) on H2. WRITE_DELAY=0: else a kill
+// -9 loses registrations and reuses ids.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { classArchive, type ClassArchive } from "./archive.ts";

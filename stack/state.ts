@@ -1,6 +1,4 @@
-// stack.json: what the supervisor says about the running stack. It is replaced whole, so a reader
-// never sees half of it; it survives a kill -9 and then tells the next start which leftovers to end
-// and which ports to take again.
+// stack.json, replaced whole: the running stack; after a kill -9 it names leftovers and ports.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 

@@ -1,6 +1,5 @@
-// Runs the three servers of one stack folder: one owner a folder, leftovers of a killed predecessor
-// ended first, ports and token of the last run kept, a dead server started again, all of it written
-// to stack.json as it happens.
+// Runs the three servers of a stack folder: one owner, leftovers ended first, former ports and
+// token kept, dead servers restarted, stack.json updated.
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
-// What call learns of requests that their clients have taken back (topic cancels): a call under
-// way is ended, one that has not begun is not made, and the response is failed, cancelled. Best
-// effort: a cancel that comes after the answer changes nothing.
+// Cancelled requests for call (topic cancels): a call under way is ended, another not made, the
+// response is failed, cancelled. Best effort.
 import type { ArmFailure } from "../arms/arm.ts";
 import type { Cancellation } from "../runtime/lazy-abort.ts";
 

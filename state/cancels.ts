@@ -1,7 +1,5 @@
-// Which requests their clients have taken back (topic cancels), for the processes that call arms: a
-// call under way is ended, and one that begins later, because its work was queued, is not made. A
-// cancel is remembered for a while and only so many are. Best effort: one that is forgotten or
-// comes late changes nothing, and none is for a request that came after it.
+// Cancelled requests (topic cancels) for processes that call arms. Remembered for a while, bounded,
+// best effort; a cancel before a request's arrival is not its own.
 import { requestKey } from "../algorithms/identity/identity.ts";
 import type { WatchCancels } from "./cancel.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";

@@ -1,7 +1,5 @@
-// Publishes what arms have said so far, for readers of streams (topic deltas, and a copy to the
-// tenant's own topic where it has one): the pieces of a moment as one record a request, by a plain
-// producer of its own. Best effort: while the brokers take nothing pieces are dropped, never waited
-// for; the response has them all.
+// Publishes pieces of answers (topic deltas, and tenants' copies), those of a moment as one record
+// a request. Best effort: while the brokers take nothing they are dropped.
 import type { Logger } from "pino";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "./delta-port.ts";

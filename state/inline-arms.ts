@@ -1,7 +1,5 @@
-// The arms that plan calls itself (dispatch: inline), as they are configured now: opened before a
-// configuration comes into force, closed when their last call has ended. What an arm does is
-// counted under the name of the stage that would call it otherwise (generate.<arm>), so that its
-// figures stand in the same place either way.
+// Arms that plan calls itself: opened before a configuration comes into force, closed after their
+// last call. Counted under generate.<arm>, as if queued.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";

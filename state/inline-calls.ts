@@ -1,6 +1,5 @@
-// How many calls of inline arms the plan processes have under way (topic inline-calls,
-// process-rows.ts). What load.ts reads off the work topic of a queued arm. Best effort: what is
-// missing makes an arm look idler than it is.
+// Calls of inline arms under way in plan processes (topic inline-calls), as load.ts reads work
+// topics of queued ones. Best effort.
 import type { InlineCalls } from "../schemas/types.ts";
 import { followTable } from "../runtime/table.ts";
 import { createRowTable, shareRows, voidMs, type RowSession, type RowTable } from "./process-rows.ts";

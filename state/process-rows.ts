@@ -1,6 +1,5 @@
-// What every process says of arms, on a compacted topic with the key arm/instance: each publishes
-// its own rows once a second, where they have changed, and follows those of the others. Best
-// effort: nothing but how well requests are routed depends on it.
+// What processes say of arms, on a compacted topic by arm/instance: own rows once a second when
+// changed, others' followed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TopicReader } from "../connections/kafka/port.ts";
 import { repeat } from "../runtime/repeat.ts";

@@ -1,7 +1,5 @@
-// What an offset belongs to: the cluster and the topic as it was made, by their ids. The same
-// offset of another cluster, or of a topic that was deleted and made again, means other records.
-// Committed offsets carry it in front of their metadata: "@<cluster>.<topic id>:", 48 of the 4,096
-// characters.
+// What an offset belongs to: cluster and topic by their ids; elsewhere the same offset is another
+// record. Committed offsets carry it in their metadata: "@<cluster>.<topic id>:".
 import { createHash } from "node:crypto";
 
 export interface Origin {

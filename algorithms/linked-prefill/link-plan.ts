@@ -1,6 +1,5 @@
-// Chooses the tokens of a linked prompt that are recomputed (docs/design/linked-prefill.md,
-// Policies; EPIC 4.2). Positions count from the first token of the first chunk. The question behind
-// the last chunk is always prefilled and is in no plan.
+// Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC
+// 4.2). Positions count from the first chunk; the question behind the last is in no plan.
 import type { LinkPolicy } from "./link-policy.ts";
 
 /** A chunk in prompt order. */

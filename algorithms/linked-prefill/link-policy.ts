@@ -1,8 +1,5 @@
-// The names of recomputation policies that are served, as they stand in the configuration, in
-// requests and in ClickHouse (docs/design/linked-prefill.md, Policies). Those that benchmarks
-// compare with them are in bench/linked/research/policy.ts.
-//   full | naive | attnlink-K | prefix-R | last-M | last-M+ANY
-// with K tokens a boundary, R percent, M chunks.
+// Names of recomputation policies that are served (docs/design/linked-prefill.md, Policies): full,
+// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY.
 
 export interface LinkPolicy {
   kind: "full" | "naive" | "attnlink" | "prefix";

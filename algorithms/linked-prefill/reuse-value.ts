@@ -1,6 +1,5 @@
-// Value of a stored chunk cache (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache that
-// needs little repair counts more than one that is used as often. Values decay, unlike in the
-// paper: otherwise formerly popular caches would never be evicted.
+// Value of a stored chunk cache (Cache-Craft, section 3.3): every use adds 1/CFO. Values decay,
+// unlike in the paper: formerly popular caches must leave.
 
 /** Value at a time; milliseconds of any clock. */
 export interface ReuseValue {

@@ -1,6 +1,5 @@
-// The little linear algebra that the bandit needs: symmetric positive definite matrices of some
-// dozen rows. A matrix is packed as its lower triangle by rows, n (n + 1) / 2 numbers: what
-// ClickHouse sums and what a policy carries.
+// Linear algebra of the bandit: small symmetric positive definite matrices, packed as the lower
+// triangle by rows, n (n + 1) / 2 numbers, as ClickHouse sums them and policies carry them.
 
 /** A vector, or a packed lower triangle. */
 export type Numbers = ArrayLike<number>;

@@ -1,6 +1,5 @@
-// The empirical Bernstein bound (Maurer and Pontil, "Empirical Bernstein bounds and sample-variance
-// penalization", COLT 2009, theorem 4): an interval for the mean of independent terms in [low,
-// high] that holds for every number of them, not only for large ones.
+// Empirical Bernstein bound (Maurer and Pontil, COLT 2009, theorem 4): an interval for the mean of
+// independent terms in [low, high] that holds for any number of them.
 import { errorOf, type Interval } from "./ratio.ts";
 
 /** Interval of the mean; null below two terms. RangeError for terms outside of [low, high]. */

@@ -1,6 +1,5 @@
-// The estimators of a target policy's value from logged choices (docs/off-policy.md, Estimators):
-// IPS, self-normalised IPS (Swaminathan and Joachims 2015), the direct method, doubly robust
-// (Dudik et al. 2011) and switch-DR (Wang et al. 2017).
+// Estimators of a target policy's value (docs/off-policy.md, Estimators): IPS, SNIPS (Swaminathan
+// and Joachims 2015), DM, DR (Dudik et al. 2011), switch-DR (Wang et al. 2017).
 import { decisionsOf, type LoggedChoices } from "./log.ts";
 import type { Terms } from "./ratio.ts";
 import { importanceWeights } from "./weights.ts";

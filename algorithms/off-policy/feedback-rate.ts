@@ -1,8 +1,5 @@
-// Feedback rates: the share of decisions with a reward by arm, length of the prompt and domain, and
-// by whether feedback was asked for. Where rates differ, the observed rewards are no fair sample
-// (missing not at random); weighting a reward by the inverse of its probability corrects for what
-// these variables explain. The probability that feedback was asked for is known exactly, because it
-// was logged.
+// Rates of feedback by arm, length of the prompt, domain and whether it was asked for. Where they
+// differ, rewards are weighted by the inverse of their probability (missing not at random).
 
 /** asked, unasked: of decisions with a logged chance to be asked about; never: of all others. */
 export type Asking = "asked" | "unasked" | "never";

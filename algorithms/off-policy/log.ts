@@ -1,6 +1,5 @@
-// The log as off-policy estimators read it (docs/off-policy.md): decisions in typed arrays, each
-// with the arms that could have been chosen, so that a million of them fit in memory and every pass
-// over them is linear.
+// The log as off-policy estimators read it (docs/off-policy.md): decisions in typed arrays with
+// their candidates, so that a million fit in memory and every pass is linear.
 import { bloomHash } from "../numeric/bloom.ts";
 
 /** Decisions in the order in which they were read; candidates are their arms, one after another. */

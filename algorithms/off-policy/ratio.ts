@@ -1,7 +1,5 @@
-// Every estimator of this folder is a ratio of two means over the decisions: of a term and of 1
-// (IPS, DM, DR), or of a term and of the weight (SNIPS). So one standard error serves all of them:
-// that of the linearised terms (delta method), which is the sample variance where the denominator
-// is 1.
+// Every estimator here is a ratio of two means: of a term and of 1 (IPS, DM, DR) or of the weight
+// (SNIPS). One standard error serves all: that of the linearised terms (delta method).
 import { normalQuantile } from "../numeric/gaussian.ts";
 
 export interface Terms {

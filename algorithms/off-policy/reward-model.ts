@@ -1,6 +1,5 @@
-// The reward model of dm and dr: for each arm a ridge regression of the reward on the context x,
-// cross-fitted. The prediction for a decision comes from a model that was fitted on the other
-// folds, so that no reward explains itself. One pass for the sums, one for the predictions.
+// Reward model of dm and dr: for each arm a ridge regression of the reward on x, cross-fitted, so
+// that no reward explains itself.
 import { constantPrior, emptyStatistics, observe, solvePosterior, type Statistics } from "../routing/bandit.ts";
 import { decisionsOf, folds, type LoggedChoices } from "./log.ts";
 

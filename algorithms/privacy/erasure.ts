@@ -1,6 +1,5 @@
-// Hashes that an erasure keeps of what it erased. They recognise erased data that arrives again,
-// and do not reveal it. The same hashes in SQL search the tables in place. Names are prefixed with
-// their lengths, so no two lists of names give the same text.
+// Hashes that an erasure keeps to recognise erased data that arrives again; in SQL they search
+// tables. Names are prefixed with their lengths, so that no two lists give the same text.
 import { hash } from "node:crypto";
 
 const hashOf = (text: string): string => hash("sha256", text).slice(0, 32);

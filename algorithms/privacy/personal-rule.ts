@@ -1,6 +1,5 @@
-// What a rule of personal data is, and how most are made: from a pattern. Texts come from users:
-// every rule takes time in proportion to the text. A run that no bound limits either ends what is
-// looked for (it is consumed) or is looked at from its anchor alone.
+// What a rule of personal data is, and rules made from patterns. Every rule takes linear time:
+// unbounded runs are consumed, or looked at from an anchor alone.
 
 export const personalKinds = ["SECRET", "EMAIL", "IBAN", "CARD", "IP", "PHONE", "ADDRESS", "NAME"] as const;
 export type PersonalKind = (typeof personalKinds)[number];

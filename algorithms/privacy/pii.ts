@@ -1,7 +1,5 @@
-// Replaces names, contact data and credentials by placeholders such as <EMAIL_1>, before an example
-// is stored (docs/design/selection.md, Example lifecycle). Uses rules only (pii-rules.ts); pure and
-// deterministic. The same value gets the same placeholder in all texts of a call, so that an answer
-// still fits its question. docs/examples.md lists what the rules miss.
+// Replaces personal data by placeholders such as <EMAIL_1> before an example is stored. Rules only
+// (pii-rules.ts); pure. Equal values of a call get equal placeholders.
 import type { Span } from "./personal-rule.ts";
 import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";

@@ -1,6 +1,5 @@
-// How values of people are named where they were: <EMAIL_1>, counted in the order of the texts, or
-// with a number that a key makes of the value, where texts of one request are cleaned one by one
-// and at different places (docs/privacy.md, Redaction). Pure.
+// Placeholders: <EMAIL_1>, counted in the order of the texts, or numbered by a key where texts of
+// one request are cleaned at different places (docs/privacy.md, Redaction). Pure.
 import { createHmac } from "node:crypto";
 import { personalKinds, type PersonalKind } from "./personal-rule.ts";
 

@@ -1,7 +1,5 @@
-// Ranks public candidates by their similarity to private texts, with differential privacy. Every
-// private text votes for the nearest candidate, the counts get Gaussian noise, and only results of
-// the noisy counts are published (private evolution: Z. Lin et al. 2024, C. Xie et al. 2024,
-// algorithm 1). Adding or removing one text changes one count by 1. Pure.
+// Differentially private ranking of public candidates: private texts vote for the nearest, counts
+// get Gaussian noise (Lin et al. 2024; Xie et al. 2024, algorithm 1). Pure.
 import { dot } from "../selection/embedding.ts";
 
 /** Votes per candidate; vectors of unit length. The first of equally near ones gets the vote. */

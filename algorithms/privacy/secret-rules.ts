@@ -1,6 +1,5 @@
-// The shapes of keys and tokens (pii-rules.ts puts them into the order of all rules). Keys are long
-// runs of letters, digits and dashes: a pattern that may begin anywhere in a run and must see its
-// end would read the run once for each beginning, so runs are looked at from their anchor, once.
+// Shapes of keys and tokens (pii-rules.ts orders them). Long runs are looked at from their anchor,
+// once, so that patterns stay linear.
 import { shape, type Rule, type Span } from "./personal-rule.ts";
 import { traits } from "./text-traits.ts";
 

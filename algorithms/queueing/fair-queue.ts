@@ -1,8 +1,5 @@
-// Whose turn it is: items of many flows (tenants) share slots by weight. A free slot goes to the
-// flow that holds least for its weight (max-min fair), and among equals to the one that was served
-// least (start-time fair queueing), so no flow starves and a flow alone gets everything. A flow's
-// items lie in lanes (partitions), each first in, first out, served in turn. Pure bookkeeping: no
-// clock, no random source, no I/O.
+// Fair sharing of slots between flows (tenants) by weight: max-min fair, among equals start-time
+// fair queueing. Lanes (partitions) of a flow are FIFO and served in turn. Pure.
 
 export interface FairQueue<T> {
   /** cost: what the item will hold, a positive whole number (so that sums are exact). */

@@ -1,8 +1,6 @@
-// The policy of the response cache. An answer displaces entries of lower density (decayed
-// popularity times mean cost, per byte) until it fits; if it does not fit, nothing changes. The
-// decay rate of popularity, and whether new answers get a probation window, are learned: shadow
-// caches hold only metadata and follow one rule each, and from time to time the cache adopts the
-// rule of the shadow that lost least. Facts about ids lie in columns, so requests allocate nothing.
+// The response cache's policy: an answer displaces entries of lower density (decayed popularity x
+// mean cost per byte) or is not kept. Shadow caches of metadata try rules (half-lives, a window);
+// the cache adopts the one that loses least. Requests allocate nothing.
 import { createDensityCache, type DensityCache, type Known, type Rule } from "./density-cache.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
 import { ADMITTED, checkAnswer, checkCapacity, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";

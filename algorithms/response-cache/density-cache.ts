@@ -1,7 +1,5 @@
-// What one cache of the adaptive policy holds: by density, and, where it has a window, what was
-// asked for last. An answer displaces the entries of least density, only those of strictly lower
-// density, until it fits; if it does not fit, nothing changes. With a window a new answer enters
-// it whatever its density, and competes by density when it is the window's oldest.
+// What one cache of the adaptive policy holds: by density, and in a window by recency. An answer
+// displaces strictly lower densities until it fits; with a window it competes on leaving it.
 import { createSlotHeap } from "./slot-heap.ts";
 import { createSlotList } from "./slot-list.ts";
 import type { Slots } from "./slots.ts";

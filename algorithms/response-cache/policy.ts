@@ -1,6 +1,5 @@
-// Interface of response cache policies: requests and answers go in, decisions come out. A policy
-// keeps metadata only. Its caller holds the answers and drops those that a decision names. No
-// clock, no random source, no I/O: time is counted in requests.
+// Interface of response cache policies: metadata in, decisions out; the caller holds the answers.
+// No clock, no random source: time is counted in requests.
 
 /** Ids are of one type within a policy: it compares them where two entries are worth the same. */
 export type Id = string | number;

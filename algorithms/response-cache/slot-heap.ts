@@ -1,6 +1,5 @@
-// A binary heap of slots (slots.ts) whose keys can change and which can leave from the middle, in
-// logarithmic time and without an object for each. The least key is first, and among equal keys
-// the least id.
+// Binary heap of slots (slots.ts) with changing keys and removal from the middle, without
+// allocation. Least key first, then least id.
 import { longer, type Slots } from "./slots.ts";
 
 export interface SlotHeap {

@@ -1,6 +1,5 @@
-// The router's model of one arm: Bayesian linear regression of the reward on the context
-// (docs/design/routing.md, Model of an arm, IC-Cache section 4.2). It is solved from sufficient
-// statistics alone, so that ClickHouse can keep them by the hour and forget by weighting.
+// The router's model of one arm: Bayesian linear regression of the reward on x
+// (docs/design/routing.md, Model of an arm), solved from sums that ClickHouse keeps by the hour.
 import {
   addOuter,
   cholesky,

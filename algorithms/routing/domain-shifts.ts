@@ -1,8 +1,5 @@
-// Effect of a domain on the arms' quality (docs/design/routing.md, The domain's mean): in domain d,
-// arm i is better or worse by a constant, v_d + v_id, the first common to all arms. The constants
-// are weights of features that are 1 in their domain, so the hierarchy of the arms solves them
-// exactly together with all other weights. Its variance estimates decide how strongly a domain's
-// effect is shrunk.
+// Effect of a domain: arm i is better there by v_d + v_id (docs/design/routing.md, The domain's
+// mean). They are features that are 1 in their domain, solved with all other weights.
 import type { Posterior, Prediction } from "./bandit.ts";
 import { inverse, type ArmSums, type Hierarchy, type SolvedHierarchy } from "./hierarchy.ts";
 import { cholesky, dot, packedIndex, packedLength, type Numbers } from "../numeric/matrix.ts";

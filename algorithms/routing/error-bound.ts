@@ -1,7 +1,5 @@
-// How often something is wrong, at the most: from verified cases that come one after the other and
-// are looked at after each of them (docs/arms.md, reuse). A bound for one fixed number of cases
-// (Clopper-Pearson) is broken by looking again and again until it suits; this one holds at all
-// times together. Pure.
+// Time-uniform upper bound of an error rate from verified cases (docs/arms.md, reuse): it holds
+// however often it is looked at, unlike Clopper-Pearson. Pure.
 
 /** Cases in the order in which they happened, counted. */
 export interface Verified {

@@ -1,7 +1,5 @@
-// Where an example replay run stops: at the gain below which replaying an example is expected to
-// save less than it costs (docs/replay.md, Example replay). The saving for a gain is estimated from
-// past replays by isotonic regression, because the ranking only assumes that more gain saves more.
-// Savings and costs are in average answers of an arm of cost 1. Pure.
+// Gain at which an example replay run stops: where the expected saving, by isotonic regression of
+// past replays, is below the cost (docs/replay.md). Units: answers of cost 1. Pure.
 import { isotonicBlocks } from "../numeric/isotonic.ts";
 
 /** Hours for which savings of an example replay count: two weeks. */

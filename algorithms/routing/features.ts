@@ -1,6 +1,5 @@
-// The bandit's context x (docs/design/routing.md, Context): what is known of a request, of an arm,
-// and of the examples it would be shown, as numbers in [-1, 1]. The layout is a contract with the
-// learner: any change of it needs a new FEATURE_VERSION.
+// The bandit's context x (docs/design/routing.md, Context), numbers in [-1, 1]. The layout is a
+// contract with the learner: any change needs a new FEATURE_VERSION.
 import { HELPFULNESS_FEATURE_NAMES, HELPFULNESS_FEATURES } from "../selection/helpfulness-features.ts";
 import { project, PROJECTED, projectionOf } from "../selection/projection.ts";
 

@@ -1,7 +1,5 @@
-// What there is to gain by bettering an example (docs/design/selection.md, Example lifecycle):
-// G(e), the time-decayed sum of g = (1 - q) * c over its uses. A sum, for a mean would rank one bad
-// use above a thousand. ClickHouse computes the same in the view example_gain; this is its
-// definition and its check.
+// G(e): time-decayed sum of g = (1 - q) * c over an example's uses. The view example_gain computes
+// the same; this is its definition and check.
 
 /** rho: share of G that is left after an hour. The view has the same constant. */
 const gainRetention = 0.9;

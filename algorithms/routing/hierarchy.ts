@@ -1,10 +1,7 @@
-// Hierarchical prior over the arms, and its width, estimated from data (docs/design/routing.md,
-// Prior). The weights of arm i are m0 + shared + own_i, with shared ~ N(0, S) common to all arms
-// and own_i ~ N(0, O). S and O are diagonal, one variance per group of features. What the arms have
-// in common (long questions are hard) is learned from all of them, and an untried arm starts from
-// it. Variances and noise maximise the evidence (MacKay's fixed point), with a weak inverse gamma
-// prior about their first guesses. Pure, with a fixed number of steps: sums that differ by rounding
-// give posteriors that differ by rounding.
+// Hierarchical prior over the arms (docs/design/routing.md, Prior): weights m0 + shared + own_i,
+// shared ~ N(0, S), own_i ~ N(0, O), S and O diagonal by group of features. Variances and noise
+// maximise the evidence (MacKay's fixed point), with weak inverse gamma priors. Pure, fixed number
+// of steps.
 import type { Posterior, Statistics } from "./bandit.ts";
 import {
   cholesky,

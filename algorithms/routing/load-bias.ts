@@ -1,8 +1,5 @@
-// What load subtracts from an arm's score, in overload alone and never from the learnt model
-// (docs/design/routing.md, Load; IC-Cache section 4.2, appendix A.2 eq. 9): lambda0 tanh(gamma
-// max(0, L - L*)) C_i for the load L of the more expensive arms, which raises the cost of expensive
-// arms while they are short, and a penalty of the same form for the arm's own utilisation, whatever
-// it costs, so that a bottleneck is not fed, the cheapest arm included.
+// What overload subtracts from scores (docs/design/routing.md, Load; IC-Cache eq. 9): lambda0
+// tanh(gamma max(0, L - L*)) C_i, and the same form for an arm's own utilisation.
 
 /** What is known of the arms' load; all of them moving averages. */
 export interface Load {

@@ -1,9 +1,6 @@
-// What comparisons of two answers say of the arms that gave them (docs/learning.md, Preferences): a
-// Bradley-Terry model on the same weights that the rewards are about, logit P(i over j) =
-// slope (x_i . theta_i - x_j . theta_j), or slope x . (theta_i - theta_j) where both saw the same
-// context. It has no fixed sums, so the rows are kept and added to Gaussian posteriors by Newton's
-// method, and the curvature at the maximum gives the new covariance (Laplace). Pure, and a bounded
-// number of steps.
+// Comparisons of answers (docs/learning.md, Preferences): Bradley-Terry on the rewards' weights,
+// logit P(i over j) = slope (x_i . theta_i - x_j . theta_j), added to Gaussian posteriors by Newton
+// and Laplace. Pure, bounded steps.
 import type { Posterior } from "./bandit.ts";
 import {
   cholesky,

@@ -1,6 +1,5 @@
-// The exact probability that each of several independent normals is the largest: the chance with
-// which Thompson sampling chooses an arm. It is logged with every decision, so that other policies
-// can be estimated from the log; a Monte Carlo estimate would bias that.
+// Exact probability that each of several independent normals is the largest: Thompson sampling's
+// choice. Logged with every decision; a Monte Carlo estimate would bias estimates.
 import { normalCdf, normalDensity } from "../numeric/gaussian.ts";
 
 /** An arm's score ~ N(mean, deviation^2); deviation >= 0. */

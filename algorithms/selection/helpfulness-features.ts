@@ -1,7 +1,5 @@
-// What the helpfulness model looks at (docs/design/selection.md, Stage 2): one row for each
-// (request, candidate, arm). Similarity alone correlates weakly with helpfulness (IC-Cache Fig. 7),
-// so the texts' sizes, the example's record and its agreement with the other candidates stand
-// beside it. Pure: the same function makes the rows that are served and those that are trained on.
+// Features of the helpfulness model (docs/design/selection.md, Stage 2): one row a (request,
+// candidate, arm). Pure: the same function serves and trains.
 import { type Agreements, agreementsOf } from "./agreement.ts";
 import { centroidOf, createInteraction, wideDot } from "./helpfulness-vectors.ts";
 import { PROJECTED } from "./projection.ts";

@@ -1,6 +1,5 @@
-// Features of the helpfulness model that are computed from embeddings: the centroid of the
-// candidates' vectors, and a random projection of each vector's product with the question's. Every
-// sum is in float64 and in one order, so that equal vectors give equal numbers.
+// Features from embeddings: centroid of the candidates, and a random projection of each vector's
+// product with the question's. Sums in float64 in one order: equal vectors, equal numbers.
 import { project, PROJECTED, projectionOf } from "./projection.ts";
 
 /** Into `products`: the projection of the question's vector times the candidate's. */

@@ -1,7 +1,5 @@
-// Domains whose examples several tenants share, by configuration only. Shared examples are stored
-// under the domain "+/domain". Tenants' names are percent-encoded in a sharing domain, so none of
-// them collides with it. A shared domain holds either its members' own examples or only synthetic
-// ones, which belong to no tenant.
+// Domains whose examples tenants share by configuration, stored under "+/domain", with which no
+// percent-encoded tenant collides: members' own examples or synthetic ones only.
 import { sharingDomain } from "../identity/identity.ts";
 
 /** By the name of a domain: the tenants that share it. */

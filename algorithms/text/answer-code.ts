@@ -1,6 +1,5 @@
-// The code of an answer: models that are asked for a command often put it into a code block or
-// between backticks all the same. Pure; time in proportion to the text, and a stream gives the same
-// as the whole.
+// The code of an answer: models asked for a command often add a block or backticks. Pure; linear; a
+// stream gives the same as the whole.
 
 /** What a code block may be opened with behind its fence: the name of a language. */
 const language = /^[\w+#.-]*$/;

@@ -1,6 +1,5 @@
-// Cuts a text into pieces that can be cached and linked each on its own (EPIC's KVSplit;
-// docs/design/linked-prefill.md, Splitting documents): by meaning, or by size alone. Takes time in
-// proportion to the text, whatever it holds: texts come from users, and plan splits them.
+// Cuts a text into pieces that are cached and linked apart (EPIC's KVSplit; docs/linked-prefill.md,
+// Documents): by meaning or by size, in linear time.
 import { measureText, type TextMeasure } from "./text-measure.ts";
 
 export type Splitter = "meaning" | "size";

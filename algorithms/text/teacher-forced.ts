@@ -1,6 +1,5 @@
-// Divergence of two prefills of one prompt (docs/design/linked-prefill.md, Divergence): both are
-// forced to produce the same answer, and their next-token distributions are compared at each of its
-// tokens. The mean over tokens counts, because the first token alone misleads.
+// Divergence of two prefills of a prompt (docs/design/linked-prefill.md, Divergence), forced to one
+// answer: the mean over its tokens, because the first alone misleads.
 
 export interface Comparison {
   /** Mean Kullback-Leibler divergence of `other` from `reference`, nats, >= 0. */

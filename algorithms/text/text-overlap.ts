@@ -1,6 +1,5 @@
-// How much texts have in common, quickly: tokens as sorted hashes that are made once for each text
-// and then compared by the hundred. Close to token-f1.ts, which is exact and too slow to hold 32
-// candidates against each other for every request.
+// Overlap of texts, quickly: tokens as sorted hashes, made once a text. Close to token-f1.ts, which
+// is too slow for 32 candidates a request.
 
 /** Only the head is looked at: a text of a megabyte must not hold the event loop. */
 const HEAD = 2_048;

@@ -1,6 +1,5 @@
-// Token F1: how much two short texts have in common, as SQuAD and NL2Bash count it. Order does not
-// matter, repeats do. A stand-in for a judge where a reference answer is known; it knows nothing of
-// meaning.
+// Token F1 of two short texts, as SQuAD and NL2Bash count it: order does not matter, repeats do.
+// Stands in for a judge where a reference is known.
 import { normalise } from "./normalise.ts";
 
 /** Lower-case words and flags (letters, digits, . - _), every other mark alone. */

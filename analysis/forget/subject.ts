@@ -1,6 +1,5 @@
-// Whom an erasure is about, and which requests that comes to: by tenant, by user (a request names
-// its own in metadata.user; the gateway puts OpenAI's `user` there), or by id. What bears the id of
-// one of these requests goes with it.
+// Whom an erasure is about, and its requests: by tenant, by user (metadata.user) or by id. What
+// bears one of these ids goes with them.
 import { erasedRequest, type LetterPosition } from "../../algorithms/privacy/erasure.ts";
 
 export interface Scope {

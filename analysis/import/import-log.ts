@@ -1,9 +1,6 @@
-// Brings the log of another system into ClickHouse (docs/import.md): rows of requests, decisions,
-// responses and feedback, as record would have stored them, and none on a topic, where plan would
-// answer the requests and clients see the responses. Everything is derived from the file and the
-// index of the row in it, so an import that is done again, or goes on after it was killed, adds
-// nothing. Feedback comes last of each batch, under an origin of its own on the feedback topic:
-// learn takes it from there like any other.
+// Imports another system's log (docs/import.md) as the rows that record would have stored; nothing
+// on topics. Derived from file and row index, so a repeat adds nothing. Feedback comes last of each
+// batch, under an origin of its own, where learn finds it.
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";

@@ -1,7 +1,5 @@
-// Puts the requests of a log on the topic of a log replay, in the order of their time and no more
-// at once than are allowed, and waits until each has its response. What a run that was killed has
-// put there is not put there again: the topic has one partition, so what it holds is a beginning of
-// the log.
+// Puts a log's requests on the replay's topic in time order, some at once, and waits for responses.
+// The one partition holds a beginning of the log, from which a killed run goes on.
 import { setTimeout as sleep } from "node:timers/promises";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { RawRecord } from "../../connections/kafka/port.ts";

@@ -1,8 +1,5 @@
-// Examples and documents as they were when a window began, as far as their topics still have them.
-// The topics are compacted, at the latest a day after a change: what was replaced or removed since
-// the window began is there until then, and goes to the topic of the log replay in its order.
-// Tables keep the newest state alone, and can't help. What was erased (precedent forget) stays
-// away.
+// Examples and documents as of the window's beginning, as far as compacted topics have them (about
+// a day); tables keep the newest state alone. Erased ones stay away.
 import { erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
 import { documentKey } from "../../connections/documents/port.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";

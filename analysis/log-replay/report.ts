@@ -1,7 +1,5 @@
-// Report of a log replay for one policy: its choices, and the logged answers and rewards for them.
-// Quality is reported twice: the mean reward of the answers that the log holds, which favours arms
-// that are frequent in the log, and the self-normalised estimate over the logged propensities,
-// which does not (docs/off-policy.md).
+// Report of a log replay for one policy. Quality twice: mean logged reward, which favours frequent
+// arms, and the self-normalised estimate (docs/off-policy.md).
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { serviceReports, type ServiceReport } from "./service-times.ts";
 

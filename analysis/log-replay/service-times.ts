@@ -1,7 +1,5 @@
-// How long the arms that a log replay chose would have taken: as logged, and where the log holds no
-// time of that arm for the request, by its fitted service times. They come from the log of the
-// replay; of an arm that has too few times there, from the live log. Waiting for a slot is not in
-// them.
+// Durations of chosen arms: as logged, else by service times fitted to the replay's log, or the
+// live one where that has too few. Without queueing.
 import { drawnService, type CallSize } from "../../algorithms/queueing/arm-queues/service-times.ts";
 import { quantilesOf } from "../../algorithms/numeric/quantile.ts";
 import { growing } from "../../algorithms/off-policy/log.ts";

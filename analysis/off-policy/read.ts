@@ -1,6 +1,5 @@
-// Reads decisions from ClickHouse for off-policy evaluation, page by page, and computes while it
-// reads what every target policy would have done. Memory is bounded by the decisions asked for: of
-// a longer window a sample by hash of the request ids is taken.
+// Reads decisions page by page and computes what every target policy would have done. Memory is
+// bounded: of a longer window a sample by hash of request ids is taken.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import {
   feedbackRates,

@@ -1,6 +1,5 @@
-// The SQL that reads decisions for off-policy evaluation. A page is a class of the hash of the
-// request ids, so that pages are samples of the whole window and reading some of them is a fair
-// one.
+// SQL that reads decisions. A page is a class of the request ids' hash, so that some pages are a
+// fair sample of the window.
 
 /** Why a decision says nothing of other policies, in the order in which they count. */
 export const leftOutReasons = {

@@ -1,6 +1,5 @@
-// Target policies and the probabilities with which they would have chosen on a logged decision
-// (docs/off-policy.md, Targets). A router policy is computed by the code that serves it, with the
-// biases that were logged: load and saturation are the situation, not the policy.
+// Target policies and their probabilities on logged decisions (docs/off-policy.md, Targets): by the
+// code that serves, with the logged biases.
 import type { Posterior } from "../../algorithms/routing/bandit.ts";
 import { choiceProbabilities, predicted, type Exploring } from "../../operators/route/score.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";

@@ -1,6 +1,5 @@
-// What was seen of private examples so far, as ClickHouse keeps it: every round with its noise and
-// what came of it, which is all that anybody sees. From it follow what is left of a budget, and
-// where a run goes on that was broken off.
+// Rounds of synthesis in ClickHouse: noise and result of each. From them follow what is left of a
+// budget, and where a broken-off run goes on.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Round {

@@ -1,10 +1,7 @@
-// One run of `precedent examples synthesize`: differentially private questions like those that
-// members of a shared domain asked. They do not reveal whether any single example of a member was
-// used (docs/privacy.md). A model writes questions from public text. The private examples vote for
-// the most similar ones, with noise added. The model writes more questions like the winners, and so
-// on. A model that sees nothing else answers the questions chosen last; they go to the topic
-// `observations`. Results of each vote are stored before use (rounds.ts): an interrupted run
-// continues from there.
+// One run of `precedent examples synthesize` (docs/privacy.md): a model writes questions from
+// public text, private examples vote with noise, it varies the winners; another answers the last
+// ones, for the topic `observations`. Results are stored before use, so an interrupted run
+// continues.
 import pLimit from "p-limit";
 import { epsilonOf, muOf, type Privacy } from "../../algorithms/privacy/gaussian-privacy.ts";
 import { seatsByVotes, votesOf } from "../../algorithms/privacy/private-votes.ts";

@@ -1,6 +1,5 @@
-// How a linked prompt begins, before it is run: from caches of its chunks, from the beginning of an
-// earlier prompt, or in full; and what of it is kept for the next. Chunks without a cache are
-// computed as in any prefill and kept from that very prefill.
+// How a linked prompt begins: from chunk caches, an earlier prompt's beginning, or in full, and
+// what is kept of it. Uncached chunks are kept from that very prefill.
 import { type LinkPolicy, policyName } from "../../algorithms/linked-prefill/link-policy.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvEntry, KvStore } from "../../connections/kv/port.ts";

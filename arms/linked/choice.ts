@@ -1,6 +1,5 @@
-// Which policy a request of an arm gets, and which of its prefills are compared with full ones.
-// What was measured stays here, outside the process of the model, which may die; what other
-// processes of the arm measured comes from history.ts.
+// Which policy a request gets, and which prefills are compared with full ones. Measurements live
+// outside of the model's process; other processes' come from history.ts.
 import {
   addSample,
   choosePolicy,

@@ -1,6 +1,5 @@
-// Keeps all processes of an arm in agreement about the policy of `auto`: each reads all processes'
-// samples back from the history, repeatedly, and these replace its own. While the history is
-// unreachable a process uses its own samples, which is logged once.
+// Keeps an arm's processes in agreement about `auto`: each reads all samples from the history,
+// which replace its own; unreachable (logged once), it uses its own.
 import type { Logger } from "pino";
 import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
 import { candidates, mostPast } from "./choice.ts";

@@ -1,6 +1,5 @@
-// Idle work of a llama arm: computes the caches that its convention wants for chunks that were
-// seen, and compares linked prefills with full ones. Both queues are bounded. Work that does not
-// fit is dropped, because more will come.
+// Idle work of a llama arm: caches that its convention wants, and comparisons with full prefills.
+// Both queues are bounded; what does not fit is dropped.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";

@@ -1,7 +1,5 @@
-// Inventory of the examples and document pieces that an arm's store has caches of. The store knows
-// chunks by their tokens only, so their names are recorded here, from the prompts that contained
-// them, and in a file beside the caches that survives a restart. Best effort: lost names come back
-// with later prompts.
+// Names of the examples and pieces that an arm has caches of, recorded from prompts and in a file
+// beside the caches, since the store knows tokens only. Best effort.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";

@@ -1,6 +1,5 @@
-// Plans of linked prompts: which cache stands for each chunk and which tokens are computed again,
-// with the caches loaded; and who computes what is missing, so that of several requests only one
-// does.
+// Plans of linked prompts: which cache stands for each chunk, loaded, which tokens are computed
+// again, and which of several requests computes what is missing.
 import { type Run, planRecompute, tokensIn } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";

@@ -1,6 +1,5 @@
-// Prefetches the caches that waiting requests will link from the slow tier into memory, one request
-// after the other in order of arrival, and pins them until the request is over. A request whose
-// caches do not fit waits until another is over. Errors here never fail a request.
+// Prefetches caches of waiting requests into memory in order of arrival and pins them until the
+// request is over. One that does not fit waits. Errors never fail a request.
 import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";

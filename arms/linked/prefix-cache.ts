@@ -1,6 +1,5 @@
-// Beginnings of prompts that were answered lately, kept as they stood: the next request of a
-// conversation has all of it but its last turn before it (prefix caching). Only where no examples
-// are shown, for those change with every question.
+// Beginnings of answered prompts: the next request of a conversation has all of it before its last
+// turn (prefix caching). Only without examples, which change with every question.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 

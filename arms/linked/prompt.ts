@@ -1,6 +1,5 @@
-// A prompt in pieces to tokens, cut where a chunk ends that can be cached: the system prompt, each
-// document piece, each example. A chunk has the same tokens in every prompt; where the model's
-// template mixes messages nothing is cut, and so nothing linked.
+// A prompt to tokens, cut where a cacheable chunk ends: system prompt, document piece, example.
+// Where the model's template mixes messages nothing is cut.
 import type { ChatTokens, createChat } from "../../connections/llama/chat.ts";
 import type { Range } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";

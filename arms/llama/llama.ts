@@ -1,7 +1,6 @@
-// A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own.
-// Greedy unless asked otherwise. When its worker dies or hangs another is started, after a pause
-// that grows; what was under way is tried once more there, and fails with model_failed when that
-// fails too.
+// A GGUF model through llama.cpp in a process of its own, greedy by default. A dead or hanging
+// worker is replaced after a growing pause; its requests are tried once more, then fail with
+// model_failed.
 import { createHash } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
-// Any OpenAI-compatible endpoint. Calls wait for a slot and for the rate limit, are tried again
-// where that may help, and end by the deadline. A call may be made more than once (and cost so);
-// its answer is returned once and whole.
+// Any OpenAI-compatible endpoint: slots, rate limit, retries, deadline. A call may be made and
+// charged more than once; its answer is returned once and whole.
 import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";

@@ -1,6 +1,5 @@
-// Reads a log of answers: JSON Lines of {request, response | responses[], arm?, model?, usage?,
-// cost?, latencyMs?}. The whole file is checked when it is loaded, so that a bad line is found at
-// start and not by a request.
+// Reads a log of answers, JSON Lines of {request, response | responses[], arm?, model?, usage?,
+// cost?, latencyMs?}, checked whole when loaded.
 import { open } from "node:fs/promises";
 import { z } from "zod";
 import { messageOf } from "../../connections/errors.ts";

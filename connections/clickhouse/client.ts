@@ -1,6 +1,5 @@
-// The ClickHouse port over @clickhouse/client and HTTP: the same code for a server, a cluster and
-// the embedded facade. Every call ends within its time limit and rejects with ClickHouseUnavailable
-// (try again) or ClickHouseRejected (never will).
+// The ClickHouse port over @clickhouse/client: server, cluster and embedded facade alike. Calls end
+// in time, with ClickHouseUnavailable (try again) or ClickHouseRejected (never).
 import https from "node:https";
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";

@@ -1,6 +1,5 @@
-// Runs one read-only statement over ClickHouse's HTTP interface and returns its output in the
-// format that a person asked for. Programs use the port (port.ts), which returns rows. The server
-// refuses every statement that writes.
+// Runs one read-only statement over HTTP and returns its output in a chosen format. The server
+// refuses statements that write.
 import type { IncomingMessage } from "node:http";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { messageOf } from "../errors.ts";

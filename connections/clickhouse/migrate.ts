@@ -1,7 +1,5 @@
-// Brings a database to the state of schemas/clickhouse: numbered files, each applied once, in
-// order, recorded with its checksum. Safe to run from several processes at once and to be killed
-// anywhere: every statement can be repeated (IF NOT EXISTS, OR REPLACE), a file is recorded after
-// its last statement, and rows of the same version merge.
+// Brings a database to the state of schemas/clickhouse: numbered files, each applied once in order,
+// with its checksum. Safe concurrently and when killed: statements can be repeated.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
-// Embeds many texts in the background, the longest first, so that neighbours in the queue have
-// similar lengths and no worker ends with the longest batch alone. The tokenizer gives the lengths;
-// if it fails, they are estimated.
+// Embeds many texts in the background, longest first, so that batches have similar lengths. Lengths
+// come from the tokenizer, or are estimated.
 import { guessLength } from "./length.ts";
 
 export interface AllOptions {

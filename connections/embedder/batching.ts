@@ -1,7 +1,5 @@
-// Batches single texts. Texts that wait while the model is busy go together (queue.ts), known texts
-// are answered from a cache, concurrent requests for the same text are computed once, and texts
-// without a waiting caller are not computed. The queue of requests is bounded: when it is full, a
-// text is refused at once, because its vector would come too late.
+// Batches texts that wait while the model is busy (queue.ts); known and concurrent equal texts are
+// not computed twice, abandoned ones not at all. A full queue refuses at once.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../errors.ts";

@@ -1,8 +1,5 @@
-// What waits for the model: texts of requests, and texts of the background (imports, examples
-// embedded again), which have time. The next batch is the oldest text with those nearest to it in
-// length, for padding is wasted work. The background gets what requests leave, and one batch in
-// sixteen, so that it ends some day; while requests come, its batches are small, for a request
-// waits for the one under way.
+// Texts that wait: of requests, and of the background, which gets idle time and one batch in
+// sixteen, small ones while requests come. A batch: the oldest and its neighbours in length.
 
 export interface Waiting {
   /** For the model, counted or guessed. */

@@ -1,6 +1,5 @@
-// The helpfulness model in an ONNX file, run by onnxruntime in a worker thread of its own that is
-// started again when it crashes. What it gives is not trusted: a model that can't be loaded, takes
-// other features or answers with NaN is refused, at load and at every call.
+// The helpfulness model (ONNX) in a supervised worker thread. A model that can't be loaded, takes
+// other features or answers NaN is refused, at load and at every call.
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { messageOf } from "../errors.ts";

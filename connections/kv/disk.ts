@@ -1,7 +1,5 @@
-// The slow tier: one folder of files for each format. <key>.kv never changes once it has its name
-// (written under another, fsync, rename, fsync of the folder), so a process may be killed at any
-// time and several may share the folder. Beside it may stand <key>.pin and <key>.expires (when, in
-// ms), ids/<hash> for every explicit id, and `values`, which is only a help: what uses were worth.
+// The slow tier, a folder a format: <key>.kv never changes (written aside, fsync, rename), so kills
+// and sharing are safe. Beside it <key>.pin, <key>.expires (ms), ids/<hash>, and `values`.
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

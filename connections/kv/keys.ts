@@ -1,7 +1,5 @@
-// Content addresses of chunk caches. Two caches are the same when nothing that decides their
-// numbers differs: the model file, the type of K and V, flash attention (it decides V's layout),
-// what the chunk was prefilled behind, and its tokens; and when they are of the same sharing
-// domain, or a tenant could tell from its times and counts what others have asked.
+// Content addresses of chunk caches: model file, types of K and V, flash attention, prefix, tokens;
+// and the sharing domain, or timing would tell what other tenants asked.
 import { createHash } from "node:crypto";
 import type { Convention, PrefixChunk } from "./port.ts";
 

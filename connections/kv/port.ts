@@ -1,7 +1,5 @@
-// The store of chunk caches (docs/design/linked-prefill.md, The store): K and V of a chunk's tokens
-// as an opaque blob, computed once behind some prefix and linked into any prompt. A chunk may have
-// several variants, made behind different prefixes; all of them share the byte budgets of the
-// tiers.
+// The store of chunk caches (docs/design/linked-prefill.md, The store): opaque blobs, several
+// variants a chunk by prefix, all under the tiers' byte budgets.
 
 /**
  * What a chunk was prefilled behind: nothing; the system prompt; that and up to two nearest chunks

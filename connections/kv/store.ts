@@ -1,6 +1,5 @@
-// Two-tier store of chunk caches, memory over disk, each with a byte budget; entries of least value
-// are evicted first (reuse-value.ts). A blob is either whole and verified or absent. The slow tier
-// is optional: if it fails, the store continues in memory.
+// Two-tier store of chunk caches, memory over disk, with byte budgets by value (reuse-value.ts).
+// Blobs are whole and verified, or absent; a failed disk leaves memory.
 import { addUse, reuseCredit } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { type Held, listed } from "./held.ts";
 import { variantKey } from "./keys.ts";

@@ -1,6 +1,5 @@
-// Chat messages to the tokens of a prompt by the model's own template, message by message: each
-// message's tokens depend on its text and its place among the roles only, so that an example's
-// turns are the same chunk in every prompt. What users write never becomes a control token.
+// Chat messages to tokens by the model's template, message by message, so that an example's turns
+// are the same chunk everywhere. Users' text never becomes a control token.
 import { Template } from "@huggingface/jinja";
 import { LRUCache } from "lru-cache";
 import { messageOf } from "../errors.ts";

@@ -1,7 +1,6 @@
-// The language model on this machine as linked prefill needs it: prompts whose parts come from
-// chunk caches, and the caches of parts. Implemented by model.ts on our addon (native/llama); used
-// inside the llama arm's own process, because native code may crash. Tokens are int32 ids,
-// positions count from 0, ranges are [begin, end).
+// The local language model for linked prefill: prompts with parts from chunk caches. Used in the
+// llama arm's own process (native code may crash). Tokens int32, positions from 0, ranges [begin,
+// end).
 import type { ChunkFormat, KvType, ModelFacts } from "./facts-port.ts";
 import type { Prompt, RunOptions, RunResult } from "./prompt-port.ts";
 import type { LlamaScorer, ScorerInput } from "./scorer-port.ts";

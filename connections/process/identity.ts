@@ -1,6 +1,5 @@
-// Identity of a process: its pid and start time, in one boot of the machine. The system reuses
-// pids, so a leftover file with a pid alone must never be a reason to kill or to wait for an
-// unrelated process.
+// Identity of a process: pid and start time in one boot. Pids are reused, so a pid alone must never
+// be a reason to kill or to wait.
 import { readFileSync } from "node:fs";
 
 export interface ProcessIdentity {

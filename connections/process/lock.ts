@@ -1,7 +1,5 @@
-// Two kinds of lock. A mutex guards a few file operations between processes. A holder file says
-// which process owns something for its whole life (a stack folder, an instance id, an example
-// store); kill -9 leaves it behind, and the next one sees by pid, start time and boot that its
-// owner is dead. A holder file is read and written under a mutex.
+// A mutex guards a few file operations between processes. A holder file says which process owns
+// something for its life; its dead owner is recognised by pid, start time and boot.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";

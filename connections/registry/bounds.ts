@@ -1,6 +1,5 @@
-// Walks Avro bytes without building anything, before avsc does: avsc believes the length in front
-// of an array and would allocate for minutes on a few hostile bytes. After the walk the record is
-// known to be whole and to hold nothing more.
+// Walks Avro bytes without building anything, before avsc, which would believe hostile array
+// lengths. Afterwards the record is whole and nothing follows it.
 
 /** Canonical Avro schema, as avsc's Type.schema() returns it. */
 type Canonical = string | readonly Canonical[] | Complex;

@@ -1,6 +1,5 @@
-// The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The
-// library's errors are of mixed kinds, a refused connection even looks like "status 400": here they
-// become the two that matter to us.
+// The schema registry over HTTP (Confluent's API, Apicurio under /apis/ccompat/v7), with the
+// library's errors as the two that matter.
 import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";

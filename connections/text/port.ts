@@ -1,6 +1,5 @@
-// Work on whole texts of users that takes long where the text is long or made to take long: cutting
-// documents, replacing personal data. Done beside the event loop and within a time limit
-// (supervised.ts), so that no text holds up the requests of others.
+// Work on users' texts that may take long, cutting documents and replacing personal data: beside
+// the event loop, within a time limit (supervised.ts).
 import type { MaskItem, MaskOptions } from "../../algorithms/privacy/mask.ts";
 import type { PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 import type { Splitter } from "../../algorithms/text/split.ts";

@@ -1,6 +1,5 @@
-// Traces: which spans of work belong to one request, across processes. A span is described in our
-// own words; what a standard calls it, and where it is sent, is the adapter's (otlp.ts). Nothing
-// here waits for anybody: what can't be exported is lost, and counted.
+// Traces in our own words; the adapter (otlp.ts) knows a standard. Nothing waits: what can't be
+// exported is lost, and counted.
 
 /** W3C trace context of a span: headers of a record or an HTTP call. */
 export type TraceHeaders = Readonly<Record<string, string>>;

@@ -1,9 +1,5 @@
-// Trains the helpfulness model: hands the rows to tools/training/train-helpfulness.py and checks
-// what comes back. Python and its packages are fetched into the cache folder when a helpfulness
-// model is first trained; nothing that serves needs them. In Python because scikit-learn's trees
-// and networks, its cross-validation and its metrics are kept by others, and because the graph that
-// ONNX Runtime serves is made by the same program that measured it; ClickHouse's own aggregates
-// know only linear models.
+// Trains the helpfulness model by tools/training/train-helpfulness.py and checks the result. Python
+// and its packages are fetched at the first training; serving needs none of them.
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

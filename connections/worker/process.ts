@@ -1,6 +1,5 @@
-// A worker in a process of its own, with the face of a worker thread: for native code that may
-// crash, which in a thread would take the whole stage along (seen with llama.cpp: a thread that
-// ends while it decodes kills its process). Buffers are copied, never moved.
+// A worker in a process of its own with a worker thread's face: native code may crash (seen with
+// llama.cpp). Buffers are copied.
 import { fork } from "node:child_process";
 import type { Transferable, Worker } from "node:worker_threads";
 

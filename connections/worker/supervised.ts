@@ -1,6 +1,5 @@
-// Supervises a worker: when it dies, what was pending is rejected and another is started, after a
-// pause that doubles with every death without success in between. While there is none, calls are
-// rejected at once, so that callers degrade instead of waiting.
+// Supervises a worker: a dead one is replaced after a pause that doubles without success. Meanwhile
+// calls are rejected at once, so that callers degrade.
 import type { Logger } from "pino";
 import { errorOf } from "../errors.ts";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";

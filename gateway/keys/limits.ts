@@ -1,6 +1,5 @@
-// What a key may ask for: within its spend limits (spend-limits.ts), and in a minute. Every gateway
-// grants its share of the latter, by the number of gateways that it knows of. Tokens are taken by
-// an estimate before the request is sent, and set right by what the response says was used.
+// A key's limits: spend limits (spend-limits.ts), and this gateway's share of those a minute.
+// Tokens are taken by an estimate, corrected by the usage.
 import { estimateTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import { createTokenBucket } from "../../algorithms/queueing/token-bucket.ts";
 import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";

@@ -1,6 +1,5 @@
-// Whether a key has money left: its spend limits a day and a month, of UTC, against what its
-// account has spent and what its requests under way may cost. Asked before a request is sent, which
-// is held against the spend limit until it is answered; what the answer costs counts afterwards.
+// Whether a key has money left, a day and a month of UTC: spent by the account, plus what its
+// requests under way may cost. Asked before a request is sent.
 import {
   periods,
   standing,

@@ -1,7 +1,5 @@
-// What accounts have spent: the costs in ClickHouse, read again about every second while an account
-// is in use; the costs of this gateway's answers that are not there yet; and the most that its
-// requests under way may cost. Only the first request of an account waits for ClickHouse. One query
-// is under way at a time, for all accounts that are due together.
+// What accounts have spent: ClickHouse's costs, read about every second while in use, this
+// gateway's newer answers, and holds. Only an account's first request waits; one query at a time.
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import {

@@ -1,7 +1,5 @@
-// The first verb of curate: decides whether an answer becomes an example. Personal data is replaced
-// before anything is kept or compared; the id follows from domain, request and response, so the
-// same answer is the same example however often it comes. Decides, and publishes nothing: what it
-// wants changed is returned, and counts as done for the candidates after it in the same batch.
+// First verb of curate: decides whether an answer becomes an example. Personal data is replaced
+// before anything is kept or compared; equal pairs have equal ids. Publishes nothing.
 import { exampleBytes } from "../../algorithms/selection/example-bytes.ts";
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { renumberPlaceholders } from "../../algorithms/privacy/placeholders.ts";

@@ -1,9 +1,6 @@
-// Which answers may become examples: those whose reward is new since the cursor, what people put in
-// the place of such answers, and observations from outside. Read from ClickHouse. Rewards have no
-// order of arrival (a version may become visible after a later one, feedback may come before its
-// response), so the cursor looks back over an overlap and leaves out what was decided on already;
-// observations are read by offsets, which record stores in order. Rejects as the ClickHouse port
-// does.
+// Candidates: answers with new rewards, corrections, observations. Rewards have no order of
+// arrival, so the cursor looks back and leaves out what was decided; observations go by offsets.
+// Rejects as the ClickHouse port does.
 import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";

@@ -1,7 +1,6 @@
-// The first verb of learn: feedback to rewards, rewards and decisions to the sufficient statistics
-// of every arm and hour, all inside ClickHouse. Idempotent: what changed is found by offsets,
-// recomputed whole from the base tables, and only then is the position moved; a pass that breaks
-// off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
+// First verb of learn: feedback to rewards, rewards and decisions to sums by arm and hour, in
+// ClickHouse. Idempotent: what changed is recomputed whole, then the position moves. Rejects as the
+// port does.
 import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics, DomainStatistics, Pair } from "../learnt.ts";

@@ -1,8 +1,5 @@
-// Limits of how much feedback of one source and one author counts in an hour: what is above them is
-// written down in feedback_excess and does not count, so that one script can't outvote all other
-// authors. The first ones count, by the time at which the broker got them; feedback of a withdrawn
-// source takes no slot. Idempotent, as aggregate is: what changed is found again until the position
-// is moved.
+// Hourly limits of feedback by source and author: what is above, by arrival, stands in
+// feedback_excess and does not count. Withdrawn feedback takes no slot. Idempotent, as aggregate.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { meant, withWithdrawals } from "../counting.ts";
 import { inRange, nextVersion } from "./statements.ts";

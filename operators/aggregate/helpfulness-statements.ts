@@ -1,20 +1,9 @@
-// The SQL of the rows that the helpfulness model learns from. A row says how much better an arm's
-// answer was with an example than without it (effect), by one of three kinds of evidence, best
-// first. Nothing but hashes and vectors of features leaves ClickHouse.
-//
-// - trial: chance showed the example or kept it out (docs/design/selection.md, Unbiased labels):
-//   the transformed outcome (q - m)(shown - p) / (p (1 - p)), whose mean is the effect whatever m
-//   is, as long as m does not know what chance did. The router's prediction does know: it counts
-//   the examples. So m is the mean of the other trials on the arm, one imaginary outcome of 1/2
-//   among them. The arm was drawn after the example, by what it saw: a row weighs 1 / P(arm), or
-//   the arm's rows would be those in which showing made it win.
-// - direct: the same conversation answered twice by the same arm and model, the prompts differing
-//   in this example alone: q - q'.
-// - observed: merely shown: q - m, m the router's prediction. Says little (it shares the outcome
-//   among all that were shown): a low weight.
-//
-// Rows of a model that the arm has no more weigh less: what helped one may not help the next
-// (docs/design/selection.md, Training).
+// SQL of the helpfulness model's rows: an effect, by one of three kinds of evidence, best first.
+// trial: (q - m)(shown - p) / (p (1 - p)), weight 1 / P(arm), m the mean of the arm's other trials
+// and one imaginary 1/2 (the router's prediction knows what chance did). direct: the same
+// conversation, arm and model, prompts differing in this example: q - q'. observed: q - the
+// router's prediction, low weight. Rows of former models weigh less (docs/design/selection.md,
+// Training).
 import { answeredByAnother } from "./statements.ts";
 
 /** Weights of kinds: comparisons vary half as much as transformed trials. */

@@ -1,6 +1,5 @@
-// Comparisons of two answers as rows for solve: they couple two arms and have no sums, so they are
-// read as they are, the newest ones, with the contexts that both arms had in the decision. What
-// does not count as a reward for its source (counting.ts) does not count here either.
+// Comparisons as rows for solve: the newest, with the contexts of both arms. What does not count as
+// a reward for its source (counting.ts) does not count here.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { sourceCounts, withWithdrawals } from "../counting.ts";
 import type { Pair } from "../learnt.ts";

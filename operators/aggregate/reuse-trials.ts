@@ -1,9 +1,6 @@
-// The verified cases of an arm that reuses answers, in the order of their requests (docs/arms.md,
-// reuse): requests that it would have answered and another arm did, where both answers are
-// compared; and answers of its own that were rated badly. Good ratings don't count: people rate
-// what they like to rate, while the compared ones are a sample drawn by chance. Derived from rows
-// alone, so every process finds the same; what was compared once is remembered. Rejects as
-// ClickHouse does.
+// Verified cases of a reuse arm in request order (docs/arms.md, reuse): requests that another arm
+// answered, compared, and own answers rated badly. Good ratings don't count: raters select. Derived
+// from rows alone. Rejects as ClickHouse does.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import { tokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";

@@ -1,6 +1,5 @@
-// The SQL of aggregate. Everything is recomputed from the base tables for what changed; nothing is
-// ever incremented. Parameters are bound by ClickHouse: {from:Map(...)} and {to:Map(...)} bound the
-// offsets [from, to) of each partition of a topic.
+// SQL of aggregate: recomputed from base tables for what changed, never incremented.
+// {from:Map(...)}, {to:Map(...)}: offsets [from, to) of each partition.
 
 import { sourceCounts, withWithdrawals } from "../counting.ts";
 

@@ -1,6 +1,5 @@
-// The SQL of the sums over rewarded decisions: by arm, model and hour in arm_hours, or by tenant,
-// too, in tenant_arm_hours; beside arm_hours, by sharing domain in domain_arm_hours. Recomputed
-// whole from the base tables for what changed; never incremented.
+// SQL of the sums: by arm, model and hour (arm_hours), by tenant (tenant_arm_hours) or domain
+// (domain_arm_hours). Recomputed, never incremented.
 import { answeredByAnother, nextVersion } from "./statements.ts";
 
 /** x of the chosen arm, and which bucket a decision falls into. */

@@ -1,7 +1,5 @@
-// Aggregates only where rows have come since the last time. New feedback, and what takes it back,
-// is taken in at once; where only decisions and responses are new, nearly all of them have no
-// reward yet, so a while may pass: they matter where feedback came before its decision, or another
-// arm answered.
+// Aggregates only where rows have come. Feedback and withdrawals count at once; decisions and
+// responses alone may wait, as few of them have rewards.
 import { lookAnywayMs, type RowCounts } from "../row-counts.ts";
 import type { Aggregate, Progress } from "./aggregate.ts";
 import type { Table } from "./statements.ts";

@@ -1,6 +1,5 @@
-// The SQL that finds what a new withdrawal of a source or time is about, or what one that is
-// restored was about: the rewards of all that are recomputed, by the day. Parameters:
-// {named:Array(String)} are the ids of those withdrawals.
+// SQL of the rewards that new or restored withdrawals are about, by the day. {named:Array(String)}:
+// ids of the withdrawals.
 import { meant } from "../counting.ts";
 import { inRange } from "./statements.ts";
 

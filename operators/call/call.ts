@@ -1,9 +1,6 @@
-// Calls the arm and makes the one final response, or the work for another arm where this one failed
-// by its own fault (fallback.ts). Work for the alternative answer of a pair ends on
-// alternative-answers and nowhere else: no other arm takes over, there are no deltas and no cache
-// entry. Needs link before it. A repeated call may cost twice; response or work is published once,
-// for the stage commits it with the work that was taken. It never retries: that is the arm's own
-// business.
+// Calls the arm and makes the one final response, or another arm's work after a failure of its own
+// (fallback.ts). An alternative answer's work ends on alternative-answers only. Needs link before
+// it. A repeated call may cost twice; its outputs are published once. Never retries.
 import { workDeadline } from "../../algorithms/identity/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
 import type { DeltaSink, DeltaTarget } from "../../state/delta-port.ts";

@@ -1,7 +1,5 @@
-// Which arm answers a request instead of one that failed, and what it is given. It is one of the
-// arms that could be chosen when the request was routed, so nothing that the request does not
-// allow, and the one that the same draw would have chosen without those that failed. It has what is
-// left of the request's deadline. Pure but for the arms' breakers, which it asks.
+// Which arm takes over from one that failed: allowed, and chosen by the same draw without those
+// that failed; with what is left of the deadline. Pure but for the breakers.
 import { ARM_BROKEN, type ArmFailure } from "../../arms/arm.ts";
 import type { SelectedExample } from "../flow.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";

@@ -1,6 +1,5 @@
-// Rows of examples: the state of one, what is left of an evicted one, and from a decision what the
-// chosen arm was shown and what was tried on it; the other arms' examples stand in decisions.arms
-// alone. Pure, as rows.ts says.
+// Rows of examples: state, remains of an evicted one, and what a decision's chosen arm was shown
+// and tried. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
 import { at, double, floats, ownTime, single, time, timeOrNull, type RowPosition } from "./values.ts";

@@ -1,6 +1,5 @@
-// Records as rows of ClickHouse, one function a topic: names become snake_case, what is nested and
-// queried apart becomes columns. Pure. The same record from the same position always gives the same
-// rows, so inserting them again changes nothing.
+// Records as rows of ClickHouse, a function a topic: snake_case names, nested parts as columns.
+// Pure: the same record and position give the same rows.
 import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";

@@ -1,7 +1,5 @@
-// The second verb of curate: what leaves the pool. Expired examples always; when the pool weighs
-// more than its budget, those whose loss costs the least, by greedy knapsack over the value of
-// each: the offloads that it made possible, fading by the hour, and its quality while it is young.
-// Rejects as the ClickHouse port does.
+// Second verb of curate: expired examples leave; above the byte budget also those of least value,
+// by greedy knapsack over decayed offloads and young quality. Rejects as the ClickHouse port does.
 import type { Logger } from "pino";
 import { creditRetention } from "../../algorithms/routing/gain.ts";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";

@@ -1,8 +1,5 @@
-// What eviction asks ClickHouse: what has expired, and which examples are worth the least for their
-// bytes. An offload is a use by an arm cheaper than the one that the example's answer came from, of
-// at least {offloadQuality}. It fades by the hour ({now}, {retention}) and is shared among the
-// examples that were shown together. {costs} has the normalised cost of each configured arm; any
-// other counts as the most expensive, 1.
+// SQL of eviction. An offload: a use by an arm cheaper than the answer's source, of at least
+// {offloadQuality}, decayed by the hour and shared. {costs}: by arm; others count 1.
 
 /** What is left of one unit of that age; `ms` is an expression, milliseconds since the epoch. */
 const faded = (ms: string): string => `pow({retention:Float64}, greatest({now:Int64} - ${ms}, 0) / 3600000)`;

@@ -1,6 +1,5 @@
-// What an example replay run will try, in its order: the top of the ranking down to the cut-off,
-// and one beyond it, or a cut-off that is too high would never be known to be. Reads and decides,
-// calls no arm. Rejects as the ClickHouse port does.
+// What an example replay run tries: the ranking down to the cut-off and one beyond, to learn of too
+// high a cut-off. Rejects as the ClickHouse port does.
 import type { SavingCurve } from "../../algorithms/routing/example-replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";

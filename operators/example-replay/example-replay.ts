@@ -1,6 +1,5 @@
-// The third verb of curate, offline: asks an example's request again, several samples, and keeps
-// the best answer by the judge's word. Never puts a worse answer instead of a better one: only
-// a score above a tie counts. Decides; publishing what it returns is the caller's.
+// Third verb of curate, offline: asks an example's request again, several samples, keeps the best
+// by the judge. Only a score above a tie replaces. Publishes nothing.
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 import type { Arm } from "../../arms/arm.ts";

@@ -1,6 +1,4 @@
-// Who says whether a new answer is better than the stored one. Two judges: an arm that compares in
-// both orders, and references that are known. A small model is no judge; the demo and the
-// benchmarks judge against references and say so.
+// Judges of example replays: an arm in both orders, or known references. A small model is no judge.
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { canonicalText } from "../../algorithms/text/canonical.ts";

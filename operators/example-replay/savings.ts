@@ -1,6 +1,6 @@
-// What past replays saved and cost, from ClickHouse: the curve from which a run's cut-off follows
-// (algorithms/routing/example-replay-cut-off.ts), and what the next replay will cost. Rejects as
-// the ClickHouse port does.
+// Savings and costs of past replays: the curve of the cut-off
+// (algorithms/routing/example-replay-cut-off.ts), and the next cost. Rejects as the ClickHouse port
+// does.
 import {
   enoughExampleReplays,
   savingCurve,

@@ -1,8 +1,6 @@
-// The third verb of record: rows into ClickHouse. Waits for as long as ClickHouse is away or its
-// tables are not what they must be: nothing is skipped for that. Rows that ClickHouse refuses for
-// what they hold are found by halving the batch, and only those become dead letters. Needs rows in
-// the order of their partitions and keeps it, so that the highest offset in a table always stands
-// on a whole prefix.
+// Third verb of record: rows into ClickHouse, waiting while it is away. Refused rows are found by
+// halving the batch and dead-lettered. Keeps partition order, so that the highest offset stands on
+// a whole prefix.
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";

@@ -1,6 +1,5 @@
-// How far the record stage is: the highest offset that ClickHouse has of every partition. Only rows
-// of a topic's own table count, which are stored after those derived from the same record, and only
-// those of the topic and cluster that the partition belongs to now.
+// How far record is: highest offset of every partition in its topic's own table, which is written
+// last, of the present topic and cluster.
 import { originText, parseOrigin, sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 

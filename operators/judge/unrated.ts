@@ -1,7 +1,5 @@
-// Which answers the automatic judge compares next: a share of the unrated ones, drawn by chance (a
-// hash of the request's id, so that every process draws the same ones), with an alternative answer
-// or an arm that can give one. What its client or tenant wants kept private is never drawn, nor
-// what is erased. Rejects as the ClickHouse port does.
+// What the automatic judge compares next: a share of unrated answers by hash, with an alternative
+// or an arm that gives one. Nothing private or erased. Rejects as the ClickHouse port does.
 import { withheldText } from "../../algorithms/privacy/mask.ts";
 import { fairAgenda } from "../../algorithms/queueing/fair-agenda.ts";
 import { erasedRequestSql } from "../../algorithms/privacy/erasure.ts";

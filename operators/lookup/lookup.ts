@@ -1,8 +1,6 @@
-// Looks a request up in the response cache: an exact repeat gets the cached response without a
-// model call; one whose like is under way waits for that response without taking a slot
-// (state/response-cache/under-way.ts). Only within a sharing domain, only under the same key
-// (algorithms/response-cache/cache-key.ts), and only where the request allows it. Delivery:
-// decision and response of a hit are committed with the request's position.
+// Looks a request up in the response cache, or follows an equal one under way without a slot
+// (state/response-cache/under-way.ts), within its domain and key only. Delivery: a hit's decision
+// and response are committed with the request's position.
 import { cacheKey, digestOf, type AnsweringArm } from "../../algorithms/response-cache/cache-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import {

@@ -1,6 +1,5 @@
-// Fills in what a partition lacks of a domain's examples, out of ClickHouse, in bounded steps: many
-// small domains at once, large ones page by page. The caller sees to it that ClickHouse knows what
-// the mirror has copied, and that the mirror copies nothing meanwhile.
+// Fills in what a partition lacks of a domain's examples from ClickHouse, in bounded steps. The
+// caller sees to it that ClickHouse knows what the mirror has copied, and stops the mirror.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka, OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { Example } from "../../schemas/types.ts";

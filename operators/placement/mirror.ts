@@ -1,9 +1,6 @@
-// Copies what happens to an example to the other partitions on which its domain is placed.
-// Every stage writes an example to the home of its key alone, so its home has its whole history in
-// order; the copies follow it in that order, whatever is read twice, and so end as the home does.
-// How far the homes were read is committed with the copies. A copy says so in a header (or it would
-// be copied in its turn) and keeps the time of the original, by which ClickHouse tells the newest
-// state of an example.
+// Copies an example's history from its home partition to the others of its domain, in order, so
+// that copies end as the home does. Positions are committed with the copies, which a header marks;
+// they keep the original's time.
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
 

@@ -1,11 +1,7 @@
-// Placement of examples, a step of curate. While there are more examples than a process should
-// hold, sees to it that a domain's examples lie on every partition of `examples` whose number its
-// requests come from, and says in the policy `placement` from which offset on they are all there. A
-// pair of domain and partition that is new is first written down as being filled, then everything
-// that happens to the domain's examples is copied there too (mirror.ts), then what ClickHouse has
-// of them is: in this order nothing falls between. An old state can't be filled in behind a newer
-// copy, because filling waits until ClickHouse has what the mirror has copied, and never writes to
-// the home of a key.
+// Placement of examples, a step of curate. With more examples than a process should hold, a
+// domain's examples lie on every partition whose number its requests come from; the policy
+// `placement` says from which offset they are complete. A new pair is declared, then mirrored
+// (mirror.ts), then filled from what ClickHouse has: in this order nothing falls between.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";

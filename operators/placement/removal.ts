@@ -1,8 +1,5 @@
-// The removal of an example as messages: for its home, and for all other partitions on which a copy
-// of it may lie, so that none is shown until the mirror (mirror.ts) comes by. They belong into one
-// transaction: the mirror sees the home's only when all of them lie on the topic, so what it copies
-// comes behind them, and the copies end as the home does all the same. A partition without a copy
-// is not hurt.
+// An example's removal as messages for its home and all copies, in one transaction, so that the
+// mirror's copies come behind. A partition without a copy is not hurt.
 import type { OutgoingMessage } from "../../connections/kafka/port.ts";
 import { copyHeader } from "./mirror.ts";
 

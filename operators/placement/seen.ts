@@ -1,6 +1,5 @@
-// On which partitions of requests which domains are asked, out of the decisions that ClickHouse
-// has. Read forward, a little overlapping: of different partitions record may be differently far.
-// Rejects as the ClickHouse port does.
+// Which domains are asked on which partitions, from ClickHouse's decisions, read forward with an
+// overlap. Rejects as the ClickHouse port does.
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 

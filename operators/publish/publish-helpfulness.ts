@@ -1,6 +1,5 @@
-// Publishes a trained helpfulness model, unless it tells helpful from harmful examples no better
-// than similarity or a guess does, or the newest version is a revert: an operator chose that one on
-// purpose, so nothing replaces it until `precedent policy resume helpfulness`.
+// Publishes a helpfulness model, unless it is no better than similarity or a guess, or the newest
+// version is a revert.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
 import { policyRecord } from "../../state/policies/record.ts";

@@ -1,9 +1,6 @@
-// The third verb of learn: a solved posterior becomes the next version of the router policy, unless
-// it says what the newest says already, rests on too little, hardly differs from one that is still
-// fresh (a version every other second would be gigabytes of history), or learning is paused. Paused
-// means: the newest version is a revert (revertOf). An operator chose it on purpose, so nothing
-// replaces it until `precedent policy resume`, which publishes the same body once more as a version
-// of its own.
+// Third verb of learn: publishes the router policy, unless nothing or hardly anything changed, it
+// rests on too little, or the newest version is a revert: then until `precedent policy resume`,
+// which publishes the same body as a version of its own.
 import type { Policy } from "../../schemas/types.ts";
 import {
   allArms,

@@ -1,8 +1,6 @@
-// Takes back cached answers that were rated badly: a reward below the limit, on the request that
-// the answer was made for or on one that it was given to, makes a tombstone of its key. Idempotent:
-// what is new is found by the versions of the rewards, and the position is moved last; a pass that
-// breaks off anywhere is done again, and another tombstone changes nothing. A reward that is there
-// before the decision is recorded is found by the look-back.
+// Takes back cached answers with a reward below the limit, by tombstones. Idempotent: found by
+// versions of rewards, the position moves last; the look-back finds rewards that came before their
+// decision.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface RetractDependencies {

@@ -1,8 +1,6 @@
-// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and says why,
-// with the exact probability of the choice, so that any other policy can be estimated from the log
-// (docs/design/routing.md, Propensity). Needs select before it. It never fails for want of a
-// policy: when the policy or the features can't be used, the default arm answers with probability 1
-// and `degraded` says so. NaN never reaches the model.
+// Chooses the arm by Thompson sampling and logs the exact probabilities (docs/design/routing.md,
+// Propensity). Needs select before it. Without usable policy or features the default arm answers
+// with probability 1, and `degraded` says so. NaN never reaches the model.
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import {
   defaultLambda0,

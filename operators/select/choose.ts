@@ -1,6 +1,6 @@
-// Which of the rated candidates an arm is shown, in what order, and why each of the others is not
-// (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough, unlike those
-// already taken, within the arm's budget, the most helpful last. Pure.
+// Which rated candidates an arm is shown, in what order, and why not the others
+// (docs/design/selection.md, The choice): helpful, different, within budget, the most helpful last.
+// Pure.
 import { dot } from "../../algorithms/selection/embedding.ts";
 import type { HeldExample } from "../../state/examples/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";

@@ -1,6 +1,5 @@
-// From which requests selection learns (docs/design/selection.md, Unbiased labels; The threshold):
-// a small share has one example tried on it, another is served under another threshold. A request
-// is in at most one of the two. Pure: the random source is passed in.
+// Requests that selection learns from (docs/design/selection.md, Unbiased labels; The threshold):
+// some get a trial, others another threshold, none both. Pure.
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { TrialDraw } from "./choose.ts";
 

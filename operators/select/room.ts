@@ -1,6 +1,5 @@
-// How many tokens of examples an arm's prompt has room for: its budget, and never more than its
-// context window leaves beside the conversation and the answer. Tokens are estimated
-// (algorithms/text/tokens.ts), so a fifth of the window's room stays free. Pure.
+// Room for examples in an arm's prompt: its budget, and what the context window leaves, less a
+// fifth, as tokens are estimated (algorithms/text/tokens.ts). Pure.
 import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import type { Message } from "../../schemas/types.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";

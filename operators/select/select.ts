@@ -1,6 +1,5 @@
-// Selects the examples that each arm would be shown. Needs embed before it. Never reaches into
-// another domain or tenant, and never fails a request: without a vector, the index or the model of
-// helpfulness it goes on with less, and degraded says so.
+// Selects the examples of each arm. Needs embed before it. Stays in its domain and never fails:
+// without vector, index or model it goes on with less (`degraded`).
 import { nothingShared } from "../../algorithms/selection/shared-domains.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";

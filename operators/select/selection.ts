@@ -1,8 +1,6 @@
-// Two-stage selection for one request (docs/design/selection.md): the nearest examples of its own
-// domain, found once; what each of them would help each arm, predicted in one call; then every
-// arm's own choice. One path for serving and for `precedent select`, which shows the reasons. Asks
-// the pool and the model of helpfulness; rejects only for bugs: what is missing is named in
-// `degraded`.
+// Two-stage selection (docs/design/selection.md): nearest examples of the domain, found once; their
+// helpfulness for each arm, in one call; each arm's choice. One path for serving and `precedent
+// select`. Rejects only for bugs.
 import { isSafe } from "../../algorithms/selection/example-traits.ts";
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/selection/helpfulness-features.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";

@@ -1,6 +1,5 @@
-// The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
-// whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
-// named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
+// Second verb of learn: posteriors of all arms from their sums. Pure. An arm that can't be solved
+// is left out and named; plan gives it the prior.
 import { constantPrior, priorPosterior, solvePosterior } from "../../algorithms/routing/bandit.ts";
 import type { Hierarchy } from "../../algorithms/routing/hierarchy.ts";
 import type { ArmPosterior } from "../../state/policies/router.ts";

@@ -1,6 +1,5 @@
-// The threshold of helpfulness that earned most (docs/design/selection.md, The threshold): the tau
-// whose mean net efficiency gain, reward less the price of the examples' tokens, is surely above
-// that of the one in force. Pure.
+// The threshold that earned most (docs/design/selection.md, The threshold): surely above the one in
+// force by mean reward less the tokens' price. Pure.
 import type { ChosenThreshold, ThresholdGain, ThresholdOutcome } from "../learnt.ts";
 
 export interface ThresholdConfig {

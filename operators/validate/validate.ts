@@ -1,6 +1,5 @@
-// Checks a request before anything is spent on it, and settles its id, time, domain, deadline and
-// question. Needs nothing before it; touches no service; never alters what the client said. Order
-// of the checks: cheap ones first, and the tenant before all: without one nothing may be done.
+// Checks a request, cheap checks first, and settles id, time, domain, deadline and question. Needs
+// nothing before it; touches no service; never alters what the client said.
 import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";

@@ -1,6 +1,5 @@
-// Changed examples as they go to the topic: a new state to the home of its key alone (copies
-// elsewhere are operators/placement's), a removal to the copies as well, so that no process shows
-// it any more. To be published in one transaction.
+// Changed examples as messages: a state to its key's home (operators/placement copies it), a
+// removal to copies as well. For one transaction.
 import type { OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { ExampleChange } from "../../operators/example-change.ts";
 import { removalMessages } from "../../operators/placement/removal.ts";

@@ -1,9 +1,6 @@
-// generate for every queued arm of this process, and the change of arms while it runs: a new arm
-// can answer before plan may choose it, a removed one finishes what it was given, and so does one
-// that became inline. An inline arm has work all the same: where it takes over from a queued one a
-// stage stands by all the time; what comes otherwise (alternative answers, work from before a
-// restart or from a plan process that does not know yet) is found and done by a stage that ends a
-// while after.
+// generate for every queued arm, and the change of arms: new ones can answer before plan chooses
+// them, removed ones finish. Inline arms have a stage where they take over from queued ones, or
+// while stray work (alternative answers, former work) is found.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../../config/schema.ts";
 import { computing } from "../../arms/routed.ts";

@@ -1,7 +1,5 @@
-// One example replay run, once it is the only one: over the agenda, on a budget, while the arms
-// have nothing better to do. Each example's outcome and what it changes are published in one
-// transaction; what a call cost between answer and publication is lost with a crash, and the
-// example is asked again.
+// One example replay run, as the only one: over the agenda, on a budget, off-peak. Outcome and
+// change of an example are published in one transaction; a crash repeats its call.
 import type { Arm } from "../../arms/arm.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import type { Judge } from "../../operators/example-replay/judge.ts";

@@ -1,6 +1,5 @@
-// The record of an example replay run (table example_replay_runs): what it was to do, whether it
-// waits, how it ended. Renewed while it runs, so that one whose process died can be told from one
-// that goes on.
+// The record of an example replay run (example_replay_runs): plan, waiting, end. Renewed while it
+// runs, so that a dead process's run can be told.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { CutOff } from "../../operators/example-replay/agenda.ts";

@@ -1,7 +1,5 @@
-// /metrics for Prometheus and /healthz for the supervisor. Healthy means: every stage of this
-// process has joined its group, has adopted what it was assigned and gets on while there is
-// something to do (progress.ts), and no table waits for long behind an open transaction. Being
-// without partitions is healthy (there may be more processes than partitions).
+// /metrics and /healthz. Healthy: every stage has joined, adopted its partitions and gets on
+// (progress.ts), and no table waits long behind an open transaction. No partitions is healthy.
 import { Gauge, type Registry } from "prom-client";
 import type { StuckPartition } from "../../connections/kafka/port.ts";
 import { describeStall } from "../progress.ts";

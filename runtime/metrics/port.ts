@@ -1,6 +1,5 @@
-// What every stage counts (runtime/metrics/stage.ts does it for Prometheus), so that one dashboard
-// reads them all: what came in, what went out, what was dropped and why, what is under way, how far
-// behind it is, and how long operators take.
+// What every stage counts (runtime/metrics/stage.ts for Prometheus): in, out, dropped and why,
+// under way, lag, operators' times.
 
 export interface StageMetrics {
   /** Records taken up from the stage's input. */

@@ -1,6 +1,5 @@
-// The counters of stages (runtime/metrics/port.ts) for Prometheus. One registry a process, never a
-// global one: tests and several processes' worth of stages in one process must not see each other's
-// figures.
+// Counters of stages (runtime/metrics/port.ts) for Prometheus; one registry a process, never
+// global.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "./port.ts";
 import { oncePerRegistry } from "./instruments.ts";

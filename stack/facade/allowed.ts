@@ -1,6 +1,5 @@
-// What a statement may use: short allow lists, so that features of a newer ClickHouse are refused
-// until they are added here. Tables and pure functions are allowed; nothing on these lists opens a
-// file, a connection or a program.
+// What a statement may use: allow lists without anything that opens files, connections or programs.
+// Features of newer versions are refused until added.
 
 /** Allowed table functions; `format` reads text of the statement itself. */
 export const tableFunctions: ReadonlySet<string> = new Set([

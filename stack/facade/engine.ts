@@ -1,9 +1,6 @@
-// chdb, one per process and data folder, behind queues: every request gets a short-lived session of
-// its own (1 ms), because settings, parameters and USE stick to a session. queryAsync runs on
-// libuv's pool, so the event loop (and /ping) never waits for a query. Stages read, stages write
-// and people ask in lanes of their own, so that no dashboard holds up ingestion or a stage. What
-// runs is the text that ClickHouse's formatter made of the statement and guard.ts allowed. An
-// INSERT that has returned survives kill -9 of the process.
+// chdb, one per process, behind lanes: stages' reads, their writes, others. A short-lived session a
+// request, as settings stick. queryAsync leaves the event loop free. Only the formatter's text that
+// guard.ts allowed runs. A returned INSERT survives kill -9.
 import { randomUUID } from "node:crypto";
 import { rmSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

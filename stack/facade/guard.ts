@@ -1,8 +1,6 @@
-// Decides what a statement may do: read, and with the write token also change tables. No statement
-// reaches files, the network, programs or the settings of the engine. The guard checks the tokens
-// of the statement as ClickHouse's own formatter prints it (engine.ts), and that text is what runs.
-// It refuses in doubt. Grants and constraints of the engine itself (access.ts) are a second line of
-// defence.
+// Decides what a statement may do: read, and with the write token change tables; never files,
+// network, programs or engine settings. It checks the tokens of the formatter's text (engine.ts),
+// which is what runs, and refuses in doubt.
 import { engines, isFormat, limitNames, refusedFunctions, settings, tableFunctions, type Limits } from "./allowed.ts";
 import { accessDenied, constraintViolation, readonlyMode } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";

@@ -1,7 +1,5 @@
-// Splits an INSERT into its statement and its rows. chdb takes both as one string, and its own rule
-// is dangerous: a blank line ends the rows of any format, and the rest runs as the next statement;
-// VALUES are expressions and end at a semicolon. So the head is parsed separately, and rows that
-// chdb would read differently are refused or rewritten.
+// Splits an INSERT into statement and rows. chdb would end rows at a blank line and run the rest,
+// and evaluates VALUES: so rows it would read differently are refused or rewritten.
 import { DatabaseError, notImplemented } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
 

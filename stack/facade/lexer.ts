@@ -1,7 +1,5 @@
-// Tokens of ClickHouse's SQL, strict: what it does not know, it refuses. Statements are read in the
-// form that ClickHouse's own formatter gave them (engine.ts), where comments, heredocs, typographic
-// quotes and odd spaces are gone; only the head of an INSERT and the rows of VALUES are read as
-// they were sent.
+// Tokens of ClickHouse's SQL, strict: unknown ones are refused. Reads the formatter's form, and as
+// sent only the head of an INSERT and rows of VALUES.
 import { DatabaseError } from "./errors.ts";
 
 export interface Token {

@@ -1,7 +1,5 @@
-// The circuit breakers of the arms (algorithms/queueing/breaker.ts): one per arm and process that
-// calls it, fed by the outcomes of its calls. Every process publishes the states of its breakers
-// (topic breakers, process-rows.ts), and plan combines them: an arm is open while no process that
-// calls it gets answers. Without states an arm looks healthy, and its requests fail over.
+// Circuit breakers by arm and calling process (algorithms/queueing/breaker.ts). Processes publish
+// states (topic breakers); plan takes an arm as open while no process that calls it gets answers.
 import { createBreaker, type Breaker, type BreakerState, type Verdict } from "../../algorithms/queueing/breaker.ts";
 import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
 import type { Config } from "../../config/schema.ts";

@@ -1,6 +1,5 @@
-// The files of the domains' indexes, and the journal of what changed since each was written: what a
-// process started again reads instead of building all of them. Everything here runs in the pool's
-// turn; only the writing of a file goes on beside it.
+// Index files of the domains and the journal of changes since: what a restart reads. In the pool's
+// turn, but for the writing of a file.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";

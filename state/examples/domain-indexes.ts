@@ -1,7 +1,6 @@
-// One vector index a domain, so that a search can't even see another domain (measured against one
-// for all: docs/examples.md). They follow what the ledger changed, are restored from their files
-// and the journal, or built from the vectors in the store, and are built again when their owner
-// dies. Everything here but search() and figures() runs in the pool's turn.
+// One vector index a domain (docs/examples.md): follows the ledger, restored from file and journal
+// or built from the store, again when its owner dies. In the pool's turn, but for search() and
+// figures().
 import type { Logger } from "pino";
 import {
   VectorError,

@@ -1,6 +1,5 @@
-// The indexes of the domains for as long as the pool lives: opened until that works, opened anew
-// when their owner died, written to files now and then. Meanwhile searches reject with VectorError
-// index_unavailable and changes wait.
+// The domains' indexes: opened until it works, reopened when their owner dies, saved now and then.
+// Meanwhile searches reject with VectorError index_unavailable and changes wait.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
 import { VectorError } from "../vectors/port.ts";

@@ -1,6 +1,5 @@
-// The pool's store: one LMDB environment with a few databases, in one file that is mapped into
-// memory and so lies off the JavaScript heap. LMDB copies before it writes: whatever moment a
-// process is killed at, the store is as its last transaction left it.
+// The pool's store: one memory-mapped LMDB environment, off the heap. Copy on write: a kill leaves
+// the last transaction's state.
 import { join } from "node:path";
 import { open, type Database, type RootDatabase } from "lmdb";
 import { withoutBatches } from "../../connections/lmdb/errors.ts";

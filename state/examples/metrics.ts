@@ -1,6 +1,4 @@
-// What a stage holds of the examples, for dashboards: how many, how many wait for their vectors,
-// how the indexes of its largest domains search, and what waits for the embedder. Read from the
-// pool every few seconds; nothing of it is counted here.
+// Figures of the examples that a stage holds, read from the pool every few seconds.
 import type { Embedder } from "../../connections/embedder/port.ts";
 import type { ExamplePool } from "./port.ts";
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";

@@ -1,7 +1,5 @@
-// Which partitions of `examples` this process holds: all of them (global), or those of the requests
-// that it was given (shared). A partition is restored, from what the pool kept and the tail behind
-// it, before a request is taken; one that went away is followed for a grace, for rebalances return
-// it, and then forgotten.
+// Partitions of `examples` that a process holds: all (global) or those of its requests (shared),
+// restored before a request is taken; lost ones are followed for a grace.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PartitionSpan, TopicFollower } from "../../connections/kafka/port.ts";

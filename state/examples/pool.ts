@@ -1,8 +1,6 @@
-// The pool: examples in a store off the JavaScript heap, one vector index a domain beside it, and
-// both on disk, so that a process started again has them in seconds and reads only the tail of the
-// topic. Changes run one after the other; searches go on meanwhile. When the indexes' owner dies
-// they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes
-// wait.
+// The pool: examples in a store off the heap, one vector index a domain, both on disk, so that a
+// restart reads the topic's tail. Changes run in turn, searches meanwhile; without indexes
+// nearest() rejects with VectorError index_unavailable.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Waits } from "../../algorithms/queueing/backoff.ts";

@@ -1,7 +1,5 @@
-// The examples that a process holds: texts, figures and vectors by id, and the nearest of a domain.
-// Fed by partitions of the compacted topic `examples`; an example is seen only by requests of its
-// own sharing domain. What a partition brought is kept with its offset, so that a process started
-// again reads only the tail.
+// A process's examples: texts, figures, vectors, nearest of a domain. Fed by partitions of
+// `examples`, kept with their offsets; seen only by requests of their domain.
 import type { ExampleTraits } from "../../algorithms/selection/example-traits.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { IndexFigures } from "../vectors/port.ts";

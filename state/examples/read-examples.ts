@@ -1,8 +1,5 @@
-// Examples as a search finds them: vector and text, straight from the mapped store. Frequently
-// found examples are cached decoded, because reading 32 of them (checksums, halves, JSON) costs
-// about as much as judging them. Traits that selection needs for every request are cached with
-// them. A committed change drops the entries that it touches: an erased example is gone once its
-// erasure is done.
+// Examples as searches find them, from the mapped store. Frequent ones are cached decoded, with
+// their traits; a committed change drops the entries it touches.
 import { LRUCache } from "lru-cache";
 import { bytesOfTraits, type ExampleTraits, traitsOf } from "../../algorithms/selection/example-traits.ts";
 import { toUnitLength } from "../../algorithms/selection/embedding.ts";

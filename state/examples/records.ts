@@ -1,6 +1,5 @@
-// The records of the pool's store as bytes. Each begins with a checksum that takes its own key
-// along, so that a flipped bit, in the record or in its key, is seen before anything is made of it:
-// decoding gives null then.
+// The pool's records as bytes, each with a checksum over content and key: a flipped bit decodes to
+// null.
 import { crc32 } from "node:zlib";
 import { readHalves, writeHalves } from "../../algorithms/selection/half-precision.ts";
 import type { Example } from "../../schemas/types.ts";

@@ -1,6 +1,5 @@
-// A first look at the store's file before LMDB maps it: LMDB takes what lies there at its word, and
-// a file that was cut off or is something else altogether would end the process (SIGBUS, seen) and
-// not the attempt to open it.
+// A look at the store's file before LMDB maps it: a cut or foreign file would end the process
+// (SIGBUS, seen).
 import { open } from "node:fs/promises";
 
 /** Offsets in the two meta pages of LMDB 1.0 on 64 bits. */

@@ -1,6 +1,5 @@
-// The small figures of the store, kept in memory: its domains, the partitions it follows, how much
-// it holds. They change with the store, in one transaction and whole, and are read from it again
-// when that fails. Here is also noted what the vector indexes have to do about it.
+// The store's small figures in memory: domains, partitions, sizes. They change with its
+// transactions, and note what the vector indexes have to do.
 import { commitFailure } from "../../connections/lmdb/errors.ts";
 import {
   entriesIn,

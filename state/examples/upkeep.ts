@@ -1,6 +1,5 @@
-// Work over the whole store, in chunks, so that requests are served in between: what only one
-// partition brought is forgotten, what was held ahead of the topic is dropped at the start, vectors
-// of another model are forgotten, and damaged records are found and taken out.
+// Work over the whole store in chunks between requests: forgetting partitions and vectors, dropping
+// what was held ahead, finding damage.
 import { setImmediate as yieldToOthers, setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Layout } from "./layout.ts";

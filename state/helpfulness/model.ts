@@ -1,7 +1,5 @@
-// The helpfulness model in force in a plan process. A new version is loaded and tried beside the
-// old one and replaces it at once; the old one is closed when it has no users left. One that
-// can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any
-// of it.
+// The helpfulness model in force: a new version is tried beside the old one, which closes without
+// users. One that fails leaves the old one. No request waits.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { messageOf } from "../../connections/errors.ts";

@@ -1,6 +1,5 @@
-// How often each example was shown with a rewarded outcome, and the mean of it, for the features of
-// helpfulness: read from ClickHouse again and again into a bounded map. While ClickHouse is away
-// the figures grow old, which is said once; requests never wait for them.
+// Rewarded uses of each example, for helpfulness features: read repeatedly from ClickHouse into a
+// bounded map. Stale while it is away, which is said once.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { readExampleOutcomes, type ExampleOutcome } from "./example-outcomes.ts";

@@ -1,8 +1,5 @@
-// Caches of examples that are gone: an arm keeps keys and values of the examples that it was shown,
-// in memory and on disk, and knows nothing of the pool. What was evicted, replaced, withdrawn or
-// erased since leaves them here, some time after: now and then the arm is asked what it holds, and
-// ClickHouse which of that is still an example. Best effort: a cache removed too much is made
-// again, and what fails is tried again.
+// Caches of examples that are gone: now and then an arm is asked what it holds, and ClickHouse what
+// of it is still an example. Best effort: a lost cache is made again.
 import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";

@@ -1,6 +1,5 @@
-// What arms have in their caches, on its way from generate to plan (topic kv-inventory): published
-// when it has changed and now and then, for it is void when it is not renewed; followed as a table.
-// Best effort on both sides: without it an example is only not preferred.
+// Inventories of caches from generate to plan (topic kv-inventory): published on change and now and
+// then, void when not renewed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmInventory } from "../../arms/arm.ts";
 import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";

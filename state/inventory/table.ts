@@ -1,6 +1,5 @@
-// What the arms' processes say that they have in their caches (topic kv-inventory), as selection
-// asks for it: every process of an arm counts, as long as it renews what it says. A help and no
-// more: what is wrong or missing here costs an arm some prefill.
+// Inventories of an arm's processes (topic kv-inventory) for selection, as long as they are
+// renewed. A wrong one costs some prefill.
 import { type BloomFilter, type BloomHash, bloomHash, mayContain } from "../../algorithms/numeric/bloom.ts";
 import { cacheName } from "../../algorithms/identity/identity.ts";
 import type { KvInventory } from "../../schemas/types.ts";

@@ -1,8 +1,6 @@
-// The versions of policies on the compacted topic `policies`: which one is newest, and how the next
-// one is added. Versions of a name ascend and are never assigned twice: a writer first fences all
-// others (they share a transactional id), then reads the topic to its end, and only then appends. A
-// writer that was fenced meanwhile has published nothing and starts over. One writer may write
-// several names; its appends run one at a time.
+// Versions of policies on the topic `policies`, ascending and unique: a writer fences all others
+// (one transactional id), reads to the end, then appends. A fenced one starts over. One writer may
+// write several names.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, TopicReader } from "../../connections/kafka/port.ts";

@@ -1,8 +1,6 @@
-// The policy `placement`: whether every plan process holds all examples or only those of its
-// partitions, and where the examples of which domain are whole. curate publishes it, plan goes by
-// it. Pure. The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it
-// (about 40 bytes each), and curate lets a time pass between two versions that grows with their
-// size (operators/placement/placement.ts).
+// The policy `placement`: whether processes hold all examples, and where which domain is whole.
+// curate publishes, plan follows. Pure. At most `mostPlaces` pairs, and larger ones change less
+// often.
 import { z } from "zod";
 import type { Policy } from "../../schemas/types.ts";
 import { createNewest } from "./newest.ts";

@@ -1,6 +1,5 @@
-// The answers that a process keeps, within its byte budget, by the decisions of a policy of the
-// response cache. They come by the topic `response-cache`, from whichever process made them; the
-// newest counts. An answer that expired is not there any more. Never waits.
+// A process's cached answers within its byte budget, by the policy. From the topic
+// `response-cache`; the newest counts; expired ones are gone. Never waits.
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import type { CacheEntry } from "../../schemas/types.ts";
 

@@ -1,6 +1,5 @@
-// What became of requests that others wait for, found in ClickHouse: record writes every response
-// there, usually within a second. All that are waited for in one statement. An answer that stands
-// there with placeholders (privacy.redact) is read from its topic.
+// Outcomes of leaders that others wait for, from ClickHouse in one statement. A redacted answer is
+// read from its topic.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { SentPosition, SentResponse } from "../sent-response.ts";

@@ -1,6 +1,5 @@
-// Every vector compared, in JavaScript: what stands in where the FAISS library can't be built, and
-// the measure for it in tests. Runs in the caller's thread (0.5 ms a thousand vectors of 384), so
-// it is meant for pools of some thousand examples.
+// Every vector compared in JavaScript, in the caller's thread (0.5 ms a thousand of 384): where
+// FAISS can't be built, and the measure in tests.
 import { asCosine, checkCount, checkRows, checkVector } from "./check.ts";
 import { readExactFile, writeExactFile } from "./exact-file.ts";
 import { exactFigures, VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";

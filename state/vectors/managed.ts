@@ -1,6 +1,5 @@
-// One native index with its tuning: changes one after the other, searches at any time, clusters
-// built beside the index when it has grown or shrunk, its number of probes chosen by comparing some
-// searches with exact ones (docs/design/selection.md, Stage 1). Runs in the worker.
+// One native index in the worker: changes in turn, searches at any time, clusters built beside,
+// probes chosen by comparing with exact searches (docs/design/selection.md, Stage 1).
 import pLimit from "p-limit";
 import { messageOf } from "../../connections/errors.ts";
 import type { NativeFound, NativeIndex } from "./native.ts";

@@ -1,6 +1,5 @@
-// Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives;
-// what they stand for is its business. Implementations: faiss.ts, exact.ts;
-// contract.testing.ts is the test they share.
+// Nearest vectors by inner product of unit vectors; keys are the pool's. Implementations: faiss.ts,
+// exact.ts, with one contract.testing.ts.
 
 export interface Neighbour {
   key: number;

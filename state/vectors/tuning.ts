@@ -1,6 +1,5 @@
-// When an index is built anew and how many clusters a search looks into. Pure: what is measured
-// goes in, a decision comes out. Clusters: ceil(sqrt(N)), which minimises the N/K + K comparisons
-// of a search (IC-Cache §4.1).
+// When an index is built anew, and its probes. Pure. Clusters: ceil(sqrt(N)), which minimises N/K +
+// K comparisons (IC-Cache §4.1).
 
 export interface IndexOptions {
   /** Up to so many vectors every one is compared; beyond, they are clustered. */

@@ -1,6 +1,5 @@
-// A line through times: a constant and so much a unit of each column, none below 0, such that a few
-// calls that took ten times as long do not bend it. Iterated least squares with Huber's weights on
-// relative errors, for times spread in proportion to their length. Linear in the rows.
+// Robust line through times: constant and slopes >= 0, by iterated least squares with Huber's
+// weights on relative errors. Linear in the rows.
 import { addOuter, cholesky, packedLength, solveCholesky } from "../../numeric/matrix.ts";
 import { medianOf } from "../../numeric/quantile.ts";
 

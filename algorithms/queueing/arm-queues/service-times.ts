@@ -1,6 +1,5 @@
-// How long an arm takes for a call, from its logged ones: prefill milliseconds a token (computed,
-// and taken from a cache), decode milliseconds a token, a constant, and how far calls lie beside
-// that. Waiting for a slot is not in it.
+// Service times of an arm from its logged calls: prefill ms a token (computed, cached), decode ms a
+// token, a constant, and the spread. Without queueing.
 import { fitLine, predicted, type Line } from "./robust-fit.ts";
 
 /** What a call is about. */
