@@ -6,7 +6,6 @@ export interface ArmRequest {
   requestId: string;
   pieces: readonly Piece[];
   params: Params;
-  /** Milliseconds since the epoch. */
   deadline: number;
   tenant?: string;
   /** Whose KV caches it may use. Absent: a call of the deployment's own. */
@@ -30,12 +29,10 @@ export interface ArmAnswer {
   text: string;
   /** stop, length, content_filter. */
   finishReason: string;
-  /** Model as the endpoint names it. */
   model: string;
   usage: Usage;
   /** JSON of what the endpoint's message has besides its text, for a request with passthrough. */
   passthrough?: string | undefined;
-  /** In the currency of the prices. */
   cost: number;
   /** Model calls made, retries included, from 1. */
   attempts: number;
@@ -78,7 +75,6 @@ export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => cod
 export const isArmsFault = (failure: ArmFailure): boolean =>
   failure.unhealthy === true || (unhealthyCodes.has(failure.code) && !endedByDeadline(failure));
 
-/** What an arm has in its caches. */
 export interface ArmInventory {
   /** Bloom filter of cacheName() (algorithms/identity/identity.ts). */
   bloom: Uint8Array;
@@ -92,7 +88,6 @@ export interface ArmInventory {
 
 /** The caches that an arm made of examples. Both reject when the arm's process dies meanwhile. */
 export interface ExampleCaches {
-  /** Ids of the examples that caches may be there of. */
   examples(): Promise<string[]>;
   /** Removes the caches of these examples, and those made behind one of them; how many. */
   forget(examples: readonly string[]): Promise<number>;

@@ -17,7 +17,6 @@ export interface Calls {
     call: (ending: AbortSignal) => Promise<ArmResult>,
     onWait?: (over: AbortSignal) => void,
   ): Promise<ArmResult>;
-  /** Ends everything under way as cancelled. */
   close(): void;
 }
 

@@ -7,7 +7,6 @@ export interface ChatMessage {
   content: string;
 }
 
-/** A message, and the pieces that it is made of. */
 export interface MessageParts {
   role: Piece["role"];
   /** Put together they are the content; what stands between two texts belongs to the second. */

@@ -10,23 +10,17 @@ import type { TemplateName } from "./templates.ts";
 export interface RouteArm extends Declares {
   name: string;
   model: string;
-  /** Normalised cost C_i, [0, 1]. */
   cost: number;
-  /** Whether it is shown the examples. */
   examples: boolean;
   /** Estimated tokens that examples may add; absent: selection.tokenBudget. */
   tokenBudget?: number | undefined;
   /** Tokens of prompt and answer together, where that is known. */
   contextTokens?: number | undefined;
-  /** How examples stand in its prompts. */
   template: TemplateName;
-  /** Its own system prompt. */
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
-  /** Completion tokens at most. */
   maxTokens: number;
-  /** Per million tokens. */
   prices: { prompt: number; completion: number };
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
   reuse?: ReuseSettings | undefined;

@@ -18,12 +18,10 @@ export interface Conversation {
   messages: readonly Message[];
   /** The arm's own system prompt, used where the request brings none. */
   system: string | undefined;
-  /** The most helpful last. */
   examples: readonly { id: string; request: string; response: string }[];
 }
 
 export interface Template {
-  /** Recorded: name/version. */
   readonly id: string;
   /** Whether its example pieces are the same in every prompt that has them. */
   readonly linkable: boolean;

@@ -55,7 +55,6 @@ export function addAsk(program: Command, io: Io): void {
     });
 }
 
-/** A request of one user turn with a fresh id. */
 export function requestOf(
   question: string,
   { tenant, domain, arm, timeout, mayAsk, compare }: Omit<Options, "json">,
@@ -75,7 +74,6 @@ export function requestOf(
 /** A decision is committed before its response, but read from another topic. */
 const decisionWaitMs = 3_000;
 
-/** Rejects when no response comes in time. */
 async function ask(
   { kafka, codec, config }: Session,
   request: Request & { id: string },

@@ -102,7 +102,6 @@ function warnings({ names, read, values }: Described): string[] {
   return out;
 }
 
-/** The same for programs. */
 export const evaluationJson = (described: Described) => ({
   decisions: described.read.log.chosen.length,
   usable: described.read.usable,

@@ -200,7 +200,6 @@ export function slowCoordinator({ found }: Pick<Awaited<ReturnType<Kafka["durabi
   };
 }
 
-/** Clients write to these. */
 const clientTopics = ["requests", "feedback", "observations"] as const;
 
 /** Topics that existed before and are dated by their producers' clocks (docs/operations.md). */

@@ -24,7 +24,6 @@ export interface Listed {
   bytes: number;
   source: string;
   model: string;
-  /** Whose vector it has. */
   embeddingModel: string;
   requestId: string | null;
   replays: number;
@@ -118,7 +117,6 @@ const readRanking = (clickhouse: ClickHouse, where: Record<string, string>, limi
     { ...where, limit },
   );
 
-/** By its id or the beginning of it. */
 export async function findExamples(clickhouse: ClickHouse, id: string): Promise<Listed[]> {
   const rows = await clickhouse.query<Listed>(
     `SELECT ${columns} FROM examples FINAL WHERE NOT deleted AND startsWith(example_id, {id:String}) ORDER BY id LIMIT 2`,
@@ -170,7 +168,6 @@ async function exportTo(clickhouse: ClickHouse, name: string, where: Record<stri
   return count;
 }
 
-/** What import reads. */
 function exportLine({ tenant, domain, request, response, quality, model }: Listed): object {
   const own = decodeURIComponent(domain.slice(domain.indexOf("/") + 1));
   return { request, response, tenant, domain: own, quality, model };

@@ -30,7 +30,6 @@ export function addShowingExamples(examples: Command, io: Io): void {
     });
 }
 
-/** Its uses by one arm. */
 interface ArmUse {
   arm: string;
   uses: number;

@@ -62,7 +62,6 @@ async function train(session: Session, { force = false, rows, json }: TrainOptio
   }
 }
 
-/** Without the model's bytes. */
 function summaryOf(training: HelpfulnessTraining): object {
   if (training.outcome !== "trained") return training;
   const { published, ...rest } = training;

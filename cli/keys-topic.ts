@@ -5,7 +5,6 @@ import { followTable } from "../runtime/table.ts";
 import type { ApiKey } from "../schemas/types.ts";
 import { CommandError } from "./io.ts";
 
-/** In the order in which they were made. */
 export async function readKeys({ kafka, codec, log, topic }: Session): Promise<ApiKey[]> {
   const found = new Map<string, ApiKey>();
   const reader = followTable({

@@ -25,7 +25,6 @@ export function addKv(program: Command, io: Io): void {
     .description("chunk caches that llama arms keep on disk")
     .option("-a, --arm <name>", "of this arm alone");
 
-  /** Opens what there is, and closes it again. */
   const on = async (command: Command, work: (folders: Folder[]) => Promise<string>): Promise<void> => {
     const { config } = configOf(command, io);
     const { arm } = command.optsWithGlobals<{ arm?: string }>();

@@ -40,7 +40,6 @@ const messages = z.preprocess((value) => {
   }
 }, z.array(message).min(1).nullish());
 
-/** Columns of a row; docs/replay.md explains each. */
 const rowSchema = z.object({
   id: text.nullish(),
   time: z.union([z.string(), z.number()]).nullish(),

@@ -50,13 +50,11 @@ export function parseAmount(text: string): number {
   return value;
 }
 
-/** What `parse` takes, or the word none. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): T | "none" =>
     text === "none" ? "none" : parse(text);
 
-/** A whole number above 0. */
 export function parseCount(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("A whole number above 0.");

@@ -33,7 +33,6 @@ export async function checkPairs(file: string): Promise<number> {
   return count;
 }
 
-/** The pairs in batches of at most `size`. */
 export async function* readPairs(file: string, size: number): AsyncGenerator<Pair[]> {
   let batch: Pair[] = [];
   for await (const parsed of lines(file)) {

@@ -9,7 +9,6 @@ import { groupName } from "../runtime/running-stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/** Stages that run in the process of another. */
 const processOf: Readonly<Record<string, string>> = {
   "example-replay": "curate",
   "intake-requests": "intake",

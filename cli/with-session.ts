@@ -6,7 +6,6 @@ import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/** Starts no stack. */
 export async function printWithSession(
   command: Command,
   io: Io,

@@ -16,9 +16,7 @@ export interface ModelPart {
 }
 
 export interface NamedModel {
-  /** As configurations write it. */
   name: string;
-  /** GGUF file as published. */
   file: string;
   bytes: number;
   sha256: string;
@@ -46,7 +44,6 @@ export function namedByArms(arms: readonly ArmConfig[]): NamedModel[] {
   return [...new Set(names)];
 }
 
-/** Where the file of the registry is put. */
 export const fetchedModelFile = ({ name, file }: NamedModel, environment: Environment = process.env): string =>
   join(cacheFolder(environment), "models", name, file);
 

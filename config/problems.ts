@@ -1,7 +1,6 @@
 // What zod found wrong, in words that say where (key path), what, and what would be allowed.
 import { z } from "zod";
 
-/** One thing that is wrong with the configuration. */
 export interface Problem {
   /** Keys from the top, e.g. ["arms", 0, "type"]. */
   path: readonly (string | number)[];

@@ -5,7 +5,6 @@ import { withDocuments } from "./documents.ts";
 import type { SelectedExample } from "./flow.ts";
 import { templates, type TemplateName } from "../arms/templates.ts";
 
-/** An arm as a prompt is composed for it. */
 export interface ComposingArm {
   name: string;
   examples: boolean;

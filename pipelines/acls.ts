@@ -7,7 +7,6 @@ import { stagesOf } from "./topology.ts";
 export type AclOperation = "All" | "Read" | "Write" | "Describe";
 
 export interface Acl {
-  /** Without "User:". */
   principal: string;
   resource: "topic" | "group" | "transactional-id";
   name: string;

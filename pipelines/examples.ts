@@ -90,7 +90,6 @@ export async function holdExamples(
   };
 }
 
-/** Keys are tenant/domain/example id. */
 function toChange({ key, value }: TableChange<Example>): { id: string; domain: string; value: Example | null } {
   const slash = key.lastIndexOf("/");
   return { id: key.slice(slash + 1), domain: key.slice(0, Math.max(0, slash)), value };

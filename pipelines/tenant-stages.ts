@@ -72,7 +72,6 @@ export async function startTenantStages(
     await stopAll();
     throw error;
   }
-  /** One change after the other. */
   let turn: Promise<unknown> = Promise.resolve();
   return {
     stages: () => [...running.values()],

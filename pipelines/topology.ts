@@ -31,7 +31,6 @@ export const topology: readonly StageDescription[] = [
 export const isForTenants = ({ sources, outputs }: StageDescription): boolean =>
   [...sources, ...outputs].some(isTenantTopic);
 
-/** Those that have something to do. */
 export const stagesOf = (
   stages: readonly StageDescription[],
   { arms, tenants }: Pick<TopicOwners, "arms" | "tenants">,

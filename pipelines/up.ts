@@ -31,7 +31,6 @@ type OwnStageName = Exclude<StageName, TenantStageName>;
 
 const isTenantStage = (stage: StageName): stage is TenantStageName => tenantStageNames.some((one) => one === stage);
 
-/** All that there are by this configuration. */
 export const stagesOf = (config: Pick<Config, "tenants">): readonly StageName[] =>
   tenantsOf(config).length === 0 ? stageNames : allStageNames;
 
@@ -116,7 +115,6 @@ export async function startStages(
   };
 }
 
-/** What was started, for what is asked of it later. */
 interface Started {
   running: RunningStage[];
   plan?: RunningPlan;
@@ -127,7 +125,6 @@ interface Started {
 interface Opening {
   session: Session;
   instance: string;
-  /** As StartOptions has them. */
   arms: readonly string[] | undefined;
   breakersOf: BreakersOf;
   cancelsOf: CancelsOf;

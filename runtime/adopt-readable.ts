@@ -20,7 +20,6 @@ export interface AdoptReadableOptions {
 }
 
 const retryMs = { first: 50, limit: 1_000 };
-/** Warnings of what waits. */
 const warnMs = { first: 1_000, limit: 30_000 };
 
 /** Resolves to those that it has not adopted when it was overtaken. */

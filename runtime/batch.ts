@@ -2,7 +2,6 @@
 // within the bytes of one transaction.
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
-/** What of a partition goes into a transaction. */
 export interface PartitionEntries {
   state: PartitionState;
   entries: TaskEntry[];
@@ -12,7 +11,6 @@ export interface PartitionEntries {
 const transactionBytes = 4 * 1024 * 1024;
 
 export interface Batching {
-  /** Partitions held now, ready ones only. */
   partitions: () => Iterable<PartitionState>;
   /** Of a refused transaction: entries go one by one until the culprits are found. */
   suspects: Map<TaskEntry, PartitionState>;

@@ -14,11 +14,9 @@ import { isRefusedForGood, redirect, replaceOutputs, type Rejected } from "./ref
 export interface CommitterOptions {
   producer: TransactionalProducer;
   group: string;
-  /** Partitions held now, ready ones only. */
   partitions: () => Iterable<PartitionState>;
   /** The member to commit as; undefined between being fenced and the next join. */
   member: () => GroupMember | undefined;
-  /** Called for entries whose outputs are committed. */
   onCommitted: (state: PartitionState, entries: TaskEntry[]) => void;
   /** This member was fenced: it may commit nothing until it has joined again. */
   onFenced: (member: GroupMember) => void;
@@ -32,7 +30,6 @@ export interface CommitterOptions {
 }
 
 export interface Committer {
-  /** Something has finished. */
   kick(): void;
   /** Commits positions that only passed control markers, so that no lag shows. */
   settle(): void;

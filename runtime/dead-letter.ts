@@ -11,7 +11,6 @@ export interface Reason {
   tenant?: string;
 }
 
-/** now: milliseconds since the epoch. */
 export function deadLetterRecord(record: RawRecord, position: Position, why: Reason, now: number): DeadLetter {
   return {
     tenant: why.tenant ?? "default",

@@ -37,7 +37,6 @@ export type Consumed<D extends Reached> = Topic<Names<D, "sources"> | "locks">;
 export type Held<D extends Reached> = Topic<Names<D, "tables">>;
 export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "beside">>;
 
-/** The methods of ClickHouse that a stage has. */
 export type ClickHouseUse<D extends Reached> =
   | ("ClickHouse" extends Stores<D, "sources"> | Stores<D, "tables"> ? "query" : never)
   | ("ClickHouse" extends Stores<D, "outputs"> ? "insert" | "insertLines" | "command" : never);

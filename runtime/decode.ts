@@ -9,7 +9,6 @@ import { signalOf, type Cancellation } from "./lazy-abort.ts";
 export interface DecodeRetryOptions {
   /** Ends a wait. Without one it lasts as long as it takes. */
   signal?: Cancellation | undefined;
-  /** Called after each failed attempt. */
   onWaiting?: ((cause: Error) => void) | undefined;
   /** Milliseconds before the first repeat; doubled to at most 5 s. */
   firstMs?: number;

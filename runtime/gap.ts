@@ -15,7 +15,6 @@ export interface GapOptions {
   stopped: () => boolean;
   /** Retention removed records before they were taken. */
   onLost: () => void;
-  /** The partition goes on. */
   onClosed: () => void;
   log: Logger;
 }

@@ -4,7 +4,6 @@ import { createChunks, type Chunks } from "./chunks.ts";
 import type { Lines, Row, Source } from "./rows.ts";
 
 export interface LinesBuilder extends Lines {
-  /** Bytes of the text so far. */
   bytes(): number;
   add(row: Row, source: Source): void;
 }

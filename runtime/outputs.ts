@@ -15,7 +15,6 @@ export type InItsTime<N extends TopicName> = <T>(record: RecordOf[N], work: () =
 export interface OutputsOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
   codec: Codec;
-  /** Full topic name of an output. */
   topicOf: (output: TopicName, owner?: string) => string;
   now: () => number;
   /** Does the work in a record's own time (log replay); absent: in the present. */
@@ -26,7 +25,6 @@ export interface OutputsOptions<N extends TopicName> {
   log: Logger;
 }
 
-/** How work can end in emits. */
 export type Concluded = Exclude<Ending<Emitting, TopicName>, DeadLetter>;
 
 export interface Outputs<N extends TopicName> {

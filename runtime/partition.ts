@@ -6,15 +6,12 @@ import { LazyAbort } from "./lazy-abort.ts";
 import type { Entry, Window } from "./window.ts";
 import { createWindow } from "./window.ts";
 
-/** A record on its way through the stage. */
 export interface Task {
   record: RawRecord;
   bytes: number;
   /** Aborted when the partition is lost or the stage gives up on it. */
   controller: LazyAbort;
-  /** Outputs, once done. */
   messages: OutgoingMessage[];
-  /** Whose it is, for the share of slots. */
   flow: string;
   /** Whether it counts against the in-flight limits, or waits outside of them (slots.ts). */
   slot: "none" | "taken" | "parked";
@@ -36,11 +33,8 @@ export interface StoredPosition {
 
 export interface PartitionState extends TopicPartition {
   window: Window<Task>;
-  /** How many are delivered and not started. */
   waiting: number;
-  /** The position as last committed. */
   committed: number;
-  /** What its offsets belong to. */
   origin: Origin;
   /** What the broker has of it, unless a transaction is under way. */
   stored: StoredPosition;

@@ -8,7 +8,6 @@
 //     .end()
 /** What every pass is bound with, beside what its steps need. */
 export interface PassContext {
-  /** Told each step's name and milliseconds. */
   observe: (operator: string, milliseconds: number) => void;
   /** Milliseconds that do not go back; performance.now by default. */
   now?: () => number;
@@ -21,9 +20,7 @@ export type PassStep<Needs, A extends Adds> = (found: Needs) => A | Promise<A>;
 type Found<Value, A> = A extends object ? Value & A : Value;
 
 export interface PassDefinition<Dependencies, Value> {
-  /** Names of its steps, in order. */
   readonly operators: readonly string[];
-  /** The function that does one pass. */
   bind(dependencies: Dependencies & PassContext): () => Promise<Value>;
 }
 

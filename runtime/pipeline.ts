@@ -18,7 +18,6 @@ export interface SourceContract<N extends TopicName, O extends TopicName = Topic
   deadline(received: Received<RecordOf[N]>): number;
   /** Whose a dead letter is, where the record's position says it; absent: no account. */
   tenantOf?(position: Position): string | undefined;
-  /** Identity for logs. */
   id(received: Received<RecordOf[N]>): string;
   /** The final response that is owed when the record is refused or fails. */
   answer(received: Received<RecordOf[N]>, problem: Problem): Emit<O>[];

@@ -7,7 +7,6 @@ import { partitionKey } from "./partition.ts";
 import type { Window } from "./window.ts";
 
 export interface ProgressLimits {
-  /** Milliseconds without progress that are a stall. */
   stalledAfterMs: number;
   /** How long a single record may legally be under way. */
   slowestMs: number;
@@ -28,7 +27,6 @@ export interface Progress {
   stalledMs(): number;
   /** Stalls beyond the limit, each with its partitions, since when, and what to do. */
   problems(): string[];
-  /** Looks at once; every second by itself. */
   look(): void;
   /** Asks for the ends; by itself every few seconds. */
   ask(): Promise<void>;

@@ -12,7 +12,6 @@ export interface Limit {
   cancellation: LazyAbort;
   /** Work that doesn't heed its end is left: at once on loss, a grace after the deadline. */
   outcome<T, O extends TopicName>(work: () => Promise<Ending<T, O>>): Promise<Ending<T, O>>;
-  /** The work is done. */
   end(): void;
 }
 

@@ -7,7 +7,6 @@ import { backoff } from "../algorithms/queueing/backoff.ts";
 export interface RepeatOptions {
   /** Milliseconds between the end of a pass and the next. */
   everyMs: number;
-  /** Longest pause after failures. */
   maxBackoffMs?: number;
   /** Told when a pass begins and how it ended. */
   health?: { began(): void; passed(): void; failed(error: unknown): void };

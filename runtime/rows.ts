@@ -41,7 +41,6 @@ export interface TableLines {
   lines: Lines;
 }
 
-/** Everything that a batch gathered. */
 export interface Taken {
   /** To be stored before those of `last`. */
   before: TableLines[];
@@ -58,9 +57,7 @@ export interface Batch {
   skip(source: Source): void;
   isFull(): boolean;
   isEmpty(): boolean;
-  /** Rows held. */
   rows(): number;
-  /** Everything gathered, and starts over. */
   take(): Taken;
 }
 

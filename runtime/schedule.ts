@@ -23,7 +23,6 @@ export interface ScheduleOptions extends SlotsOptions {
 export interface Schedule {
   /** Takes up delivered records of a partition; what was delivered before is ignored. */
   deliver(state: PartitionState, records: readonly RawRecord[], next: number): void;
-  /** Starts what may start. */
   run(): void;
   /** Its outputs are committed, or are no longer wanted. */
   release(entry: TaskEntry): void;

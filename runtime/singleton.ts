@@ -11,7 +11,6 @@ import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../con
 export interface SingletonOptions<L extends string, T extends string> {
   /** What processes compete for; also names the group. */
   group: string;
-  /** Full name of the topic with one partition. */
   topic: L;
   instance: string;
   sessionTimeoutMs: number;
@@ -38,7 +37,6 @@ export interface FencedProducer<T extends string = string> {
 }
 
 export interface ReadPosition extends TopicPartition {
-  /** The next offset to be read. */
   offset: number;
   /** What it belongs to, if that is known. */
   origin?: Origin;

@@ -15,7 +15,6 @@ interface Onward {
 }
 
 export interface SinkPipeline<Dependencies, Decode> {
-  /** Names of its steps, in order. */
   readonly operators: readonly string[];
   bind(dependencies: Dependencies): { decode: Decode; batch: Batch; insert: InsertRows };
 }

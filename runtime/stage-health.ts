@@ -17,7 +17,6 @@ export interface StageHealth {
   problems?: readonly string[];
   /** How often a partition could not go on where it was. */
   resets?: number;
-  /** Why it has stopped by itself. */
   failure?: string;
 }
 
@@ -33,7 +32,6 @@ export interface StageWatchOptions {
   committer: Committer;
   /** Where transactions that hang are looked for. */
   search: () => HangingSearch;
-  /** Absent: its progress is not watched. */
   limits: ProgressLimits | undefined;
   log: Logger;
 }

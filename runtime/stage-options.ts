@@ -42,7 +42,6 @@ export interface StageOptions {
   /** A partition was lost; what was restored for it may go. */
   onDropped?: (partition: TopicPartition) => void;
   metrics: StageMetrics;
-  /** Absent: nothing is traced. */
   tracing?: Pick<StageTracing, "committed" | "dropped"> | undefined;
   log: Logger;
 }

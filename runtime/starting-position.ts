@@ -9,7 +9,6 @@ export type Surprise = "retention" | "truncated" | "another_topic";
 
 export interface Start {
   base: number;
-  /** Offsets beyond it whose records are finished. */
   finished: number[];
   surprise?: Surprise;
 }

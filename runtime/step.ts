@@ -5,14 +5,12 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";
 import type { Cancellation } from "./lazy-abort.ts";
 
-/** Where a record came from. */
 export interface Position {
   topic: string;
   partition: number;
   offset: number;
 }
 
-/** A decoded record as a pipeline receives it. */
 export interface Received<T> {
   record: T;
   position: Position;
@@ -37,7 +35,6 @@ export type Emit<O extends TopicName = TopicName> = {
   };
 }[O];
 
-/** The step succeeded. */
 export interface Ok<T> {
   kind: "ok";
   value: T;
@@ -93,7 +90,6 @@ export interface Slot {
   /** Resolves when it has one again, in its turn. */
   take(): Promise<void>;
 }
-/** How a step can end. */
 export type Ending<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | DeadLetter | RetryLater;
 export type Outcome<T, O extends TopicName = never> = Ending<T, O> | Elsewhere<T, O>;
 
@@ -111,7 +107,6 @@ export const elsewhere = <T, O extends TopicName>(what: Omit<Elsewhere<T, O>, "k
   ...what,
 });
 
-/** What the runtime gives to every call of a step. */
 export interface StepContext {
   /** Aborted when the deadline passes, the partition is lost or the stage shuts down. */
   readonly signal: AbortSignal;
@@ -121,7 +116,6 @@ export interface StepContext {
   log: Logger;
   /** Milliseconds since the epoch at which the result is no longer needed. */
   deadline: number;
-  /** Time of the steps that are done, in order. */
   timings: StepTiming[];
 }
 

@@ -6,10 +6,8 @@ import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { decodeWithRetries } from "./decode.ts";
 
-/** T: the type of the topic's full name. */
 interface RowOptions<N extends TopicName, T extends string> {
   codec: Codec;
-  /** Full name. */
   topic: T;
   record: N;
   log: Logger;

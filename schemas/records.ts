@@ -105,7 +105,6 @@ export type TenantTopic = keyof typeof tenantTopics;
 
 export const isTenantTopic = (topic: string): topic is TenantTopic => Object.hasOwn(tenantTopics, topic);
 
-/** Owners of topics of their own. */
 export interface TopicOwners {
   arms: readonly string[];
   tenants: readonly string[];

@@ -18,7 +18,6 @@ import type { ServerName } from "./server.ts";
 import { isReady, readState, type StackState } from "./state.ts";
 
 export interface StackInfo {
-  /** Absolute. */
   folder: string;
   brokers: string[];
   registryUrl: string;
@@ -37,7 +36,6 @@ const withinMs = 180_000;
 export interface StackStatus {
   folder: string;
   running: boolean;
-  /** All servers answer. */
   ready: boolean;
   supervisor?: number;
   startedAt?: string;

@@ -12,7 +12,6 @@ export interface Instance {
   release(): Promise<void>;
 }
 
-/** Slots tried before giving up. */
 const most = 1000;
 
 /**

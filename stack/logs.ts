@@ -31,7 +31,6 @@ export async function boundLogs(folder: string, limit = most): Promise<void> {
   }
 }
 
-/** The last lines of a log, for error messages. */
 export async function logTail(file: string, lines = 15): Promise<string> {
   try {
     const handle = await open(file, "r");

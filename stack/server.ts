@@ -26,7 +26,6 @@ export interface ServerSpec {
   ended?(clean: boolean): Promise<void>;
   /** One short attempt: resolves once the server answers for real. */
   probe(): Promise<void>;
-  /** Time between SIGTERM and SIGKILL, ms. */
   stopGraceMs: number;
 }
 

@@ -13,7 +13,6 @@ const server = z.object({
 
 const stackState = z.object({
   supervisor: identity,
-  /** RFC 3339. */
   startedAt: z.string(),
   /** The write token of the embedded ClickHouse (tokens.ts); kept over restarts. */
   token: z.string().min(16),

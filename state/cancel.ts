@@ -3,7 +3,6 @@
 import type { ArmFailure } from "../arms/arm.ts";
 import type { Cancellation } from "../runtime/lazy-abort.ts";
 
-/** A call that a cancel may be for. */
 export interface Cancellable {
   tenant: string;
   requestId: string;
@@ -11,7 +10,6 @@ export interface Cancellable {
   arrivedAt: number;
 }
 
-/** One call, watched for cancels. */
 export interface CancelWatch {
   /** Aborted by a cancel, and when the stage gives the call up. */
   readonly signal: AbortSignal;

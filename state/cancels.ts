@@ -7,9 +7,7 @@ import type { Cancel } from "../schemas/types.ts";
 import type { SessionOf } from "./session.ts";
 
 export interface CancelsOptions {
-  /** Milliseconds since the epoch. */
   clock: () => number;
-  /** Milliseconds for which a cancel is remembered. */
   retentionMs?: number;
   /** Cancels that are remembered; the oldest go first. */
   most?: number;
@@ -27,7 +25,6 @@ const mostHeld = 65_536;
 const keyOf = ({ tenant, requestId }: Pick<Cancel, "requestId" | "tenant">): string => requestKey(tenant, requestId);
 
 export function createCancels({ clock, retentionMs = defaultRetentionMs, most = mostHeld }: CancelsOptions): Cancels {
-  /** When each was last taken back, the oldest first. */
   const known = new Map<string, number>();
   const open = new Map<string, Set<(at: number) => void>>();
 

@@ -11,7 +11,6 @@ import type { SessionOf } from "./session.ts";
 export interface CoalescedOptions {
   /** One send at a time. */
   send: (deltas: readonly (Delta & { partition: number })[]) => Promise<void>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Between two sends; the first piece after a pause goes at once. */
   everyMs?: number;
@@ -25,12 +24,10 @@ interface OpenAnswer extends DeltaTarget {
   text: string;
   /** By their index. */
   calls: Map<number, CallPiece>;
-  /** Characters of both. */
   length: number;
   lost: boolean;
 }
 
-/** Nothing of an answer waits. */
 const empty = () => ({ text: "", calls: new Map<number, CallPiece>(), length: 0 });
 
 /** Gathers pieces over everyMs, and sends them while no other send is under way. */
@@ -156,7 +153,6 @@ type Lane = Awaited<ReturnType<typeof openLane>>;
 
 interface LaneOptions {
   name: Pieces;
-  /** The tenant whose topic it is. */
   owner?: string;
   producer: () => Pick<ReturnType<DeltasSession["kafka"]["plainProducer"]>, "send">;
   everyMs?: number;

@@ -7,7 +7,6 @@ import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Breakers } from "./breakers/breakers.ts";
 
 export interface InlineArmsOptions {
-  /** The arms in force; asked at every call. */
   configured: () => readonly ArmConfig[];
   /** Rejects when the arm can't be made. */
   open: (config: ArmConfig) => Promise<Arm>;
@@ -22,7 +21,6 @@ export interface InlineArm extends Pick<Arm, "answer"> {
 }
 
 export interface InlineArms {
-  /** The arm of that name, if it is an inline one. */
   of(name: string): InlineArm | undefined;
   /** Calls under way or waiting for their turn, of every inline arm. */
   calls(): ReadonlyMap<string, number>;

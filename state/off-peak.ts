@@ -9,7 +9,6 @@ export interface OffPeakOptions {
   limit: number;
   /** Milliseconds that it waits at most, all waits together. */
   mostMs: number;
-  /** Milliseconds, of any clock that goes on. */
   now: () => number;
   /** Between two looks. */
   everyMs?: number;

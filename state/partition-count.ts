@@ -4,11 +4,9 @@ import type { Logger } from "pino";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { untilReachable } from "../connections/kafka/retry.ts";
 
-/** New partitions are known so soon. */
 const lookEveryMs = 10_000;
 
 export interface PartitionCount {
-  /** As last seen. */
   now(): number;
   stop(): void;
 }

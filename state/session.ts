@@ -34,15 +34,12 @@ export interface Session {
   /** config.tenants at first; likewise. */
   tenants: TenantsInForce;
   log: Logger;
-  /** Prometheus registry of this process. */
   metrics: MetricsRegistry;
   kafka: Kafka;
   codec: Codec & TenantOf;
-  /** Bound to the configured database. */
   clickhouse: ClickHouse;
   /** One for all stages of the process; starts its worker when it is first needed. */
   text: TextWork;
-  /** Absent: nothing is traced. */
   tracing?: Tracing | undefined;
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;

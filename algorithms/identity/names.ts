@@ -24,6 +24,5 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
 /** Maximum bytes of metadata; of requests fewer (operators/validate/bounds.ts). */
 export const mostMetadataBytes = 65_536;
 
-/** Bytes of all keys and values. */
 export const metadataBytes = (metadata: Readonly<Record<string, string>>): number =>
   Object.entries(metadata).reduce((sum, [key, value]) => sum + bytesOf(key) + bytesOf(value), 0);

@@ -29,7 +29,6 @@ export const withOrigin = ({ cluster, topicId }: Origin, metadata: string): stri
 export const originText = ({ cluster, topicId }: Origin): string =>
   cluster === "" && topicId === "" ? "" : `${cluster}.${topicId}`;
 
-/** The reverse of originText. */
 export function parseOrigin(text: string): Origin {
   const [cluster = "", topicId = ""] = text.split(".");
   return { cluster, topicId };

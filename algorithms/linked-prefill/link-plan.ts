@@ -2,7 +2,6 @@
 // 4.2). Positions count from the first chunk; the question behind the last is in no plan.
 import type { LinkPolicy } from "./link-policy.ts";
 
-/** A chunk in prompt order. */
 export interface PlannedChunk {
   /** Tokens, >= 1. */
   length: number;
@@ -46,7 +45,6 @@ export function planRecompute(policy: LinkPolicy, chunks: readonly PlannedChunk[
 export interface Layout {
   /** Position of each chunk's first token. */
   starts: number[];
-  /** Tokens of all chunks. */
   total: number;
   /** Where what stands before is not what the cache was made behind. */
   repairable: boolean[];
@@ -74,5 +72,4 @@ export function runsOf(chosen: Uint8Array): Run[] {
   return runs;
 }
 
-/** Tokens in runs. */
 export const tokensIn = (runs: readonly Run[]): number => runs.reduce((sum, [a, b]) => sum + b - a, 0);

@@ -45,7 +45,6 @@ function restOf(name: string): Omit<LinkPolicy, "last"> | null {
   return kind === "prefix" && number > 0 && number <= 100 ? { kind, amount: number / 100 } : null;
 }
 
-/** The name that parsePolicy reads as this policy. */
 export function policyName({ kind, amount, last }: LinkPolicy): string {
   const number = kind === "prefix" ? Number((amount * 100).toPrecision(8)) : amount;
   const rest = kind === "full" || kind === "naive" ? kind : `${kind}-${number}`;

@@ -15,7 +15,6 @@ export function valueAt({ value, at }: ReuseValue, now: number, halfLife: number
   return now <= at ? value : value * 2 ** ((at - now) / halfLife);
 }
 
-/** The value after a use. */
 export function addUse(before: ReuseValue, credit: number, now: number, halfLife: number): ReuseValue {
   return { value: valueAt(before, now, halfLife) + credit, at: Math.max(now, before.at) };
 }

@@ -1,7 +1,6 @@
 // Linear algebra of the bandit: small symmetric positive definite matrices, packed as the lower
 // triangle by rows, n (n + 1) / 2 numbers, as ClickHouse sums them and policies carry them.
 
-/** A vector, or a packed lower triangle. */
 export type Numbers = ArrayLike<number>;
 
 export const packedLength = (n: number): number => (n * (n + 1)) / 2;
@@ -24,7 +23,6 @@ export function addOuter(packed: Float64Array, x: Numbers, weight: number): void
     for (let j = 0; j <= i; j++, at++) packed[at] = packed[at]! + weight * x[i]! * x[j]!;
 }
 
-/** Symmetric packed matrix times vector. */
 export function multiply(packed: Numbers, x: Numbers): Float64Array {
   const out = new Float64Array(x.length);
   for (let i = 0; i < x.length; i++) {
@@ -80,7 +78,6 @@ function factorScaled(packed: Numbers, scale: Float64Array, jitter: number): Flo
   return factor.every(Number.isFinite) ? factor : null;
 }
 
-/** Solves L y = b for the packed lower factor L. */
 export function solveLower(factor: Numbers, b: Numbers): Float64Array {
   const y = new Float64Array(b.length);
   for (let i = 0; i < b.length; i++) {

@@ -38,7 +38,6 @@ export function poissonWeight(key: number, index: number): number {
   return count;
 }
 
-/** Key of the n-th draw of a seed. */
 export const drawKey = (seed: number, n: number): number => bits(n + 1, bits(seed, 0x5bd1e995));
 
 /**

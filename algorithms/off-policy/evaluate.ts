@@ -15,7 +15,6 @@ export type IntervalKind = (typeof intervalKinds)[number];
 export interface IntervalOptions {
   kind: IntervalKind;
   confidence: number;
-  /** Seed of the bootstrap. */
   seed: number;
 }
 

@@ -22,7 +22,6 @@ interface Heard {
 
 export interface ArmRate extends Heard {
   arm: string;
-  /** rewarded / decisions. */
   rate: number;
 }
 
@@ -40,7 +39,6 @@ export interface FeedbackRates {
   silent: number;
   /** Probability of feedback of such a decision, in [leastHeard, 1]. */
   rateOf(arm: string, length: number, domain: string, askProbability: number): number;
-  /** The same by asking alone. */
   askedRateOf(askProbability: number): number;
 }
 

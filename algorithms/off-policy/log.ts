@@ -8,7 +8,6 @@ export interface LoggedChoices {
   arms: readonly string[];
   /** Candidates of decision i lie at start[i] up to, not including, start[i + 1]. */
   start: Int32Array;
-  /** Arm index, one per candidate. */
   arm: Int32Array;
   /** Logged propensity, one per candidate. */
   logged: Float64Array;
@@ -17,7 +16,6 @@ export interface LoggedChoices {
   /** Context x: `dimension` numbers per candidate. */
   x: Float64Array;
   dimension: number;
-  /** Index of the chosen candidate, one per decision. */
   chosen: Int32Array;
   /** Reward in [0, 1], NaN without feedback, one per decision. */
   reward: Float64Array;
@@ -37,7 +35,6 @@ export const decisionsOf = (log: Pick<LoggedChoices, "chosen">): number => log.c
 export interface LoggedDecision {
   requestId: string;
   candidates: readonly { arm: string; logged: number; cost: number; x: ArrayLike<number> }[];
-  /** Index of the chosen one in `candidates`. */
   chosen: number;
   /** null: no feedback. */
   reward: number | null;

@@ -15,7 +15,6 @@ export interface Interval {
 
 export interface Ratio {
   value: number;
-  /** Standard error of the value. */
   error: number;
   /** Influence on the value times the number of decisions, one per decision; they sum to 0. */
   influence: Float64Array;

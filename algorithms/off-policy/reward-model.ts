@@ -41,7 +41,6 @@ export function crossFitted(log: LoggedChoices): Float64Array {
 const contextOf = (x: Float64Array, dimension: number, candidate: number): Float64Array =>
   x.subarray(candidate * dimension, (candidate + 1) * dimension);
 
-/** The sums of all folds but one. */
 function added(byFold: readonly Statistics[], left: number, dimension: number): Statistics {
   const out = emptyStatistics(dimension);
   byFold.forEach(({ a, b }, fold) => {

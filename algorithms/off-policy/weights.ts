@@ -23,7 +23,6 @@ export interface Support {
   unsupported: number;
 }
 
-/** weights: as importanceWeights gives them. */
 export function supportOf(log: LoggedChoices, target: Float64Array, weights: Float64Array, cap: number): Support {
   const decisions = decisionsOf(log);
   let [sum, squares, largest, above] = [0, 0, 0, 0];

@@ -81,6 +81,5 @@ for (let i = 0; i < letters; i++) values[capitalA + i] = 10 + i;
 values[blank] = values[dash] = separator;
 const valueOf = (code: number): number => (code < 128 ? values[code]! : none);
 
-/** Whether the whole text is one. */
 export const isIban = (text: string): boolean => ibanHead.test(text) && endOfIban(text, 0) === text.length;
 const ibanHead = /^[A-Z]{2}\d{2}/;

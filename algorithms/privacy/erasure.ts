@@ -10,7 +10,6 @@ export const erasedRequest = (tenant: string, requestId: string): string =>
   hashOf(`request ${counted(tenant)}${requestId}`);
 /** Hash for all records of a tenant. */
 export const erasedTenant = (tenant: string): string => hashOf(`tenant ${tenant}`);
-/** Where the record of a dead letter stood. */
 export interface LetterPosition {
   topic: string;
   partition: number;
@@ -20,6 +19,5 @@ export interface LetterPosition {
 export const erasedLetter = ({ topic, partition, offset }: LetterPosition): string =>
   hashOf(`letter ${counted(topic)}${partition} ${offset}`);
 
-/** erasedRequest of two columns or expressions. */
 export const erasedRequestSql = (tenant: string, requestId: string): string =>
   `substring(lower(hex(SHA256(concat('request ', toString(length(toString(${tenant}))), ':', toString(${tenant}), ${requestId})))), 1, 32)`;

@@ -4,7 +4,6 @@ import { replacePersonalData, type PersonalDataOptions } from "./pii.ts";
 
 export interface MaskItem {
   text: string;
-  /** The request that the text belongs to (scopeOf). */
   scope: string;
   /** A text by default. */
   form?: "text" | "json";

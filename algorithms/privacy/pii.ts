@@ -8,13 +8,11 @@ import { traitsOf } from "./text-traits.ts";
 export { personalKinds, type PersonalKind } from "./pii-rules.ts";
 
 export interface Replaced {
-  /** The given texts, in order, with placeholders. */
   texts: string[];
   /** How many different values of each kind were replaced. */
   found: Partial<Record<PersonalKind, number>>;
 }
 
-/** In units of the text. */
 export type Finding = Span;
 
 export interface PersonalDataOptions {
@@ -41,7 +39,6 @@ export function replacePersonalData(texts: readonly string[], options: PersonalD
 
 /** A finding may uncover what stood too close to it; so much nesting no text has. */
 const mostRounds = 8;
-/** Nothing that a rule finds is shorter. */
 const shortest = 5;
 
 /** In order, not overlapping. A rule sees only what stands between former findings. */

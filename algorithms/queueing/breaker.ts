@@ -8,7 +8,6 @@ export interface BreakerSettings {
   share: number;
   /** Outcomes in the window before it may open. */
   minimum: number;
-  /** Milliseconds, as every time here. */
   windowMs: number;
   /** How long it is open at first, and at the most. */
   openMs: number;
@@ -22,7 +21,6 @@ export type BreakerState = "closed" | "open" | "half-open";
 /** success: the arm answered; failure: the arm could not; ignored: no evidence of its health. */
 export type Verdict = "success" | "failure" | "ignored";
 
-/** A call that was let through. */
 export interface BreakerTurn {
   readonly probe: boolean;
   /** Changes whenever it opens or closes; outcomes of calls from earlier epochs are ignored. */

@@ -9,7 +9,6 @@ export interface DailyTimes {
   times: readonly string[];
   /** Empty: every day. */
   days: readonly Weekday[];
-  /** IANA name, such as Europe/Berlin. */
   timeZone: string;
 }
 

@@ -6,13 +6,10 @@ export interface FairQueue<T> {
   push(flow: string, lane: string, item: T, cost: number): void;
   /** The next item whose lane may move; its cost is held from now on. Only heads are asked. */
   take(admits: (item: T) => boolean): T | undefined;
-  /** Gives back what a taken item held. */
   release(flow: string, cost: number): void;
   /** Forgets what waits in a lane. What was taken from it stays held until it is released. */
   dropLane(lane: string): void;
-  /** Items that wait. */
   size(): number;
-  /** What a flow holds. */
   held(flow: string): number;
 }
 
@@ -31,7 +28,6 @@ interface Flow<T> {
   /** Virtual time at which its next item begins. */
   turn: number;
   waiting: number;
-  /** In the order in which they are served. */
   lanes: Map<string, Lane<T>>;
 }
 

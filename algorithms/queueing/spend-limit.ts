@@ -4,10 +4,8 @@ import type { Response } from "../../schemas/types.ts";
 
 const dayMs = 86_400_000;
 
-/** Days since the epoch, in UTC. */
 export const dayOf = (milliseconds: number): number => Math.floor(milliseconds / dayMs);
 
-/** Milliseconds since the epoch. */
 export const startOf = (day: number): number => day * dayMs;
 
 export const periods = ["day", "month"] as const;
@@ -41,7 +39,6 @@ export function costIn({ first, next }: Window, costs: Iterable<DayCost>): numbe
 export interface Spent {
   /** By all, when that was last read. */
   recorded: number;
-  /** By who asks, of what was not recorded then. */
   own: number;
   /** What those of who asks that are under way may cost at most. */
   held: number;

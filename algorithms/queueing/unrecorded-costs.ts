@@ -11,7 +11,6 @@ export interface Unrecorded {
   /** The table has answers of the partition up to this offset. */
   recorded(partition: number, offset: number): void;
   costIn(window: Window): number;
-  /** Entries held. */
   size(): number;
 }
 

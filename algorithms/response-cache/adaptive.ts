@@ -17,11 +17,9 @@ export interface AdaptiveOptions {
 }
 
 export interface Adaptive extends CachePolicy {
-  /** The half-life in force, in requests. */
   halfLife(): number;
   /** The share of the capacity that new answers have for themselves now. */
   window(): number;
-  /** Ids that something is known of. */
   known(): number;
 }
 
@@ -145,7 +143,6 @@ export function createAdaptive(
     lossWeight = 1;
   }
 
-  /** What is known of an entry changed. */
   function changed(slot: number, asked: boolean): void {
     if (live.has(slot)) live.changed(slot, asked);
     if (sampled[slot] === 0) return;

@@ -4,7 +4,6 @@ import { hash } from "node:crypto";
 import type { Request } from "../../schemas/types.ts";
 import { canonicalContent } from "../text/canonical.ts";
 
-/** What of an arm its answers depend on. */
 export interface AnsweringArm {
   name: string;
   model: string;
@@ -16,7 +15,6 @@ export interface AnsweringArm {
 
 export interface Asked {
   request: Request;
-  /** tenant/domain. */
   domain: string;
   /** Those in force; the ones that the request does not allow do not count. */
   arms: readonly AnsweringArm[];

@@ -16,7 +16,6 @@ export interface Known {
 }
 
 export interface Rule {
-  /** Which half-life. */
   halfLife: number;
   /** Share of the capacity that the window has at most. */
   window: number;
@@ -36,7 +35,6 @@ export interface DensityCache {
   setRule(rule: Rule): void;
   /** Half-lives were scaled by these factors. */
   rekey(): void;
-  /** Who left in the last call of admit. */
   readonly victims: readonly number[];
 }
 

@@ -26,11 +26,9 @@ export interface CachePolicy {
   has(id: Id): boolean;
   /** Bytes of what is held; never more than the capacity. */
   used(): number;
-  /** Entries held. */
   count(): number;
 }
 
-/** Makes a policy with this capacity in bytes. */
 export type CreatePolicy = (capacity: number) => CachePolicy;
 
 const NOTHING: readonly Id[] = [];

@@ -9,10 +9,8 @@ export interface SlotHeap {
   remove(slot: number): void;
   /** -1: empty. */
   first(): number;
-  /** Key of the first slot. */
   leastKey(): number;
   count(): number;
-  /** Gives every slot the key that `keyOf` says. */
   rekey(keyOf: (slot: number) => number): void;
 }
 

@@ -29,7 +29,6 @@ export interface Prior {
   noise: number;
 }
 
-/** Gaussian posterior of an arm's weights. */
 export interface Posterior {
   mean: Numbers;
   /** Packed lower Cholesky factor of the precision (the inverse of the covariance). */

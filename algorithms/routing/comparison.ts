@@ -3,7 +3,6 @@
 import type { Piece } from "../../schemas/types.ts";
 
 export interface Comparison {
-  /** For logs of the arm. */
   requestId: string;
   question: string;
   first: string;
@@ -37,7 +36,6 @@ where n is an integer: 3 answer A is much better, 2 better, 1 slightly better, 0
 const inside = (tag: string, text: string): string =>
   `<${tag}>\n${text.replaceAll(`</${tag}`, `<\\/${tag}`)}\n</${tag}>`;
 
-/** The prompt that shows `a` first and `b` second. */
 export function comparisonPrompt(question: string, a: string, b: string): Piece[] {
   const text = [inside("question", question), inside("answer_a", a), inside("answer_b", b)].join("\n");
   return [

@@ -77,7 +77,6 @@ export function withDomains(
 export interface Separated<P> {
   /** Posterior of the first n weights, which apply where no domain is known. */
   posterior: P;
-  /** In the order of the domains. */
   shifts: DomainShift[];
 }
 

@@ -46,7 +46,6 @@ export function upperErrorBound({ cases, wrong }: Verified, confidence: number):
 }
 
 export interface ErrorWatch {
-  /** Since the last alarm: what counts. */
   counted: Verified;
   bound: number;
   alarms: number;

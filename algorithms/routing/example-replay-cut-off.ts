@@ -10,7 +10,6 @@ export const priorShare = 0.25;
 export const enoughExampleReplays = 20;
 
 export interface PastExampleReplay {
-  /** G(e) when it was tried. */
   gain: number;
   /** In savingHours hours; below 0: the new answer did worse. */
   saved: number;
@@ -18,7 +17,6 @@ export interface PastExampleReplay {
 
 export interface SavingCurve {
   from: "prior" | "past replays";
-  /** Past replays there are. */
   replays: number;
   /** What replaying an example of this gain is expected to save; never falls with the gain. */
   expected(gain: number): number;

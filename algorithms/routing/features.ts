@@ -9,7 +9,6 @@ export const FEATURE_VERSION = 2;
 export const FEATURE_GROUPS = ["constant", "question", "embedding", "examples"] as const;
 type Group = (typeof FEATURE_GROUPS)[number];
 
-/** Each component in order, and its group. */
 const layout: readonly (readonly [name: string, group: Group])[] = [
   ["constant", "constant"],
   // Normalised cost: what arms of a price have in common.
@@ -57,15 +56,12 @@ const layout: readonly (readonly [name: string, group: Group])[] = [
   ).map((name) => [name, "examples"] as const),
 ];
 
-/** Meaning of each component, in order. */
 export const FEATURE_NAMES: readonly string[] = layout.map(([name]) => name);
-/** Index into FEATURE_GROUPS of each component. */
 export const FEATURE_GROUP_OF: readonly number[] = layout.map(([, group]) => FEATURE_GROUPS.indexOf(group));
 export const FEATURE_COUNT = FEATURE_NAMES.length;
 
 export interface FeatureInput {
   question: string;
-  /** Characters of the whole conversation. */
   promptCharacters: number;
   messages: number;
   /** Unit length, or null when there is none. */

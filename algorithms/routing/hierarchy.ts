@@ -33,7 +33,6 @@ export interface Hierarchy {
 
 export interface Pull {
   towards: number;
-  /** Observations that it is worth. */
   weight: number;
 }
 
@@ -45,9 +44,7 @@ export interface ArmSums extends Statistics {
 }
 
 export interface SolvedHierarchy {
-  /** In the order of the arms. */
   arms: Posterior[];
-  /** Posterior of an arm without data. */
   unknown: Posterior;
 }
 
@@ -119,7 +116,6 @@ function condition(arms: readonly ArmSums[], hierarchy: Hierarchy): Conditioned 
   return { shift, sharedCovariance: inverse(factor, n), each };
 }
 
-/** Mean of an arm's weights less m0. */
 function armStep({ shift }: Conditioned, { residual, covariance }: Conditioned["each"][number], own: Float64Array) {
   return multiply(
     covariance,

@@ -15,7 +15,6 @@ const ofTools: ReadonlySet<string> = new Set([
 ]);
 
 export const isReserved = (name: string): boolean => reserved.has(name);
-/** What a member other than messages requires. */
 export const requiredByMember = (name: string): Capability => (ofTools.has(name) ? "tools" : "parameters");
 
 const isObject = (value: unknown): value is Members =>

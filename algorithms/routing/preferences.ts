@@ -17,7 +17,6 @@ import {
 export interface PreferenceRow {
   first: number;
   second: number;
-  /** Contexts of the two arms. */
   firstContext: Numbers;
   secondContext: Numbers;
   /** 1: the first is better; 0: the second; 0.5: a tie. [0, 1]. */
@@ -133,7 +132,6 @@ interface Problem {
   arms: readonly Posterior[];
   /** Packed precision matrices, one per arm. */
   precisions: readonly Float64Array[];
-  /** first and second: indexes into the arms. */
   pairs: readonly PreferenceRow[];
   n: number;
   slope: number;

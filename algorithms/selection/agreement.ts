@@ -2,7 +2,6 @@
 // n^2 / 2 comparisons a token: 0.05 ms for 32 short answers.
 import { commonTokensOfPairs, type HashedTokens, overlapF1 } from "../text/text-overlap.ts";
 
-/** Each by candidate. */
 export interface Agreements {
   /** Mean token F1 with the other answers, weighted by similarity, [0, 1]; 0: no others. */
   all: Float64Array;

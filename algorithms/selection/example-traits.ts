@@ -12,7 +12,6 @@ interface Texts {
 export interface ExampleTraits {
   isUnit: boolean;
   isSafe: boolean;
-  /** Estimated, that it adds to a prompt. */
   tokens: number;
   request: HashedTokens;
   response: HashedTokens;
@@ -33,7 +32,6 @@ export const traitsOf = ({ request, response }: Texts, vector: Float32Array): Ex
         response: hashTokens(response),
       };
 
-/** In memory, estimated. */
 export const bytesOfTraits = (traits: ExampleTraits | null): number =>
   traits === null ? 0 : 256 + 8 * (traits.request.sorted.length + traits.response.sorted.length);
 

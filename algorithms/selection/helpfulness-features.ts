@@ -53,20 +53,16 @@ export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
 export const HELPFULNESS_FEATURES = HELPFULNESS_FEATURE_NAMES.length;
 
 export interface RequestFacts {
-  /** The last user turn. */
   text: string;
-  /** Unit length. */
   vector: Float32Array;
 }
 
 export interface CandidateFacts {
   request: string;
   response: string;
-  /** Unit length. */
   vector: Float32Array;
   /** Hashed tokens of its texts, where they are known. */
   tokens?: { request: HashedTokens; response: HashedTokens } | null | undefined;
-  /** Cosine with the request, [-1, 1]. */
   similarity: number;
   /** Rewarded quality of the answer when it was admitted, [0, 1]. */
   quality: number;
@@ -78,7 +74,6 @@ export interface CandidateFacts {
 }
 
 export interface ArmFacts {
-  /** Normalised cost C_i, [0, 1]. */
   cost: number;
 }
 

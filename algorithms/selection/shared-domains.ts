@@ -70,5 +70,4 @@ export function createSharedDomains(rules: SharingRules): SharedDomains {
 export const isSynthetic = ({ source, tenant }: { source: string; tenant: string }): boolean =>
   source === "observation" && tenant === noTenant;
 
-/** No domain is shared. */
 export const nothingShared = createSharedDomains({});

@@ -5,7 +5,6 @@ import { tokensOf } from "./tokens.ts";
 export interface TextMeasure {
   /** The stretch without outer white space; from = to: blank. Half-open, UTF-16 units. */
   trim(from: number, to: number): { from: number; to: number };
-  /** Estimated tokens of the trimmed stretch. */
   tokens(from: number, to: number): number;
 }
 

@@ -52,7 +52,6 @@ export function hashTokens(text: string): HashedTokens {
   return { sorted: sorted.slice(), first };
 }
 
-/** Tokens that both have, repeats counted. */
 function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTokens): number {
   let common = 0;
   for (let i = 0, j = 0; i < one.length && j < other.length;) {

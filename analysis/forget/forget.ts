@@ -45,7 +45,6 @@ export interface ForgetReport {
   underWay: number;
   removed: { rows: Record<string, number>; cacheEntries: number; examples: number; documents: number } & FilesFound;
   searched: { tables: readonly string[]; topics: string[]; folders: string[] };
-  /** What is still there. */
   found: { location: string; count: number }[];
   remains: Remaining[];
 }

@@ -22,7 +22,6 @@ export interface Subject {
   wholeTenant: string | null;
   /** Milliseconds since the epoch: what comes to a tenant later is not meant. */
   before: number;
-  /** By their hash. */
   requests: Map<string, RequestName>;
   /** Where dead letters stood that the topic has: tables may withhold their bytes. */
   letters: Map<string, LetterPosition>;

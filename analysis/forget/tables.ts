@@ -80,7 +80,6 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     `(source_topic = ${quoted(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
 
   return {
-    /** Adds the requests that the tables name. */
     async find(subject: Subject): Promise<void> {
       const { scope, wholeTenant, before } = subject;
       const add = async (sql: string): Promise<void> => {

@@ -11,7 +11,6 @@ import { addLetter, addRequest, isMeant, isOfMeant, letterMatcher, type Letter, 
 
 type TopicsSession = Pick<Session, "kafka" | "codec" | "topic" | "config">;
 
-/** What one topic has of it. */
 export interface TopicFinding {
   topic: string;
   /** Values that hold until they are replaced (compacted topics). */

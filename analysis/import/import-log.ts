@@ -17,9 +17,7 @@ import type { LogRow } from "../../state/log-replay-row.ts";
 export interface ImportDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
   embedder: Pick<Embedder, "embedAll">;
-  /** Those in force. */
   arms: readonly RouteArm[];
-  /** Full name of the feedback topic. */
   feedbackTopic: string;
   /** Identity of the file: 22 characters of its hash. */
   file: string;
@@ -34,7 +32,6 @@ export interface ImportedRows {
 }
 
 const originOf = (file: string): Origin => ({ cluster: "import", topicId: file });
-/** As it stands in the column kafka_origin. */
 export const importOrigin = (file: string): string => originText(originOf(file));
 
 /** Above every real partition number: positions of imports collide with no topic's. */

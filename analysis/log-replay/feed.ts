@@ -8,10 +8,8 @@ import type { Replayed } from "../../state/log-replay-row.ts";
 
 export interface FeedOptions {
   session: Pick<Session, "kafka" | "codec" | "topic">;
-  /** Requests of the log. */
   total: number;
   readPage(from: number, to: number): Promise<Replayed[]>;
-  /** Requests under way at most. */
   inFlight: number;
   /** Logged time that passes in one of ours; Infinity: as fast as they are answered. */
   speed: number;
@@ -62,7 +60,6 @@ export function createFeed(options: FeedOptions): Feed {
     wake();
   };
 
-  /** Requests that the topic holds. */
   const produced = async (): Promise<number> => {
     const seen = new Set<string>();
     const reader = kafka.readTopic(topic("requests"), async (records) => {

@@ -15,7 +15,6 @@ type Target = Pick<Session, "kafka" | "codec" | "topic">;
 
 export interface History {
   kafka: Pick<Kafka, "readTopic" | "spans" | "partitionOf">;
-  /** Full name of the live topic. */
   topic: string;
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
   /** When the window began, milliseconds since the epoch. */
@@ -76,7 +75,6 @@ function hashesOf(record: Example | Document | null): string[] {
 
 /** What became since of the examples of a window's beginning. */
 export interface ExampleHistory {
-  /** As they were then: the topic had it. */
   restored: number;
   /** Changed since, and shown as they are now. */
   asOfNow: number;

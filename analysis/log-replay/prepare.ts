@@ -9,7 +9,6 @@ import type { Example, Policy } from "../../schemas/types.ts";
 import type { Session } from "../../state/session.ts";
 
 export interface Beginning {
-  /** The live database, to be read. */
   live: Pick<ClickHouse, "query">;
   /** Milliseconds since the epoch; what is younger is not there. */
   at: number;

@@ -6,7 +6,6 @@ import type { Policy } from "../../schemas/types.ts";
 import type { ExampleHistory } from "./history.ts";
 
 export interface LogReplayLane {
-  /** As the user named the policy. */
   policy: string;
   /** null: the prior. */
   router: Policy | null;
@@ -26,7 +25,6 @@ export interface ExamplesThen extends ExampleHistory {
 
 export interface LogReplayState {
   id: string;
-  /** For people: the window, or the file. */
   source: string;
   /** Milliseconds since the epoch, of this log replay and of what was there before the window. */
   startedAt: number;

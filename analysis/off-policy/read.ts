@@ -25,7 +25,6 @@ export interface ReadOptions {
   window: Window;
   targets: readonly Target[];
   serving: Serving;
-  /** Decisions in memory at most. */
   maxDecisions: number;
   /**
    * true: decisions without feedback are read, and rewards weighted by arm, length and domain;
@@ -36,12 +35,10 @@ export interface ReadOptions {
   onProgress?: (read: number, of: number) => void;
 }
 
-/** Identity of every decision of a log. */
 export interface Identities {
   requestId: string[];
   tenant: string[];
   domain: string[];
-  /** Milliseconds since the epoch. */
   decidedAt: number[];
 }
 
@@ -52,11 +49,8 @@ export interface ReadLog {
   of: Identities;
   /** As EstimatorOptions.feedbackWeight; undefined: not corrected. */
   feedbackWeight: Float64Array | undefined;
-  /** What the weights correct for. */
   correctedBy: "nothing" | "asking" | "kind";
-  /** Decisions of the whole window by reason. */
   leftOut: ReadonlyMap<LeftOut, number>;
-  /** Decisions of the window that could be used. */
   usable: number;
   rates: FeedbackRates;
 }

@@ -7,15 +7,12 @@ import type { ReadLog } from "./read.ts";
 
 export interface SaveOptions {
   clickhouse: Pick<ClickHouse, "insert">;
-  /** Id of the evaluation. */
   evaluation: string;
-  /** Names of the targets, in order. */
   names: readonly string[];
   read: ReadLog;
   predicted: Float64Array | undefined;
   cap: number;
   costWeight: number;
-  /** Milliseconds since the epoch. */
   now: number;
   signal: AbortSignal;
 }

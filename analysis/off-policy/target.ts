@@ -20,13 +20,10 @@ export interface Candidate {
   probability: number;
 }
 
-/** What a router policy is served with. */
 export interface Serving extends Exploring {
-  /** Prior of an arm that the policy does not know. */
   prior: Posterior;
 }
 
-/** As the configuration has it. */
 export function servingOf(routing: PriorConfig & Exploring): Serving {
   const { indifference = 0, explorationFloor = 0 } = routing;
   return { prior: routerPrior(routing).unknown, indifference, explorationFloor };

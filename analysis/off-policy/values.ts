@@ -9,9 +9,7 @@ import type { ReadLog } from "./read.ts";
 
 export interface ValueOptions {
   estimators: readonly Estimator[];
-  /** Weights are clipped at it. */
   cap: number;
-  /** lambda_c of the utility; 0: the reward alone. */
   costWeight: number;
   interval: IntervalOptions;
 }
@@ -28,7 +26,6 @@ export interface DomainDifference {
 }
 
 export interface Values {
-  /** In the order of the targets. */
   values: PolicyValue[];
   /** Predicted reward of every candidate; undefined where no estimator needs it. */
   predicted: Float64Array | undefined;

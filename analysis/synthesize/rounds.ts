@@ -4,11 +4,8 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Round {
   runId: string;
-  /** From 1. */
   round: number;
-  /** Deviation of the noise on every count. */
   noise: number;
-  /** Synthetic questions, the best first. */
   chosen: string[];
 }
 
@@ -19,7 +16,6 @@ export const readRounds = (clickhouse: Pick<ClickHouse, "query">, shared: string
     { shared },
   );
 
-/** Resolves when it is stored. */
 export const writeRound = (
   clickhouse: Pick<ClickHouse, "insert">,
   shared: string,

@@ -17,16 +17,12 @@ import { muSpent, readRounds, writeRound } from "./rounds.ts";
 export interface SynthesisDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
   embedder: Pick<Embedder, "embedAll">;
-  /** Writes the questions; answers them. */
   writer: Pick<Arm, "answer" | "concurrency">;
   answerer: Pick<Arm, "answer" | "concurrency" | "name" | "model">;
-  /** Questions of the members' examples. */
   privateQuestions: () => Promise<string[]>;
-  /** Resolves when the broker has it. */
   publish: (observation: Observation) => Promise<void>;
   /** Draws from the standard normal distribution, by a secure source. */
   normal: () => number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
@@ -35,17 +31,14 @@ export interface SynthesisRun {
   /** Name of the shared domain, and what its questions are about. */
   domain: string;
   about: string;
-  /** Privacy budget of all runs together. */
   budget: Privacy;
   /** Epsilon of this run; by default all that is left. */
   epsilon?: number | undefined;
-  /** Examples to be made. */
   count: number;
   rounds: number;
   /** What their answers are taken for, [0, 1]. */
   quality: number;
   signal: AbortSignal;
-  /** done of all questions, or answers, of a step. */
   onProgress?: (step: string, done: number, all: number) => void;
 }
 
@@ -95,7 +88,6 @@ export async function synthesize(dependencies: SynthesisDependencies, run: Synth
   return { published, epsilonSpent, noise };
 }
 
-/** Deviation of the noise in every round. */
 function noiseOf(run: SynthesisRun, spent: number): number {
   const { budget, epsilon } = run;
   const all = muOf(budget);

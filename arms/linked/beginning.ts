@@ -36,7 +36,6 @@ export interface BeginningsOptions {
 }
 
 export interface Beginnings {
-  /** Rejects with LlamaError. */
   of(prompt: ConversationPrompt, policy: LinkPolicy, options: BeginningOptions): Promise<Beginning>;
 }
 

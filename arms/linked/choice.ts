@@ -16,7 +16,6 @@ export interface Chosen {
   record: PolicyRecord | null;
 }
 
-/** What choosing needs of a sample. */
 export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
 
 export interface LinkedChoice {

@@ -18,7 +18,6 @@ export interface LinkHistory {
   samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;
   /** Name of the policy that was recorded last as chosen; null: none for this curve. */
   choice(of: CurveOf): Promise<string | null>;
-  /** Best effort. */
   sampled(sample: Sample, of: CurveOf): void;
   chose(chosen: Chosen, of: CurveOf): void;
 }
@@ -37,7 +36,6 @@ export interface FollowOptions {
   log: Pick<Logger, "info" | "warn">;
 }
 
-/** Between two readings. */
 const everyMs = 60_000;
 
 export function followHistory({ choice, history, of, log }: FollowOptions): HistoryFollower {

@@ -26,7 +26,6 @@ export interface Sample {
 export interface Comparison {
   requestId: string;
   tenant: string;
-  /** Names of policies. */
   policies: readonly string[];
 }
 

@@ -16,7 +16,6 @@ export interface LinkedModelOptions {
   convention: Convention;
   /** Prefixes of answered prompts; absent: each prompt starts from its first token. */
   prefixes?: PrefixCache;
-  /** As BeginningsOptions has it. */
   keepInFull?: boolean;
 }
 

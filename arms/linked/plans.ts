@@ -5,7 +5,6 @@ import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts"
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./variants.ts";
 
-/** A prompt with its chunks by content. */
 export interface KeyedPrompt {
   tokens: Int32Array;
   chunks: readonly KeyedChunk[];

@@ -5,7 +5,6 @@ import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts"
 import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
 
 export interface KeyedChunk extends PrefixChunk {
-  /** Position of its first token. */
   begin: number;
 }
 
@@ -33,7 +32,6 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
 /** Used if no other variant exists, or if exact: first behind the system prompt. */
 const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
 
-/** In prompt order, as `chunks`. */
 export function chooseVariants(
   chunks: readonly KeyedChunk[],
   variantsOf: (chunk: string) => readonly KvListed[],

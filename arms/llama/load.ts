@@ -17,9 +17,7 @@ import type { LlamaInput } from "./methods.ts";
 import { createPrefixCache } from "../linked/prefix-cache.ts";
 
 export interface LoadedLlama {
-  /** As the file names itself. */
   name: string;
-  /** SHA-256 of the file, hex. */
   fingerprint: string;
   /** Why the model's caches can't be moved; null: they can. */
   unlinkable: string | null;

@@ -4,9 +4,7 @@ import type { Piece } from "../../schemas/types.ts";
 import type { ArmInventory, Caching } from "../arm.ts";
 import type { Comparison, Sample } from "../linked/idle.ts";
 
-/** workerData of the worker. */
 export interface LlamaInput {
-  /** Path of a GGUF file. */
   model: string;
   /** Jinja; null: the file's own. */
   chatTemplate: string | null;
@@ -30,12 +28,9 @@ export interface LlamaInput {
 }
 
 export interface LlamaFacts {
-  /** As the file names itself. */
   name: string;
   loadMs: number;
-  /** Process id of the worker. */
   pid: number;
-  /** SHA-256 of the model file, hex. */
   fingerprint: string;
   /** Why nothing is linked; null: it is. */
   unlinkable: string | null;
@@ -52,7 +47,6 @@ export interface Generate {
   stop: string[];
   /** Whether each text is sent as an event. */
   stream: boolean;
-  /** Name of what of its linked chunks is recomputed. */
   policy: string;
   caching: Caching;
   /** Prefills that are compared with a full one later; null: none. */
@@ -88,7 +82,6 @@ export interface LlamaMethods {
   /** Loads what a waiting request will link into memory until it is aborted. */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
-  /** Ids of the examples that caches may be there of. */
   examples(argument: null): string[];
   /** Removes the caches of these examples, and those made behind one of them; how many. */
   forget(examples: readonly string[]): Promise<number>;

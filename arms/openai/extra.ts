@@ -3,9 +3,7 @@
 type Json = Record<string, unknown>;
 
 export interface Extra {
-  /** A message, or a piece of one. */
   add(message: Json, logprobs: Json | null): void;
-  /** Characters so far, roughly. */
   length(): number;
   /** null: nothing. */
   json(): string | null;

@@ -25,7 +25,6 @@ export interface OpenAiArmDependencies {
 
 /** What it waits by between calls; a test passes its own. */
 export interface ArmClock {
-  /** Milliseconds since the epoch. */
   now(): number;
   /** Resolves when the time is over or the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -102,7 +101,6 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     }
   }
 
-  /** Runs one call under the timeout of a call. */
   async function timed(
     ending: AbortSignal,
     call: (signal: AbortSignal) => Promise<Completion>,

@@ -10,7 +10,6 @@ import { classify } from "./errors.ts";
 import type { ClickHouse } from "./port.ts";
 
 export interface ClickHouseClientConfig {
-  /** http://host:port or https://host:port. */
   url: string;
   username: string;
   password: string;
@@ -19,9 +18,7 @@ export interface ClickHouseClientConfig {
   tls?: TlsFiles | undefined;
   /** Database of unqualified names; absent: the user's default, as needed to create ours. */
   database?: string;
-  /** Milliseconds a call may take. */
   requestTimeoutMs?: number;
-  /** Calls in flight at once; the others wait. */
   maxConnections?: number;
   /** The server refuses whatever writes, takes longer, or gives more rows. */
   readOnly?: { seconds: number; rows: number };

@@ -11,7 +11,6 @@ export interface Migration {
   version: number;
   name: string;
   sql: string;
-  /** sha256 of the file with its placeholders. */
   checksum: string;
 }
 

@@ -13,7 +13,6 @@ export interface ClickHouse {
   close(): Promise<void>;
 }
 
-/** So many rows in JSON, each on a line, in pieces. */
 export interface JsonLines {
   count: number;
   bytes: readonly Buffer[];

@@ -23,7 +23,6 @@ export interface RenderOptions {
 
 const literal = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
-/** The table that holds the rows of `name`. */
 export const localTable = (name: string, { database, cluster }: RenderOptions): string =>
   `${database}.${name}${cluster === undefined ? "" : "_local"}`;
 

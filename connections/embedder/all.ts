@@ -3,11 +3,8 @@
 import { guessLength } from "./length.ts";
 
 export interface AllOptions {
-  /** Asks for one vector in the background. */
   ask: (text: string, length: number) => Promise<Float32Array>;
-  /** The number of tokens of each text. */
   countTokens?: ((texts: readonly string[]) => Promise<ArrayLike<number>>) | undefined;
-  /** Texts that wait at a time. */
   lanes: number;
   /** So few texts are one batch whatever their lengths. */
   oneBatch: number;

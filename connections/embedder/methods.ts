@@ -7,9 +7,7 @@ export interface EmbedMethods {
 }
 
 export interface EmbedWorkerInput {
-  /** Has model.onnx and tokenizer.json. */
   folder: string;
-  /** Intra-op threads of ONNX Runtime. */
   threads: number;
 }
 

@@ -22,7 +22,6 @@ export interface OnnxEmbedderOptions {
   /** Refuse the model unless it has this dimension; absent: any. */
   dimension?: number;
   log: Logger;
-  /** Another worker module, for tests. */
   worker?: URL;
   /** Pause before a crashed worker is started again; see keepWorker. */
   pause?: Waits;

@@ -14,7 +14,6 @@ export interface EmbedQueue<T extends Waiting> {
   /** At most maxBatch; empty: nothing waits. */
   next(): T[];
   waiting(): { requests: number; background: number };
-  /** Everything that waits. */
   clear(): T[];
 }
 
@@ -30,7 +29,6 @@ export function createEmbedQueue<T extends Waiting>(maxBatch: number): EmbedQueu
   /** Number of the last batch that was for requests. */
   let lastRequests = -Infinity;
 
-  /** The oldest and those nearest to it in length. */
   function take(from: T[], atMost: number): T[] {
     const oldest = from[0];
     if (oldest === undefined) return [];

@@ -9,7 +9,6 @@ export interface HelpfulnessWorkerInput {
   model: Uint8Array;
 }
 
-/** Name of the graph's input. */
 export const inputName = "features";
 
 /** Has the code that rpc.ts carries to the caller. */

@@ -20,7 +20,6 @@ export interface HelpfulnessModelOptions {
   /** Hexadecimal; absent: not checked. */
   sha256?: string;
   log: Logger;
-  /** Another worker module, for tests. */
   worker?: URL;
   /** Pause before a crashed worker is started again; see superviseWorker. */
   pause?: Waits;

@@ -34,11 +34,9 @@ export async function formatsIn(root: string): Promise<string[]> {
 export type MarkKind = "pin" | "expires";
 
 export interface Marks {
-  /** Keys of files that are there. */
   keys: Set<string>;
   pinned: Set<string>;
   expires: Map<string, number>;
-  /** Id to key. */
   ids: Map<string, string>;
 }
 
@@ -50,7 +48,6 @@ const orMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** `root` gets a folder for each format. */
 export async function openDisk(root: string, format: string): Promise<DiskTier> {
   const folder = join(root, format);
   const idFolder = join(folder, "ids");

@@ -27,7 +27,6 @@ export function encodeFile(format: string, entry: KvEntry, blob: Uint8Array): Ui
   return [preamble, header, blob, digest];
 }
 
-/** Length of the header and of the whole file. */
 export function readPreamble(bytes: Buffer): Read<{ headerBytes: number; fileBytes: number }> {
   if (bytes.length < preambleBytes) return refused("it is cut off");
   if (!bytes.subarray(0, 4).equals(magic)) return refused("it is no chunk cache");

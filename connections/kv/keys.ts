@@ -5,7 +5,6 @@ import type { Convention, PrefixChunk } from "./port.ts";
 
 /** Everything about a model and its context that a blob depends on. */
 export interface KvFormat {
-  /** Fingerprint of the model file. */
   model: string;
   /** Types of K and V, such as "f16/f16". */
   kvType: string;
@@ -38,5 +37,4 @@ export function variantKey(
   return digest(["variant 1", format, convention, ...prefix.map((before) => before.chunk), chunk]);
 }
 
-/** Whether a string can be a key. */
 export const isKey = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);

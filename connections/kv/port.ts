@@ -14,19 +14,15 @@ export interface PrefixChunk {
   tokens: number;
 }
 
-/** One variant of a chunk. */
 export interface KvEntry {
   /** Hash of format, convention, prefix and tokens: 64 hexadecimal digits. */
   key: string;
   /** Hash of format, sharing domain and tokens. */
   chunk: string;
   convention: Convention;
-  /** Tokens of the chunk itself. */
   tokens: number;
   prefix: readonly PrefixChunk[];
-  /** Bytes of the blob. */
   bytes: number;
-  /** Milliseconds since the epoch. */
   createdAt: number;
 }
 
@@ -36,9 +32,7 @@ export interface KvListed extends KvEntry {
   memory: boolean;
   disk: boolean;
   pinned: boolean;
-  /** Milliseconds since the epoch; null: never. */
   expiresAt: number | null;
-  /** Explicit ids that name it. */
   ids: readonly string[];
 }
 

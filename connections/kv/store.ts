@@ -8,7 +8,6 @@ import { createPrefetch } from "./prefetch.ts";
 import { createTiers, noCounts, type TierOptions } from "./tiers.ts";
 
 export interface KvStoreOptions extends TierOptions {
-  /** Hash of the blobs' format (keys.ts). */
   format: string;
 }
 

@@ -9,10 +9,8 @@ import { createWriteBehind } from "./write-behind.ts";
 
 export interface TierOptions {
   memoryBytes: number;
-  /** The slow tier; null: memory only. */
   disk: DiskTier | null;
   diskBytes: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Pick<Logger, "warn">;
   /** Milliseconds in which the value of a use halves. Default an hour. */
@@ -34,7 +32,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
   const { halfLife = 3_600_000, mostWaiting = 64 * 1_048_576 } = options;
   const held = new Map<string, Held>();
   const byChunk = new Map<string, Set<string>>();
-  /** Explicit id to key. */
   const ids = new Map<string, string>();
   const ghosts = createGhosts();
   /** Keys that stay in memory for requests that wait, and how many of those there are. */

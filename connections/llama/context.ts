@@ -9,7 +9,6 @@ process.once("exit", () => {
   for (const context of open) context.deref()?.stop();
 });
 
-/** Takes ownership of the native context. */
 export function createLlamaContext(native: NativeContext): LlamaContext {
   const { cells, scattered, unlinkable, ...format } = calling(() => native.format());
   const own = new WeakRef(native);

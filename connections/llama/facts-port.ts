@@ -1,7 +1,6 @@
 // What is known of devices, models and chunk caches. A part of port.ts, which exports it all.
 
 export interface Device {
-  /** "CPU", "CUDA0". */
   name: string;
   description: string;
   kind: "cpu" | "gpu" | "accelerator";
@@ -12,7 +11,6 @@ export interface Device {
 export interface RopeFacts {
   /** Which dimensions are rotated together: norm (2i, 2i + 1), neox (i, i + dimensions / 2). */
   type: "norm" | "neox";
-  /** Dimensions per head. */
   dimensions: number;
   /** Base of the frequencies. A scale of 1 means no scaling. */
   base: number;
@@ -30,7 +28,6 @@ export interface RopeFacts {
 }
 
 export interface ModelFacts {
-  /** SHA-256 of the file, hex. */
   fingerprint: string;
   name: string;
   architecture: string;
@@ -50,7 +47,6 @@ export interface ModelFacts {
   /** -1: none. */
   bos: number;
   eos: number;
-  /** Whether prompts begin with bos. */
   addBos: boolean;
   /** That the model runs on: "CPU (AMD EPYC)". */
   devices: string[];
@@ -75,7 +71,6 @@ export interface ChunkFormat {
   tokenBytes: number;
 }
 
-/** The header of a chunk cache. */
 export interface ChunkFacts extends ChunkFormat {
   tokens: Int32Array;
   /** Position of its first token where it was computed. */

@@ -64,7 +64,6 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
   };
 }
 
-/** SHA-256 of a file, hex. */
 export async function fingerprintOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {

@@ -43,7 +43,6 @@ export class LlamaError extends Error {
 }
 
 export interface ModelInput {
-  /** Path of a GGUF file. */
   path: string;
   /** SHA-256 of the file, hex; 0.3 s for 150 MB, so callers cache it. */
   fingerprint: string;

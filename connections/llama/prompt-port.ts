@@ -7,7 +7,6 @@ export interface Range {
 }
 
 export interface Prompt {
-  /** All of it, at least one. */
   tokens: Int32Array;
   /** Caches at their positions: disjoint, with the prompt's tokens, unchanged until it settles. */
   links?: readonly { blob: Uint8Array; position: number }[];
@@ -50,9 +49,7 @@ export interface RunResult {
   linked: number;
   recomputed: number;
   prefilled: number;
-  /** Runs of computed tokens. */
   runs: number;
-  /** In the order of `exports`. */
   blobs: Uint8Array[];
   /** Row-major, logitsAt.length x vocabulary. */
   logits: Float32Array;

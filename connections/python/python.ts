@@ -13,7 +13,6 @@ const execute = promisify(execFile);
 export interface PinnedPackage {
   name: string;
   version: string;
-  /** SHA-256 of the wheel file. */
   sha256: string;
 }
 
@@ -89,7 +88,6 @@ export async function placeFolder(target: string, fill: (folder: string) => Prom
   }
 }
 
-/** SHA-256 of a file, hex. */
 export async function sha256(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);

@@ -10,7 +10,6 @@ import { httpCall, textOf } from "../security/http.ts";
 import { createTokenSource } from "../security/oauth.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
-/** What the codec needs of a registry. */
 export interface Registry {
   /** Schema id, registered if new. CodecError when the registry refuses it. */
   register(subject: string, schema: object): Promise<number>;
@@ -19,18 +18,14 @@ export interface Registry {
 }
 
 export interface RegistryOptions {
-  /** Base of the API, path included. */
   url: string;
   tls?: TlsFiles | undefined;
   username?: string | undefined;
   password?: string | undefined;
   passwordFile?: string | undefined;
-  /** Bearer tokens instead of name and password. */
   oauth?: OAuth | undefined;
   tokenFile?: string | undefined;
-  /** Milliseconds for one HTTP call. */
   timeoutMs?: number;
-  /** Repeats of a failed HTTP call. */
   retries?: number;
 }
 
@@ -100,7 +95,6 @@ async function registeredBackward(client: SchemaRegistry, subject: string, schem
 
 const compatibilityLooks = { most: 5, everyMs: 200 };
 
-/** Names of all subjects that are registered. */
 export async function subjectsOf(options: RegistryOptions): Promise<Set<string>> {
   const { url, tls, timeoutMs = 5_000 } = options;
   const headers = await authorizer(options)();

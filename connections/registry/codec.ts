@@ -12,7 +12,6 @@ import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
 import { createTenantReader, type TenantReader } from "./tenant.ts";
 
 export interface CodecOptions {
-  /** Prefix of topics, and so of subjects. */
   prefix: string;
   registry: Registry;
   /** Milliseconds for which "no such id" is cached; a schema may be registered late. */
@@ -34,7 +33,6 @@ export function readSchema(name: string): Schema {
   return JSON.parse(readFileSync(file, "utf8")) as Schema;
 }
 
-/** How bytes of one writer become our record. */
 interface Reader {
   check: BoundsCheck;
   read(payload: Buffer): unknown;
@@ -48,7 +46,6 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
   const readers = new LRUCache<string, Reader | { refusal: string }>({ max: 1_000 });
   const unknown = new LRUCache<number, true>({ max: 10_000, ttl: unknownForMs });
 
-  /** By writer's id and our schema. */
   const tenantReaders = new LRUCache<string, { read: TenantReader | null }>({ max: 1_000 });
 
   const typeOf = (topic: TopicName): Type => {
@@ -57,7 +54,6 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
     return type;
   };
 
-  /** Reader for an unknown schema id. */
   async function fetchReader(topic: TopicName, id: number): Promise<Reader | { refusal: string } | null> {
     if (unknown.has(id)) return null;
     const schema = await registry.schema(id);

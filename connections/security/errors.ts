@@ -4,7 +4,6 @@
 /** A secret or a certificate of ours that is unusable; its message says what to do. */
 export class SecurityProblem extends Error {
   override name = "SecurityProblem";
-  /** kafkajs asks. */
   readonly retriable = false;
 }
 

@@ -18,7 +18,6 @@ export interface TextOptions {
   mostWaiting?: number;
   /** Characters up to which a call is done in place. */
   inPlace?: { split: number; redact: number };
-  /** Another worker module, for tests. */
   worker?: URL;
 }
 

@@ -83,7 +83,6 @@ export interface Span {
   set(facts: Facts): void;
   /** What the work starts while it runs has this span as the current one, across all its waits. */
   during<T>(work: () => T): T;
-  /** Once. */
   end(end?: SpanEnd): void;
 }
 

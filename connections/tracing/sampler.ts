@@ -5,7 +5,6 @@ import { trace, TraceFlags, type Context } from "@opentelemetry/api";
 import { SamplingDecision, type Sampler, type SamplingResult } from "@opentelemetry/sdk-trace";
 
 export interface SamplerOptions {
-  /** Share of the traces, 0 to 1. */
   ratio: number;
   key: string;
   /** What the headers say of the trace decides where they say something. */

@@ -28,7 +28,6 @@ export interface HelpfulnessRow {
 }
 
 export interface TrainedHelpfulness {
-  /** For connections/helpfulness/onnx.ts. */
   onnx: Uint8Array;
   /** What was kept after the comparison: trees, network or linear. */
   kind: string;

@@ -6,13 +6,11 @@ import type { Transferable, Worker } from "node:worker_threads";
 // Node's own loose type of a listener: what arrives is typed where it is read, in rpc.ts.
 type Listener = Parameters<Worker["on"]>[1];
 
-/** What rpc.ts uses of a worker thread. */
 export interface WorkerLike {
   postMessage(message: unknown): void;
   on(event: string, listener: Listener): unknown;
   terminate(): Promise<number>;
 }
-/** What rpc.ts uses of parentPort. */
 export interface PortLike {
   postMessage(message: unknown, transfer?: Transferable[]): void;
   on(event: string, listener: Listener): unknown;

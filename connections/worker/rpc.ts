@@ -18,7 +18,6 @@ export type Methods<M> = { [K in keyof M]: (argument: never) => unknown };
 export type ArgumentOf<M, K extends keyof M> = M[K] extends (argument: infer A) => unknown ? A : never;
 export type ResultOf<M, K extends keyof M> = M[K] extends (argument: never) => infer R ? Awaited<R> : never;
 
-/** What a handler is given beside its argument. */
 export interface CallContext {
   /** Aborted with the caller's signal; the call stays open until the handler ends. */
   signal: AbortSignal;

@@ -13,7 +13,6 @@ export interface SupervisedWorker<M> {
     argument: ArgumentOf<M, K>,
     options?: CallOptions,
   ): Promise<ResultOf<M, K>>;
-  /** Whether a call can be made now. */
   readonly ready: boolean;
   /** Ends the worker; another is started as after a crash. */
   kill(reason: string): void;
@@ -24,7 +23,6 @@ export interface SupervisedOptions<M> {
   name: string;
   entry: URL;
   data: unknown;
-  /** As connectWorker has it. */
   isolation?: "thread" | "process";
   log: Logger;
   /** Called for every new worker before it counts as ready; a rejection ends the worker. */

@@ -27,9 +27,7 @@ const bodySchema = z.strictObject({
 
 export interface FeedbackOf {
   tenant: string;
-  /** Where the body has none. */
   id: string;
-  /** Milliseconds since the epoch. */
   now: number;
 }
 

@@ -94,7 +94,6 @@ function turnOf({ role, content }: z.infer<typeof item>, index: number): { role:
 export interface ResponseOf {
   requestId: string;
   model: string;
-  /** Seconds since the epoch. */
   created: number;
   instructions: string | null;
 }

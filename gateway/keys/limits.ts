@@ -9,7 +9,6 @@ import type { SpendLimited, HoldSpending } from "./spend-limits.ts";
 
 export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & SpendLimited;
 
-/** Limits of one key. */
 export interface KeyLimits {
   /** Counts a request. Throws ApiError. */
   request(): void;
@@ -20,10 +19,8 @@ export interface KeyLimits {
 }
 
 export interface LimitsDependencies {
-  /** How many share the limits. */
   gateways: () => number;
   holdSpending: HoldSpending;
-  /** Milliseconds that never go back. */
   clock: () => number;
 }
 

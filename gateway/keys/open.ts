@@ -16,7 +16,6 @@ export interface OpenedKeys {
 
 export interface KeysOptions extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs"> {
   spending: Spending;
-  /** Gateways that share the limits. */
   gateways: () => number;
   log: SessionOf<object>["log"];
 }

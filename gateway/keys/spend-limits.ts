@@ -29,7 +29,6 @@ export interface SpendLimitsDependencies {
   mostCost: (request: HeldRequest) => number;
   /** So long it may be under way. */
   mostMs: (request: HeldRequest) => number;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

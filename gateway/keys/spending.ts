@@ -21,9 +21,7 @@ export interface SpendingDependencies {
   read: (accounts: readonly string[], since: number) => Promise<readonly AccountCost[]>;
   /** How many gateways there are, which share what is left while it can't be read. */
   gateways: () => number;
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds that never go back. */
   clock: () => number;
   log: Pick<Logger, "warn" | "info">;
   /** Accounts whose sums are held; the one that was longest not asked for goes. */

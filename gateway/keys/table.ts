@@ -4,7 +4,6 @@ import type { ApiKey } from "../../schemas/types.ts";
 import { isSecret, parseHash, parseKey } from "./key.ts";
 import { createKeyLimits, type KeyLimits, type LimitsDependencies } from "./limits.ts";
 
-/** A key that was found valid. */
 export interface ValidKey {
   key: ApiKey;
   limits: KeyLimits;
@@ -23,7 +22,6 @@ export interface KeyTable {
 }
 
 export interface TableDependencies extends LimitsDependencies {
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

@@ -30,7 +30,6 @@ export interface AdmitDependencies {
   redact: (texts: readonly [string, string], candidate: Candidate) => Promise<string[]>;
   /** What tenants share is kept together. */
   sharing: Pick<SharedDomains, "homeOf">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
@@ -44,7 +43,6 @@ export interface Admission {
   changes: ExampleChange[];
 }
 
-/** Similar examples looked at. */
 const neighbours = 16;
 /** A smaller change of quality is not worth a record. */
 const qualityStep = 0.01;

@@ -5,7 +5,6 @@ import type { Admission } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";
 
 export interface DecideDependencies {
-  /** One batch of decisions. */
   admit: () => { decide(candidate: Candidate): Promise<Admission> };
   /** Asked when a candidate has failed too often and none succeeded beside it. */
   works: () => Promise<boolean>;

@@ -8,7 +8,6 @@ export interface AdmissionRules {
   minimumQuality: number;
   /** Arms whose answers may become examples; absent: any. */
   arms?: readonly string[] | undefined;
-  /** Tenants whose answers may be kept; absent: all. */
   tenants?: readonly string[] | undefined;
   /** Limit of the bytes of request and response together. */
   maxBytes: number;

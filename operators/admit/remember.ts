@@ -6,7 +6,6 @@ import { curateReader, type Candidate, type Cursor } from "./candidates.ts";
 
 export interface RememberDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

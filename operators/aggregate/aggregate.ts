@@ -37,7 +37,6 @@ export interface AggregateDependencies {
 export interface Progress {
   /** Rows of feedback, withdrawals, decisions and responses that were new. */
   rows: number;
-  /** Buckets of the sums that were recomputed. */
   buckets: number;
   /** Something about comparisons may be new; absent: nothing. */
   pairs?: true;
@@ -46,7 +45,6 @@ export interface Progress {
 }
 
 export interface Aggregate {
-  /** Takes in what was recorded since the last pass. */
   advance(): Promise<Progress>;
   /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;

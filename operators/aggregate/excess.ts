@@ -14,15 +14,12 @@ export interface FeedbackLimits {
 
 interface ExcessDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command">;
-  /** Whose position it is. */
   reader: string;
   /** Absent: everything counts. */
   limits: FeedbackLimits | undefined;
 }
 
-/** What changed in feedback_excess. */
 interface Changed {
-  /** Subquery of its requests, and what it needs. */
   changed: string;
   parameters: Record<string, unknown>;
   /** For learn_positions, once the rewards are recomputed. */

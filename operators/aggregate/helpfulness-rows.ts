@@ -3,7 +3,6 @@
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { selectDirect, selectObserved, selectSince, selectTrials } from "./helpfulness-statements.ts";
 
-/** One example and one arm on one request. */
 export interface HelpfulnessRow {
   /** The same for all rows of the same question: never split between training and hold-out. */
   group: string;
@@ -18,7 +17,6 @@ export interface HelpfulnessRow {
 
 export interface HelpfulnessEvidence {
   rows: readonly HelpfulnessRow[];
-  /** How many of each kind of evidence. */
   kinds: { trial: number; direct: number; observed: number };
   /** Newest feedback in them, milliseconds since the epoch; null when there are none. */
   trainedThrough: number | null;

@@ -20,7 +20,6 @@ const rewarded = `
   SELECT request_id, tenant, reward, least(weight, 1) AS reward_weight, newest_at
   FROM rewards FINAL WHERE weight > 0 AND (request_id, tenant) NOT IN (${answeredByAnother})`;
 
-/** The model that each arm had last. */
 const currentModels = `
   SELECT arm, argMax(model, created_at) AS model FROM (
     SELECT arm, model, created_at FROM example_uses UNION ALL SELECT arm, model, created_at FROM example_trials

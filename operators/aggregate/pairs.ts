@@ -5,7 +5,6 @@ import { sourceCounts, withWithdrawals } from "../counting.ts";
 import type { Pair } from "../learnt.ts";
 import { answeredByAnother, inRange, sourceWeight } from "./statements.ts";
 
-/** Newest comparisons that are read. */
 const mostPairs = 10_000;
 const kinds = "('preference', 'comparison')";
 const compared = `SELECT request_id, tenant FROM feedback WHERE kind IN ${kinds}`;

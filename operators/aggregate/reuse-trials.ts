@@ -18,7 +18,6 @@ export interface ReuseTrialsDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   /** No request is under way for longer. */
   maxDeadlineMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
@@ -37,7 +36,6 @@ interface TextRow {
 
 /** Trials that are read of a sharing domain, the newest; and of all. */
 const most = { domain: 5_000, all: 100_000 };
-/** Requests whose texts are read at a time. */
 const batch = 500;
 /** So long after its deadline record has certainly stored a response. */
 const lagMs = 600_000;
@@ -71,7 +69,6 @@ const TEXTS = `
   SETTINGS distributed_product_mode = 'local'`;
 
 export function createReuseTrials({ clickhouse, maxDeadlineMs, clock }: ReuseTrialsDependencies) {
-  /** Token F1 of both answers, by request. */
   let compared = new Map<string, number>();
 
   return async function reuseTrials({ arm, agreement, since }: ReuseTrialsOptions): Promise<ReuseCase[]> {

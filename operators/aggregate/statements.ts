@@ -6,7 +6,6 @@ import { sourceCounts, withWithdrawals } from "../counting.ts";
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
-/** Weight of a row of feedback. */
 export const sourceWeight = `multiIf(${Object.entries(sourceWeights)
   .map(([source, weight]) => `source = '${source}', ${weight.toFixed(1)}`)
   .join(", ")}, 0.)`;
@@ -24,7 +23,6 @@ export const inRange = (table: Table): string => `
 export const nextVersion = (table: string): string =>
   `greatest(toUInt64(toUnixTimestamp64Micro(now64(6))), assumeNotNull((SELECT max(version) + 1 FROM ${table})))`;
 
-/** Requests with new feedback. */
 export const withFeedback = `SELECT request_id, tenant FROM feedback WHERE ${inRange("feedback")}`;
 
 /** Value in [0, 1] of a feedback; NULL: pairwise, no value, or a score without range. */

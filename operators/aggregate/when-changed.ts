@@ -4,7 +4,6 @@ import { lookAnywayMs, type RowCounts } from "../row-counts.ts";
 import type { Aggregate, Progress } from "./aggregate.ts";
 import type { Table } from "./statements.ts";
 
-/** Where statistics come from. */
 export const aggregateTables = [
   "feedback",
   "withdrawals",
@@ -17,7 +16,6 @@ export interface WhenChangedDependencies {
   counts: RowCounts<Table>;
   /** How long new rows wait while no feedback or withdrawal is new, milliseconds. */
   lateMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -14,7 +14,6 @@ export const withNamed = `
     WHERE has({named:Array(String)}, withdrawal_id)
   ) AS named`;
 
-/** Hours with feedback that is meant. */
 export const selectWithdrawnHours = `
 WITH ${withNamed}
 SELECT DISTINCT toUnixTimestamp(toStartOfHour(created_at)) AS hour FROM feedback WHERE ${meant("named")}`;

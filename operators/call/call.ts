@@ -32,7 +32,6 @@ export interface CallDependencies {
   toCacheEntry?: ToCacheEntry | undefined;
   /** Replaces personal data before the answer goes out; null: it took too long. Absent: off. */
   redact?: ((response: Response) => Promise<Response | null>) | undefined;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
   partitions?: () => number;

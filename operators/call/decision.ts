@@ -7,7 +7,6 @@ import type { Decision, StepTiming, Work } from "../../schemas/types.ts";
 import type { Paired } from "../flow.ts";
 import { asRecord } from "../work-record.ts";
 
-/** What it reads of a request. */
 export type Found = Pick<Paired, "request" | "position" | "timestamp" | "domain" | "deadline" | "degraded"> &
   Pick<Paired, "threshold" | "exploredThreshold" | "helpfulnessVersion" | "choice" | "prompt" | "alternative">;
 

@@ -6,20 +6,17 @@ import { recompose, type ComposingArm } from "../recompose.ts";
 import type { FailedArm, Work } from "../../schemas/types.ts";
 
 export interface FallbackOptions {
-  /** Those in force. */
   arms: () => readonly ComposingArm[];
   /** Its breaker is closed. */
   isHealthy: (arm: string) => boolean;
   /** Arms that may take over from arms that were called in vain, for one request. */
   most: number;
-  /** Called for each. */
   onFallback?: (from: string, to: string, code: string) => void;
 }
 
 export interface Fallback {
   /** The arm that takes over if the one that the work is for fails; undefined: none. */
   next(work: Work): ComposingArm | undefined;
-  /** The work for `arm`, after that failure. */
   handOver(
     work: Work,
     arm: ComposingArm,
@@ -28,7 +25,6 @@ export interface Fallback {
   ): Work;
 }
 
-/** The arm that a unit of work is for. */
 export const armOf = ({ decision, fallback, role }: Work): string =>
   fallback?.arm ?? (role === "alternative" ? (decision.alternativeArm ?? decision.arm) : decision.arm);
 export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];

@@ -5,9 +5,7 @@ import type { Response, Work } from "../../schemas/types.ts";
 import { NO_USAGE } from "../refusal.ts";
 import { armOf, failedArms } from "./fallback.ts";
 
-/** Milliseconds since the epoch. */
 export interface CallTimes {
-  /** When the arm was called. */
   called: number;
   finished: number;
 }
@@ -47,7 +45,6 @@ export function failedResponse(work: Work, requestId: string, failure: ArmFailur
   };
 }
 
-/** The refusal of work that was not done. */
 export function refusedWork(
   work: Work,
   requestId: string,

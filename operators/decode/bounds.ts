@@ -28,7 +28,6 @@ const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null 
   },
 };
 
-/** Null where a record may be kept. */
 export function boundsProblem<N extends RecordedTopic>(topic: N, record: RecordOf[N]): string | null {
   return problems[topic]?.(record) ?? null;
 }

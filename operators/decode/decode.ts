@@ -10,7 +10,6 @@ import type { RowPosition } from "./values.ts";
 
 export interface DecodeDependencies {
   codec: Pick<Codec, "decode">;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: Error) => void;
 }
 

@@ -75,7 +75,6 @@ const decided = (record: Decision, chosen: ArmScore, position: RowPosition): Row
   created_at: time(ownTime(record.createdAt, position)),
 });
 
-/** What the chosen arm was shown, in prompt order. */
 export function exampleUseRows(record: Decision, position: RowPosition): Row[] {
   const chosen = chosenArm(record);
   if (chosen === undefined) return [];

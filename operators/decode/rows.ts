@@ -38,7 +38,6 @@ export const tableOf = {
   "dead-letters": "dead_letters",
 } as const satisfies Partial<Record<keyof RecordOf, string>>;
 
-/** Topics that record takes, without prefix. */
 export type RecordedTopic = keyof typeof tableOf;
 
 export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(tableOf, topic);
@@ -59,7 +58,6 @@ const single =
   <T>(table: string, row: (record: T, position: RowPosition) => Row): ToRows<T> =>
   (record, position) => [{ table, rows: [row(record, position)] }];
 
-/** How every recorded topic becomes rows. */
 export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
   requests: (record, position) => {
     const row = requestRow(record, position);

@@ -6,7 +6,6 @@ import type { RecordedTopic } from "./rows.ts";
 export interface UndecodableDependencies {
   /** Resolves when the record is on dead-letters. */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
-  /** Called for each. */
   onUndecodable(topic: RecordedTopic, source: Source, code: string, reason: string): void;
   /** Without prefix. */
   topicOf(topic: string): RecordedTopic;

@@ -22,7 +22,6 @@ export const clientTime = (reported: number | null, { arrivedAt, timestamp }: Ro
 export const ownTime = (createdAt: number, { arrivedAt = Infinity }: RowPosition): number =>
   Math.min(createdAt, arrivedAt);
 
-/** The columns that every row ends in. */
 export const at = ({ topic, partition, offset, origin = unknownOrigin }: RowPosition): object => ({
   topic,
   kafka_partition: partition,

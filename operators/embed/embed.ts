@@ -7,13 +7,11 @@ import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Validated } from "../flow.ts";
 import { createNeeded, type NeededDependencies } from "./needed.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Pick<Validated, "request" | "domain" | "question" | "degraded">;
 type Adds = Pick<Embedded, "embedding">;
 
 export interface EmbedDependencies extends NeededDependencies {
   embedder: Pick<Embedder, "embed">;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
   /** Milliseconds for a vector, at most half of what is left. Default 30,000. */
   waitMs?: number;

@@ -17,7 +17,6 @@ export interface EvictDependencies {
   };
   /** Normalised cost of configured arms; unknown sources count as 1. */
   costs: () => ReadonlyMap<string, number>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Pick<Logger, "info">;
 }
@@ -27,16 +26,13 @@ export interface Eviction extends ExampleChange {
   reason: "expired" | "no_room";
 }
 
-/** Where nothing is evicted. */
 export const noEviction: { evicted: Eviction[] } = { evicted: [] };
 
 export interface EvictionDependencies {
   evict: () => Promise<Eviction[]>;
-  /** All changes or none. */
   publish: (changes: readonly ExampleChange[]) => Promise<void>;
 }
 
-/** Evicts and publishes that. */
 export const createEviction =
   ({ evict, publish }: EvictionDependencies) =>
   async (): Promise<{ evicted: Eviction[] }> => {
@@ -47,21 +43,18 @@ export const createEviction =
 
 /** A use by a cheaper arm counts as an offload from this quality on. */
 const offloadQuality = 0.6;
-/** Tombstones of one round. */
 const mostAtOnce = 5_000;
 /** Examples weighed against each other, those of the lowest density. */
 const mostRivals = 20_000;
 /** When room is made, a little more than is missing: or the next example would ask for it again. */
 const fillTo = 0.95;
 
-/** One that may have to go. */
 export interface Rival {
   id: string;
   domain: string;
   bytes: number;
   /** Offloads that it enabled, faded, and its quality as a prior that fades as they do. */
   value: number;
-  /** In grace. */
   young: boolean;
 }
 

@@ -6,7 +6,6 @@ import { createEvict } from "./evict.ts";
 type EvictSession = SessionOf<{ sources: ["ClickHouse"] }>;
 
 export interface EvictOptions {
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }

@@ -17,7 +17,6 @@ const offloads = `
     WHERE used.quality >= {offloadQuality:Float64} AND used.arm_cost < ${costOfArm("source.source_arm")}
     GROUP BY used.example_id`;
 
-/** Bytes of the whole pool. */
 export const selectPoolBytes = "SELECT sum(bytes) AS bytes FROM examples FINAL WHERE NOT deleted";
 
 export const selectExpired = `

@@ -8,9 +8,7 @@ import { readExampleReplayCosts, readSavingCurve, type ExampleReplayCosts } from
 
 export interface AgendaItem {
   example: Example;
-  /** G(e). */
   gain: number;
-  /** Who is asked. */
   arm: string;
   /** Expected, in average answers of an arm of cost 1. */
   saving: number;
@@ -39,9 +37,7 @@ export interface Agenda {
 
 export interface AgendaOptions {
   clickhouse: Pick<ClickHouse, "query">;
-  /** What the run has tried is not tried again. */
   runId: string;
-  /** Examples at most. */
   most: number;
   samples: number;
   /** Asked whatever the source of an example; absent: each its own. */

@@ -21,7 +21,6 @@ export interface ExampleReplayResult {
   tokens: number;
   judgeTokens: number;
   cost: number;
-  /** Answers asked for. */
   samples: number;
   /** Id of the example that replaces it; null: it stays. */
   newId: string | null;
@@ -30,7 +29,6 @@ export interface ExampleReplayResult {
 
 export interface ExampleReplayDependencies {
   arm: Pick<Arm, "answer" | "model" | "name">;
-  /** Its system prompt. */
   system: string | undefined;
   judge: Judge;
   samples: number;
@@ -40,9 +38,7 @@ export interface ExampleReplayDependencies {
   affords: (spent: { tokens: number; cost: number }) => boolean;
   /** Asked before every call, and waited for; false: no more calls. */
   mayAsk: (signal: AbortSignal) => Promise<boolean>;
-  /** Milliseconds for one call. */
   callMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -48,7 +48,6 @@ export function createRanking(clickhouse: Pick<ClickHouse, "query">) {
       const rows = await clickhouse.query<Row>(selectTop, { run, limit, arms });
       return rows.map((row) => ({ example: toExample(row), gain: row.gain }));
     },
-    /** What a run that goes on has used already. */
     async spent(run: string): Promise<Spent> {
       const [row] = await clickhouse.query<Spent>(
         "SELECT count() AS tried, sum(tokens) AS tokens, sum(cost) AS cost FROM example_replays FINAL WHERE run_id = {run:String}",

@@ -52,7 +52,6 @@ const selectTokens = `
 
 /** Costs are in average answers of an arm of cost 1: the unit of gain. */
 export interface ExampleReplayCosts {
-  /** Cost of one replay that was done. */
   of(result: Pick<ExampleReplayResult, "tokens" | "judgeTokens">, arm: string, judge: string): number;
   /** Expected cost of one replay; leaves out the judge where too few at the arm are recorded. */
   expected(example: Pick<Example, "request" | "response">, arm: string, samples: number): number;

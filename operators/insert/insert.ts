@@ -10,7 +10,6 @@ export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insertLines">;
   /** Takes a refused row's record; resolves when its bytes are safe. */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
   /** Milliseconds before the first repeat; doubled to at most 10 s. */
   backoffMs?: number;
@@ -54,7 +53,6 @@ export function createInsert(dependencies: InsertDependencies) {
     }
   }
 
-  /** Rows from..to - 1. */
   async function insertRun({ table, lines }: TableLines, from: number, to: number, signal: AbortSignal): Promise<void> {
     const attempt = (): Promise<void> =>
       clickhouse.insertLines(table, { count: to - from, bytes: lines.bytesOf(from, to) });

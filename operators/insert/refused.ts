@@ -10,7 +10,6 @@ export interface RefusedDependencies {
   deadLetter(source: Source, code: string, reason: string, headers: Record<string, string>): Promise<void>;
   /** Called for each; kept: its bytes are on dead-letters. */
   onRefused(source: Source, code: string, reason: string, kept: boolean): void;
-  /** Full name of the topic dead-letters. */
   letters: string;
 }
 

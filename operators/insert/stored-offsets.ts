@@ -6,7 +6,6 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 interface TopicPartition {
   topic: string;
   partition: number;
-  /** What has the topic's name now. */
   origin?: Origin;
 }
 

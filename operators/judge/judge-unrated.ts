@@ -13,7 +13,6 @@ export interface ReferenceArm {
   system?: string | undefined;
 }
 
-/** For the call of the reference. */
 const callMs = 120_000;
 
 export interface JudgeUnratedDependencies {
@@ -21,9 +20,7 @@ export interface JudgeUnratedDependencies {
   judge: string;
   compare: (comparison: Comparison, signal: AbortSignal) => Promise<Compared>;
   reference?: ReferenceArm | undefined;
-  /** With which answers are drawn. */
   share: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

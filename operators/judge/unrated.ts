@@ -34,7 +34,6 @@ export interface Judgement {
 }
 
 export interface UnratedSettings {
-  /** Who judges. */
   arm: string;
   reference?: string | undefined;
   share: number;
@@ -55,7 +54,6 @@ export interface JudgingAgenda {
 }
 
 const hourMs = 3_600_000;
-/** Older answers are not judged. */
 const windowMs = 24 * hourMs;
 /** Read at a time; those that are judged make room for others. */
 const most = 500;

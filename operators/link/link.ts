@@ -8,7 +8,6 @@ import type { Linked, Taken } from "../flow.ts";
 type Needs = Pick<Taken, "record">;
 type Adds = Pick<Linked, "prompt">;
 
-/** In a request's metadata. */
 const LINK_POLICY = "link-policy";
 
 export function createLink(): Step<Needs, Adds> {

@@ -29,7 +29,6 @@ type Adds = Pick<LookedUp, "cacheKey">;
 /** Outcome of a lookup; "excluded": the request forbids caching, or wants a fresh answer. */
 export type CacheResult = "hit" | "followed" | "miss" | "excluded";
 
-/** The response cache as lookup uses it. */
 export interface CacheLookup {
   entries: Pick<CacheEntries, "find" | "peek">;
   underWay: Pick<UnderWay, "follows" | "follow">;
@@ -45,9 +44,7 @@ export interface LookupDependencies {
   responseCache?: CacheLookup | undefined;
   arms: () => readonly CachedArm[];
   documents: Documents;
-  /** Milliseconds since the epoch. */
   clock: () => number;
-  /** Partitions of the responses topic. */
   partitions: () => number;
 }
 

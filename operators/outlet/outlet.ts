@@ -4,11 +4,9 @@ import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 
-/** Where copies go. */
 type Copies = "tenant-responses" | "tenant-alternative-answers";
 
 export interface OutletDependencies {
-  /** Whether a tenant has topics of its own. */
   hasTopics: (tenant: string) => boolean;
 }
 

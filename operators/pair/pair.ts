@@ -6,19 +6,16 @@ import { ok, type Step } from "../../runtime/step.ts";
 import type { Choice, Composed, Paired } from "../flow.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Pick<Composed, "request" | "choice" | "examplesByArm" | "prompt">;
 type Adds = Pick<Paired, "alternative">;
 
 export interface PairDependencies {
-  /** Those in force. */
   arms: () => readonly ComposingArm[];
   routing: {
     /** Utilisation of the more expensive arms from which no alternative answers are made. */
     load: { threshold: number };
     alternativeAnswers: Pick<ShareBudgetOptions, "share"> & { perTenantHour: number };
   };
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -7,11 +7,9 @@ import { copyHeader, publishInParts, type MirrorDependencies } from "./mirror.ts
 import type { Pair } from "./seen.ts";
 import { countByDomain, examplesOf, nextExamples, type StoredExample } from "./stored.ts";
 
-/** T: the type of the name of examples. */
 export interface FillDependencies<T extends string> {
   clickhouse: Pick<ClickHouse, "query">;
   kafka: Pick<Kafka, "partitionOf">;
-  /** Full name of examples. */
   topic: T;
   encode(example: Example): Buffer;
   publish: MirrorDependencies<T>["publish"];
@@ -21,7 +19,6 @@ export interface FillDependencies<T extends string> {
 export interface Fill {
   /** Has to be filled; what is being filled already goes on. */
   add(domain: string): void;
-  /** Domains that are not done. */
   size(): number;
   /** One step. openPlaces: partitions of a domain that lack it. Resolves to complete pairs. */
   step(

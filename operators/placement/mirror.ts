@@ -14,21 +14,16 @@ export interface ReadPosition {
   origin?: Origin;
 }
 
-/** T: the type of the name of examples. */
 export interface MirrorDependencies<T extends string = string> {
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins">;
-  /** Full name of examples. */
   topic: T;
-  /** The group with which positions are committed. */
   group: string;
-  /** All messages and positions, or none. */
   publish: (messages: readonly OutgoingMessage<T>[], read: readonly ReadPosition[]) => Promise<void>;
 }
 
 export interface Mirror {
   /** Copies what has come since; at most so much that it fits a few transactions. */
   copy(partitionsOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
-  /** Next offset of a home that is not copied yet. */
   position(partition: number): number;
   /** Whether the topic is still the one that it reads. */
   isCurrent(): Promise<boolean>;

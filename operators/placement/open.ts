@@ -17,10 +17,8 @@ const seenWithin = { lookBackMs: 86_400_000, overlapMs: 600_000 };
 export interface PlaceOptions {
   /** A lease fences it: no other process writes the placement. */
   writer: FencedProducer<Topic<"examples" | "policies">>;
-  /** As PlacementDependencies has them. */
   groups: { own: string; record: string };
   sharing: SharedDomains;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;

@@ -23,26 +23,20 @@ export interface PlacementRules {
   /** auto: shared above so many examples, global again below four fifths of them. */
   pool: "auto" | "global" | "shared";
   shareAbove: number;
-  /** Milliseconds between two counts. */
   countEveryMs: number;
 }
 
-/** T: the type of the name of examples. */
 export interface PlacementDependencies<T extends string = string> {
   clickhouse: Pick<ClickHouse, "query">;
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
-  /** Full name of examples. */
   topic: T;
   /** Groups that commit the mirror's positions, and that record the topic. */
   groups: { own: string; record: string };
-  /** Pairs seen lately. */
   seen(partitions: number): Promise<Pair[]>;
   encode(example: Example): Buffer;
-  /** Policies of the name `placement`. */
   policies: Pick<PolicyLog, "open" | "newest" | "append">;
   publish: MirrorDependencies<T>["publish"];
   rules: PlacementRules;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;
@@ -50,9 +44,7 @@ export interface PlacementDependencies<T extends string = string> {
 
 export interface Placed {
   mode: Placement["mode"];
-  /** Pairs that became whole. */
   placed: number;
-  /** Messages written. */
   copied: number;
   more: boolean;
 }
@@ -111,7 +103,6 @@ export function createPlacer<T extends string>(dependencies: PlacementDependenci
     mayPublishAt = clock() + (Math.max(0, text.length - body.free) / body.bytesPerSecond) * 1_000;
   };
 
-  /** New pairs, as being filled. */
   const discover = async (now: Placement): Promise<void> => {
     if (clock() < mayPublishAt) return;
     let known = pairsOf(now);

@@ -5,18 +5,15 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Pair {
   domain: string;
-  /** Partition of examples. */
   partition: number;
 }
 
 export interface SeenDependencies {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Full name of the topic decisions. */
   decisions: string;
   /** How far the first look goes back, and others before the newest decision; ms. */
   lookBackMs: number;
   overlapMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   sharing: Pick<SharedDomains, "sharedDomainOf">;
 }

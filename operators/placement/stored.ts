@@ -52,7 +52,6 @@ export async function countByDomain(clickhouse: Queries, domains: readonly strin
   return new Map(rows.map(({ domain, count }) => [domain, count]));
 }
 
-/** Examples of all these domains together. */
 export async function examplesOf(clickhouse: Queries, domains: readonly string[]): Promise<StoredExample[]> {
   return (await clickhouse.query<Row>(selectExamples, { domains })).map(toStored);
 }
@@ -74,7 +73,6 @@ export async function nextExamples(
   return { examples: rows.map(toStored), upTo: ids.length < limit ? null : upTo };
 }
 
-/** Living ones of all domains. */
 export async function countExamples(clickhouse: Queries): Promise<number> {
   const [row] = await clickhouse.query<{ count: number }>(
     "SELECT count() AS count FROM examples FINAL WHERE NOT deleted",

@@ -20,13 +20,11 @@ export type PublishedHelpfulness =
 export interface PublishHelpfulnessOptions {
   /** Newest feedback in it, milliseconds since the epoch. */
   trainedThrough: number | null;
-  /** Also when it is no better than similarity. */
   force?: boolean;
 }
 
 export interface PublishHelpfulnessDependencies {
   policies: PolicyLog;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

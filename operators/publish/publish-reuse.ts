@@ -10,7 +10,6 @@ export interface PublishReuseDependencies {
   policies: PolicyLog;
   /** The arm and its limit; undefined: there is none any more. */
   arm: () => { name: string; limit: number } | undefined;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

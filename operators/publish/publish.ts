@@ -24,7 +24,6 @@ export interface PublishDependencies {
    * replaced by an empty one. Absent: never.
    */
   takenBack?: (since: number) => Promise<boolean>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

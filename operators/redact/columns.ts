@@ -86,7 +86,6 @@ const rewrites: Readonly<Record<string, Rewrite>> = {
 
 export const hasTexts = (table: string): boolean => Object.hasOwn(rewrites, table);
 
-/** The row with its texts as `clean` gives them. */
 export const rewrite = (table: string, row: Row, clean: Clean, key: string): Row =>
   rewrites[table]?.(row, clean, key) ?? row;
 

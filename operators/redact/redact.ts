@@ -13,9 +13,7 @@ export interface RedactDependencies {
   text: Pick<TextWork, "mask" | "check">;
   options: MaskOptions;
   insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
-  /** Called with the texts that are withheld. */
   onWithheld?: (texts: number) => void;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
 }
 
@@ -119,6 +117,5 @@ export interface MaskingDependencies extends Pick<RedactDependencies, "insert" |
   masking: Pick<RedactDependencies, "text" | "options" | "onWithheld"> | undefined;
 }
 
-/** createRedact where the configuration wants it. */
 export const createMasking = ({ masking, insert, onWaiting }: MaskingDependencies): RedactDependencies["insert"] =>
   masking === undefined ? insert : createRedact({ ...masking, insert, ...(onWaiting && { onWaiting }) });

@@ -7,14 +7,11 @@ export interface RetractDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
   /** Tombstones of the topic `response-cache`, by key. */
   publish: (keys: readonly string[]) => Promise<void>;
-  /** Milliseconds that an answer is kept at most. */
   longestTtlMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
 export interface Retracted {
-  /** Keys. */
   retracted: number;
 }
 
@@ -27,7 +24,6 @@ interface Row {
 const lookBack = 60_000_000;
 /** An answer whose reduced reward is below is not given again. */
 const minimumReward = 0.5;
-/** Tombstones published at a time. */
 const batch = 1_000;
 
 // learn_positions holds the version as an offset of a table that no topic fills.

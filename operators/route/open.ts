@@ -11,9 +11,7 @@ import type { RouteDependencies } from "./route.ts";
 export interface RouteOptions {
   policies: Pick<OpenedPolicies, "router" | "reuse">;
   breakers: ReturnType<BreakersOf>;
-  /** Those in force; asked at every reading. */
   monitored: () => readonly MonitoredArm[];
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }

@@ -10,7 +10,6 @@ import type { Contender, Scored } from "./score.ts";
 export type ReuseBound = (arm: string, domain: string) => number;
 
 export interface Weighed {
-  /** Those that may be chosen. */
   contenders: readonly Contender[];
   /** Those that could have been but for the arm's state and chance. */
   all: readonly Contender[];
@@ -42,7 +41,6 @@ export interface Settling {
   /** Scores that the request's arm was drawn by; null: it was not drawn. */
   scored: Scored | null;
   promptCharacters: number;
-  /** Tokens of the example's answer. */
   answerTokens: number;
 }
 

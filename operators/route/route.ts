@@ -24,7 +24,6 @@ import { alternative } from "./alternative.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Pick<Selected, "request" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
 type Adds = Pick<Routed, "choice">;
@@ -32,7 +31,6 @@ type Adds = Pick<Routed, "choice">;
 export interface RouteConfig extends PriorConfig, Exploring {
   /** lambda_c unless the request or its tenant's configuration says otherwise. */
   costWeight: number;
-  /** lambda_c of the requests of these tenants. */
   tenantCostWeights?: Readonly<Record<string, number>>;
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
@@ -57,7 +55,6 @@ export interface RouteDependencies {
   /** Called for every request that an answer could be reused for, for metrics. */
   onReuse?: (trial: ReuseTrial, isChosen: boolean) => void;
   random: Random;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   routing: RouteConfig;
 }

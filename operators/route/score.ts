@@ -25,14 +25,12 @@ export interface Contender {
 }
 
 export interface Scored {
-  /** In the order of the contenders. */
   scores: ArmScore[];
   /** Probability of each arm to be the best by what is believed, if there were no load. */
   loadFree: number[];
   chosen: number;
 }
 
-/** How arms are drawn. */
 export interface Exploring {
   /** Quality that is known to within it is hardly tried any more (triedWith()); 0 by default. */
   indifference?: number;

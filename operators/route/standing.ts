@@ -5,7 +5,6 @@ import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
 export interface ArmHealth {
   /** half-open: it may be chosen, as a probe. */
   state(arm: string): BreakerState;
-  /** It was chosen though it is half-open. */
   probed(arm: string): void;
 }
 

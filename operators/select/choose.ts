@@ -10,11 +10,8 @@ import type { Unfit } from "./screen.ts";
 /** A candidate and what is predicted of it for one arm. */
 export interface Rated {
   example: HeldExample;
-  /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Unit length. */
   vector: Float32Array;
-  /** Estimated tokens that it adds to a prompt. */
   tokens: number;
   /** [0, 1]; NaN is never shown. */
   helpfulness: number;
@@ -29,11 +26,9 @@ export interface Rated {
 }
 
 export interface ChooseLimits {
-  /** Examples at most. */
   examples: number;
   /** tau: helpfulness below it is not shown, [0, 1]. */
   threshold: number;
-  /** Estimated tokens of all examples together. */
   tokenBudget: number;
   /** Cosine from which an example says the same as one already taken. */
   nearDuplicate: number;
@@ -62,7 +57,6 @@ export type Reason =
   | "over_budget"
   | "too_many";
 
-/** What became of one candidate. */
 export interface Verdict {
   candidate: Rated;
   reason: Reason;
@@ -76,7 +70,6 @@ export interface Chosen {
   trial: ExampleTrial | null;
   /** What became of those on which the choice depended. */
   readonly settled: readonly Verdict[];
-  /** How many others there are. */
   readonly open: number;
   /** One per candidate, in their order; made when read. */
   readonly verdicts: readonly Verdict[];

@@ -27,12 +27,10 @@ export interface SelectionMetrics {
 /** What became of an arm's candidates since the metrics were last collected. */
 interface Tally {
   byReason: Map<string, number>;
-  /** Cached examples of those shown. */
   cached: number;
   uncached: number;
 }
 
-/** The same for the same registry. */
 export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetrics => {
   const registers = [registry];
   // A labelled counter makes a text of its labels to find its number: too much for every candidate.

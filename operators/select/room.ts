@@ -7,7 +7,6 @@ import { templates, type TemplateName } from "../../arms/templates.ts";
 export interface RoomyArm {
   tokenBudget?: number | undefined;
   contextTokens?: number | undefined;
-  /** Completion tokens at most. */
   maxTokens: number;
   template: TemplateName;
   system?: string | undefined;
@@ -15,9 +14,7 @@ export interface RoomyArm {
 
 export interface RoomyRequest {
   messages: readonly Message[];
-  /** Texts of the documents that it names. */
   documents: readonly string[];
-  /** The last user turn. */
   question: string;
   /** Completion tokens that the request wants; null: the arm's. */
   maxTokens: number | null;

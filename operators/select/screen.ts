@@ -9,11 +9,9 @@ export type Unfit = "foreign" | "not_shared" | "own_request" | "unusable" | "not
 export interface Asker {
   requestId: string;
   tenant: string;
-  /** Sharing domain, tenant/domain. */
   domain: string;
   /** Where it shares examples with other tenants; null: nowhere. */
   sharedDomain: string | null;
-  /** Unit length. */
   vector: Float32Array;
 }
 

@@ -6,14 +6,12 @@ import type { ExampleTrial } from "../../schemas/types.ts";
 import type { Embedded, Selected, SelectedExample } from "../flow.ts";
 import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
 export interface SelectDependencies extends SelectionDependencies {
   /** Whether all examples of a domain are here for this partition; by default they are. */
   hasAllExamples?: (domain: string, requestPartition: number) => boolean;
-  /** Called after every selection, for metrics. */
   onSelection?: (selection: Selection) => void;
 }
 

@@ -24,9 +24,7 @@ import { unfit, type Unfit } from "./screen.ts";
 export interface SelectArm extends RoomyArm {
   name: string;
   model: string;
-  /** Normalised cost C_i, [0, 1]. */
   cost: number;
-  /** Whether it is shown examples. */
   examples: boolean;
   /** Settings of the arm that gives an example's answer as it is (reuse.ts). */
   reuse?: ReuseSettings | undefined;
@@ -35,7 +33,6 @@ export interface SelectArm extends RoomyArm {
 export interface SelectionDependencies {
   pool: Pick<ExamplePool, "nearest">;
   selection: SelectionConfig;
-  /** The arms as configured now. */
   arms: () => readonly SelectArm[];
   /** Milliseconds since the epoch; expired examples are not shown. */
   clock: () => number;
@@ -54,7 +51,6 @@ export interface SelectionDependencies {
   caches?: CacheInventory;
 }
 
-/** What selection reads of the configuration. */
 export type SelectionConfig = Pick<
   Config["selection"],
   "examples" | "candidates" | "minimumSimilarity" | "tokenBudget" | "nearDuplicate" | "explore" | "cachedBonus"
@@ -63,7 +59,6 @@ export type SelectionConfig = Pick<
 /** Its logger is made when it is read: few requests have anything to say. */
 type Logging = Pick<StepContext, "log">;
 
-/** What selection has to know of a request. */
 export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embedding">;
 
 export interface Selection {
@@ -71,7 +66,6 @@ export interface Selection {
   byArm: ReadonlyMap<string, Chosen>;
   /** Tokens that the examples of an arm may have; arms that are shown none are not in it. */
   budgets: ReadonlyMap<string, number>;
-  /** How many the pool gave. */
   candidates: number;
   /** tau in force, and the one tried instead. */
   threshold: number;
@@ -82,7 +76,6 @@ export interface Selection {
   degraded: ("examples" | "helpfulness")[];
 }
 
-/** A candidate as all arms see it. */
 interface Screened {
   candidate: Candidate;
   tokens: number;

@@ -14,7 +14,6 @@ export function createVerifyReuse({ limits }: VerifyReuseDependencies) {
   };
 }
 
-/** cases: in the order of their requests. */
 export function verifyDomains(
   cases: readonly ReuseCase[],
   settings: { limit: number; confidence: number },

@@ -9,7 +9,6 @@ import { createTenantSolver } from "./tenants.ts";
 import { solveTogether, varianceMetrics } from "./together.ts";
 
 export interface SolveConfig {
-  /** Length of the context. */
   dimension: number;
   priorMean: number;
   priorVariance: number;
@@ -55,7 +54,6 @@ interface NewThings {
 }
 
 interface Beside {
-  /** Newest first. */
   pairs: readonly Pair[];
   halfLifeHours: number;
   /** Sums by sharing domain; absent: all domains count as one. */

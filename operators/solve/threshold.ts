@@ -5,7 +5,6 @@ import type { ChosenThreshold, ThresholdGain, ThresholdOutcome } from "../learnt
 export interface ThresholdConfig {
   /** Rewarded requests that a tau, and the one in force, must have been tried on. */
   minimumRequests: number;
-  /** Price of 1,000 tokens of examples, in quality. */
   tokenPrice: number;
 }
 

@@ -8,13 +8,11 @@ import { boundsProblem } from "./bounds.ts";
 import { parameterProblem } from "./params.ts";
 import { passthroughProblem } from "./passthrough.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Received<Request>;
 type Adds = Omit<Validated, keyof Needs>;
 
 export interface ValidateDependencies {
   limits: { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
-  /** The arms as configured now. */
   arms: () => readonly { name: string }[];
   /** Partitions of the responses topic, as the brokers say: the range of replyPartition. */
   partitions: () => number;
@@ -23,7 +21,6 @@ export interface ValidateDependencies {
 /** What a client said, for a message to it: a part of it tells as much. */
 const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
 
-/** The question of a conversation. */
 export const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 

@@ -11,9 +11,7 @@ import type { Erased } from "../erased.ts";
 export interface WithoutErasedDependencies {
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
   insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
-  /** Called with the rows that are left out. */
   onErased?: (rows: number) => void;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
 }
 

@@ -15,12 +15,10 @@ export interface CurateDependencies extends EvictionDependencies {
   decide: (candidates: readonly Candidate[]) => Promise<Decided>;
   /** After everything else of a pass, so that what it has published is on its way. */
   place: () => Promise<Placed>;
-  /** Writes decisions and cursors down. */
   remember: (
     decided: readonly { candidate: Candidate; admission: Admission }[],
     cursors: readonly Cursor[],
   ) => Promise<void>;
-  /** Milliseconds between two evictions. */
   evictEveryMs: number;
   signal: AbortSignal;
 }

@@ -15,7 +15,6 @@ export interface JudgeUnratedPass {
   judge: (item: Unrated, signal: AbortSignal) => Promise<Judged>;
   /** Resolves when the broker has it. */
   publish: (feedback: Feedback) => Promise<void>;
-  /** Money for 24 hours. */
   spendLimit?: number | undefined;
   metrics: JudgeMetrics;
   signal: AbortSignal;

@@ -29,7 +29,6 @@ export interface LearnReuseDependencies extends VerifyReuseDependencies {
 
 export interface JudgeUnratedDependencies {
   agenda: () => Promise<JudgingAgenda>;
-  /** How many were judged. */
   judgeAll: (agenda: JudgingAgenda) => Promise<number>;
 }
 

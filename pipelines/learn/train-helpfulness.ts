@@ -21,9 +21,7 @@ export interface TrainHelpfulnessDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   policies: PolicyLog;
   log: Logger;
-  /** Milliseconds since the epoch. */
   clock: () => number;
-  /** connections/training/helpfulness.ts. */
   train: (rows: readonly HelpfulnessRow[], options: { log: Logger }) => Promise<Trained>;
 }
 
@@ -48,7 +46,6 @@ export type HelpfulnessTraining = Evidence &
     | { outcome: "trained"; kind: string; metrics: Record<string, number>; published: PublishedHelpfulness }
   );
 
-/** Rows as the features of this version make them. */
 export const helpfulnessRows = (clickhouse: Pick<ClickHouse, "query">, limit: number): Promise<HelpfulnessEvidence> =>
   createHelpfulnessRows({
     clickhouse,

@@ -14,9 +14,7 @@ import { followInventories } from "../../state/inventory/inventory.ts";
 import type { Session } from "../session.ts";
 
 export interface Inspected extends Selection {
-  /** Sharing domain, tenant/domain. */
   domain: string;
-  /** Examples in the pool, of all domains. */
   pool: number;
   embeddingModel: string;
 }

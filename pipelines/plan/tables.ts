@@ -30,7 +30,6 @@ export interface PlanTables {
 
 export interface TablesOptions {
   instance: string;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: SessionOf<object>["log"];
 }

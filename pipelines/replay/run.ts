@@ -35,7 +35,6 @@ export interface ExampleReplayRun {
   arm?: string | undefined;
   /** The least gain that is worth a replay; absent: as past replays say. 0: all are. */
   cutOff?: number | undefined;
-  /** Does not wait for a low load. */
   anyLoad?: boolean | undefined;
   /** The time of the schedule that began it, milliseconds since the epoch; absent: by hand. */
   dueAt?: number | undefined;
@@ -173,7 +172,6 @@ export async function replayExamples(
   }
 }
 
-/** Made when first needed, closed together. */
 function openArms(
   session: SessionOf<object>,
   open: OpenArm,

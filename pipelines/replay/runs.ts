@@ -17,7 +17,6 @@ export interface RunDescription {
 }
 
 export interface RunRecord {
-  /** Resolves when it is written. */
   set(change: { state?: RunState; problem?: string; cutOff?: CutOff }): Promise<void>;
   /** Nothing is renewed any more. */
   stop(): void;

@@ -10,11 +10,9 @@ import { ExampleReplayUnderWay } from "./replay.ts";
 
 export interface DueRun {
   runId: string;
-  /** Milliseconds since the epoch. */
   dueAt: number;
 }
 
-/** As configured; undefined: never. */
 export function scheduleOf({ curate }: Pick<Config, "curate">): DailyTimes | undefined {
   const { schedule } = curate.exampleReplay;
   return schedule === undefined ? undefined : { ...schedule, days: schedule.days ?? [] };
@@ -52,7 +50,6 @@ export interface ScheduleDependencies {
   schedule: DailyTimes;
   find: (now: number) => Promise<DueRun | undefined>;
   run: (due: DueRun) => Promise<void>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;

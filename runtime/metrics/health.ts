@@ -28,7 +28,6 @@ export interface HealthOptions {
 }
 
 export interface HealthServer {
-  /** http://host:port */
   url: string;
   close(): Promise<void>;
 }
@@ -88,7 +87,6 @@ function stuckTables(stuck: readonly StuckPartition[], limit: number): string[] 
     );
 }
 
-/** Read on every scrape. */
 export function createHealthMetrics(registry: Registry, stages: HealthOptions["stages"], limit: number): void {
   const labelNames = ["stage"] as const;
   new Gauge({

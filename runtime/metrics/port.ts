@@ -2,7 +2,6 @@
 // under way, lag, operators' times.
 
 export interface StageMetrics {
-  /** Records taken up from the stage's input. */
   received(count: number): void;
   /** Records sent to an output, e.g. "responses" or "work.small". */
   sent(output: string, count: number): void;
@@ -12,7 +11,6 @@ export interface StageMetrics {
   reset(reason: string): void;
   /** Time of one operator, in milliseconds; `whole` is the name of the entire pipeline. */
   observe(operator: string, milliseconds: number): void;
-  /** Records under way now. */
   inFlight(count: number): void;
   /** Records of a partition that wait behind the stage's position. */
   lag(topic: string, partition: number, records: number): void;

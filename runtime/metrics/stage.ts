@@ -4,7 +4,6 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 import type { StageMetrics } from "./port.ts";
 import { oncePerRegistry } from "./instruments.ts";
 
-/** The Prometheus registry of a process. */
 export type MetricsRegistry = Registry;
 
 // From an operator that only computes to a slow model call.

@@ -12,7 +12,6 @@ export interface StageTracing {
   dropped(partition: TopicPartition): void;
 }
 
-/** Trace of one attempt at a record. */
 export interface RecordTrace {
   /** For its outputs. */
   readonly headers: Readonly<Record<string, string>>;

@@ -9,7 +9,6 @@ export interface StageTracingOptions {
   /** plan, generate.small. */
   stage: string;
   group: string;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
 }
 
@@ -22,7 +21,6 @@ const sweepMs = 1_000;
 interface Worked {
   span: Span;
   error: string | undefined;
-  /** When its partition was lost. */
   lostAt?: number;
 }
 

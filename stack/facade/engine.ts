@@ -38,7 +38,6 @@ export interface StatementResult {
   bytes: Uint8Array;
   rowsRead: number;
   bytesRead: number;
-  /** Seconds. */
   elapsed: number;
 }
 
@@ -46,7 +45,6 @@ export interface Engine {
   readonly version: string;
   /** Rejects with DatabaseError. The signal unqueues, or ends a query; a write is finished. */
   run(statement: Statement, signal?: AbortSignal): Promise<StatementResult>;
-  /** Waits for what runs, then closes. */
   close(): Promise<void>;
 }
 

@@ -4,7 +4,6 @@ import { DatabaseError, notImplemented } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
 
 export interface Insert {
-  /** Up to and with FORMAT name or VALUES. */
   head: string;
   data: string;
 }

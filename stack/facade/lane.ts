@@ -4,7 +4,6 @@ import { tooManyQueries } from "./errors.ts";
 export interface Lane {
   /** TOO_MANY_SIMULTANEOUS_QUERIES when full; as the signal says when aborted. */
   add<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Resolves when nothing runs. */
   drain(): Promise<void>;
 }
 

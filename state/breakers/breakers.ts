@@ -17,16 +17,13 @@ export interface BreakersOptions {
   settings: BreakerConfig;
   /** Milliseconds by a clock that never goes back. */
   clock: () => number;
-  /** [0, 1). */
   random: () => number;
-  /** What other processes say of an arm. */
   others: (arm: string) => readonly Pick<ArmBreaker, "state">[];
   metrics: Pick<BreakerMetrics, "changed">;
   log: SessionOf<object>["log"];
 }
 
 export interface Breakers {
-  /** The arm behind its breaker. */
   guard(name: string, arm: Pick<Arm, "answer">): Pick<Arm, "answer">;
   /** By what all processes say; half-open as long as this process may choose it for a probe. */
   state(arm: string): BreakerState;
@@ -115,7 +112,6 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
   };
 }
 
-/** ms: how long the call took. */
 export function verdictOf(result: ArmResult, ms: number, slowCallMs: number): Verdict {
   if (result.kind === "answer") return "success";
   // Clients choose their deadlines: a short one must say nothing of the arm.
@@ -135,7 +131,6 @@ export interface SharedBreakers extends Breakers {
 /** Session of a stage that calls arms, or chooses them. */
 export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "arms" | "config" | "log" | "metrics">;
 
-/** The breakers of this process, for a stage. */
 export type BreakersOf<B = Breakers> = (session: BreakerSession) => B;
 
 /** With one arm there is nothing to choose: nothing is read, and nothing sent. */

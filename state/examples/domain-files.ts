@@ -21,7 +21,6 @@ const rowsAtOnce = 512;
 
 export const rangeOf = (domain: number) => ({ start: slotOf(domain, 0), end: slotOf(domain + 1, 0) });
 
-/** All entries of a domain, some at a time. */
 export async function* entriesOf(
   database: Database<Buffer, number>,
   domain: number,
@@ -91,7 +90,6 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
       await ledger.change(() => ledger.setJournal(domain, false));
       await trim(domain, Infinity);
     },
-    /** Removes files that nothing knows. */
     async sweep(): Promise<void> {
       const known = new Set(
         [...ledger.domains()].flatMap(([domain, { journal: has }]) => (has ? [fileOf(domain)] : [])),

@@ -16,12 +16,10 @@ export interface Header {
   clusterId: string;
   model: string;
   dimension: number;
-  /** Milliseconds since the epoch. */
   createdAt: number;
   /** Raised by every transaction; index files and the journal say by it what they know. */
   sequence: number;
   nextKey: number;
-  /** Records found damaged so far. */
   damaged: number;
   /** Why it has to be made anew at the next start; null: it has not. */
   broken: string | null;
@@ -38,7 +36,6 @@ export interface Partition {
 
 export interface DomainRow {
   name: string;
-  /** Examples in it. */
   count: number;
   /** Changes are kept in the journal, because there is an index file that doesn't know them. */
   journal: boolean;
@@ -48,15 +45,12 @@ export interface Layout {
   root: RootDatabase<Buffer, string>;
   /** "header", and "partition/<number>". */
   meta: Database<Buffer, string>;
-  /** Number of a domain to DomainRow. */
   domains: Database<Buffer, number>;
-  /** Id to Holding. */
   ids: Database<Buffer, string>;
   /** Key to everything but the vector. */
   examples: Database<Buffer, number>;
   /** Slot (domain and key) to expiry and vector; missing while it is pending. */
   vectors: Database<Buffer, number>;
-  /** Keys that wait for their embedding. */
   pending: Database<Buffer, number>;
   /** The journal: slots that changed, with the sequence of their last change. */
   journal: Database<Buffer, number>;

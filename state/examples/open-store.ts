@@ -29,11 +29,8 @@ export interface Store {
 export interface StoreOptions {
   folder: string;
   embedder: { model: string; dimension: number };
-  /** Cluster id of Kafka. */
   clusterId: string;
-  /** How long the topic keeps tombstones, ms. */
   maxAgeMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }

@@ -51,7 +51,6 @@ export function createPartitionAssignment({
   log,
 }: PartitionAssignmentDependencies): PartitionAssignment {
   const held = new Map<number, Held>();
-  /** Partitions of requests that are ours. */
   const assigned = new Set<number>();
   let mode: PlacementMode = "global";
   let partitions = 0;

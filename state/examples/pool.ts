@@ -18,17 +18,14 @@ import type { Touched } from "./store-state.ts";
 import type { Damage } from "./upkeep.ts";
 
 export interface PoolOptions {
-  /** Its own; one process, and one pool in it. */
   folder: string;
   /** Whose vectors the pool holds. */
   embedder: Pick<Embedder, "model" | "dimension" | "embedAll">;
   openIndexes: () => Promise<VectorIndexes>;
-  /** Cluster id of Kafka. */
   clusterId: string;
   /** How long the topic keeps tombstones (delete.retention.ms), ms. */
   maxAgeMs: number;
   log: Logger;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
   /** Index files: how often they are looked at, and from which size. */
   save?: { everyMs: number; examples: number; changes: number };

@@ -10,7 +10,6 @@ export type HeldExample = Omit<Example, "embedding" | "embeddingModel">;
 export interface Candidate {
   /** Shared with other searches, like the vector: not to be changed. */
   example: Readonly<HeldExample>;
-  /** Cosine, [-1, 1]. */
   similarity: number;
   /** Vector of unit length, by the embedder of this pool. */
   vector: Float32Array;
@@ -25,7 +24,6 @@ export interface ExampleChange {
   value: Example | null;
 }
 
-/** An example that the pool can't hold, and why. */
 export interface RefusedExample {
   id: string;
   reason: string;
@@ -44,7 +42,6 @@ export interface PoolFigures {
   indexes: { domain: string; figures: IndexFigures }[];
 }
 
-/** What the topic says, partition by partition. */
 export interface PoolPartitions {
   /** Next offset of this partition; null: not held, read it whole. */
   position(partition: number): bigint | null;

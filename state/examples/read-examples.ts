@@ -20,16 +20,13 @@ export interface ReadExamplesDependencies {
 /** Shared by everyone who reads it: it is read-only. */
 export interface ReadExample {
   readonly example: HeldExample;
-  /** Vector of unit length. */
   readonly vector: Float32Array;
   readonly traits: ExampleTraits | null;
-  /** Milliseconds since the epoch; Infinity: never. */
   readonly expiresAt: number;
 }
 
 /** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
 const bytesKept = 32 * 1024 * 1024;
-/** Objects, map entries. */
 const overheadBytes = 512;
 
 /** Gives what stands at (domain, key), or undefined: not there, expired at `now`, or damaged. */

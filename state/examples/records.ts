@@ -8,7 +8,6 @@ import type { HeldExample } from "./port.ts";
 /** What holds an example: the partitions that brought it, and an upsert() ahead of them. */
 export interface Holding {
   key: number;
-  /** Number of its domain. */
   domain: number;
   ahead: boolean;
   partitions: number[];

@@ -17,7 +17,6 @@ import { slotOf } from "./records.ts";
 export type Touched = Map<number, Map<number, Float32Array | null>>;
 
 export interface Counts {
-  /** Examples. */
   held: number;
   /** Number of them, those that wait for their embedding. */
   pending: number;
@@ -97,7 +96,6 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
     numberOfDomain: (name: string): number | undefined => numbers.get(name),
     partitions: (): ReadonlyMap<number, Partition> => partitions,
     change,
-    /** Called after every change, committed or failed. */
     onTouched(listener: (touched: Touched) => void): void {
       onTouched = listener;
     },
@@ -124,7 +122,6 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
       sequence.writeDoubleLE(header.sequence);
       void journal.put(slotOf(domain, key), sequence);
     },
-    /** Gives the name a number if it has none. */
     numberFor(name: string): number {
       const known = numbers.get(name);
       if (known !== undefined) return known;

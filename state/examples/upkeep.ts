@@ -21,7 +21,6 @@ const inspectPauseMs = 10;
 export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: Ledger; log: Logger }) {
   const { ids, examples, vectors, pending, ahead } = layout;
 
-  /** Chunks of the ids and who holds them. */
   async function* holdings(limit = atOnce): AsyncGenerator<{ id: string; holding: Holding | null }[]> {
     let start = "";
     for (;;) {

@@ -33,7 +33,6 @@ export interface ModelHolder {
   close(): Promise<void>;
 }
 
-/** A model that knows who is using it. */
 interface Leased {
   model: HelpfulnessModel;
   /** Closes it once `grace` has resolved and its calls are done. */

@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { readExampleOutcomes, type ExampleOutcome } from "./example-outcomes.ts";
 
-/** Between two readings. */
 const everyMs = 60_000;
 /** The most used ones: what was used less has hardly an outcome to speak of. */
 const largest = 100_000;

@@ -8,7 +8,6 @@ import { repeat } from "../../runtime/repeat.ts";
 export interface ExampleCachesOptions {
   arm: Pick<Arm, "name" | "caches">;
   clickhouse: Pick<ClickHouse, "query">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }

@@ -8,7 +8,6 @@ import { repeat } from "../../runtime/repeat.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { Session, SessionOf } from "../session.ts";
 
-/** How often an arm is asked, in milliseconds. */
 const everyMs = 5_000;
 /** A broker that is away must not hold up the end of the stage. */
 const goodbyeMs = 1_000;

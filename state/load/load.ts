@@ -13,7 +13,6 @@ export interface MonitoredArm {
   group: string;
   /** For an inline arm: calls that all processes have under way. */
   calls?: (() => number) | undefined;
-  /** Calls that one of its processes takes at a time. */
   concurrency: number;
   /** More expensive than the cheapest arm: it counts in L. */
   costlier: boolean;
@@ -27,11 +26,8 @@ export interface LoadMonitor {
 
 export interface LoadMonitorOptions {
   kafka: Pick<Kafka, "lag" | "members">;
-  /** Those in force; asked at every reading. */
   arms: () => readonly MonitoredArm[];
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** After every reading. */
   onRead: (load: Load) => void;
   /** The first reading stands as it is, for who begins now; else an arm begins idle. */
   fromFirst?: boolean;

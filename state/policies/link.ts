@@ -3,7 +3,6 @@
 import type { Policy } from "../../schemas/types.ts";
 import { policyRecord } from "./record.ts";
 
-/** One for each arm. */
 export const linkPolicyName = (arm: string): string => `link/${arm}`;
 export const isLinkPolicy = (name: string): boolean => name.startsWith("link/");
 

@@ -8,16 +8,13 @@ import type { Codec } from "../../connections/registry/port.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 
-/** T: the type of the name of the topic. */
 export interface PolicyLogsDependencies<T extends string = string> {
   producer: {
-    /** Fences all other writers. */
     initialise(): Promise<void>;
     publish: (messages: readonly OutgoingMessage<T>[]) => Promise<void>;
   };
   kafka: Pick<Kafka<never, T, never>, "readTopic">;
   codec: Codec;
-  /** Full name of the topic. */
   topic: T;
   /** Names of the policies that are written: their keys. */
   names: readonly string[];

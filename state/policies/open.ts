@@ -25,7 +25,6 @@ export interface PoliciesOptions {
   apply: (changes: readonly TableChange<Policy>[]) => void;
   /** Called after every change with the domains in which reuse is on, and off. */
   onReuse: (domains: { on: number; off: number }) => void;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: SessionOf<object>["log"];
 }

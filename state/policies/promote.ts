@@ -9,7 +9,6 @@ export interface Promotion {
   policy: Policy;
   /** The newest version when the choice was made; 0: none was published. */
   against: number;
-  /** Milliseconds since the epoch. */
   now: number;
 }
 

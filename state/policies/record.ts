@@ -9,7 +9,6 @@ export interface PolicyProblem {
 }
 
 interface Expected {
-  /** What problems call it. */
   name: string;
   kind: string;
   /** Version of the features that its body is about; undefined: of none. */

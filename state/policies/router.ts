@@ -12,15 +12,12 @@ export const ROUTER = "router";
 /** Body: mean and packed lower Cholesky factor, of each arm and of unknown ones. */
 export const ROUTER_KIND = "bayesian-linear@2";
 
-/** What is learnt of one arm. */
 export interface ArmPosterior extends Posterior {
   /** The model it was learnt from: another one under the same name starts from the prior. */
   model: string;
-  /** Weighted number of rewards in it. */
   count: number;
 }
 
-/** What is believed of the arms. */
 export interface Beliefs {
   arms: ReadonlyMap<string, ArmPosterior>;
   /** Prior of arms that are not in it; absent: what the configuration says. */

@@ -34,9 +34,7 @@ export interface ThresholdTable {
   apply(record: Policy): string | null;
   /** A tombstone: back to the initial one. */
   remove(): void;
-  /** tau in force, [0, 1]. */
   current(): number;
-  /** Version of the policy in force; 0: none. */
   version(): number;
 }
 

@@ -3,7 +3,6 @@
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import type { CacheEntry } from "../../schemas/types.ts";
 
-/** What a hit is made of. */
 export type CachedAnswer = Pick<CacheEntry, "requestId" | "text" | "finishReason" | "arm" | "model" | "cost">;
 
 export interface CacheEntries {
@@ -30,7 +29,6 @@ export interface CacheEntryFigures {
 
 export interface CacheEntriesOptions {
   policy: CachePolicy;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Called for every usable entry, held here or not. */
   onAnswer?: (key: string, answer: CachedAnswer) => void;

@@ -8,14 +8,12 @@ import type { CachedAnswer } from "./entries.ts";
 export interface LeaderOutcome {
   /** null: it was refused or failed, or its text as sent is stored nowhere any more. */
   answer: CachedAnswer | null;
-  /** Milliseconds since the epoch. */
   createdAt: number;
 }
 
 interface Leader {
   tenant: string;
   id: string;
-  /** When it came, milliseconds since the epoch. */
   arrivedAt: number;
 }
 

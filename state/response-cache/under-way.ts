@@ -9,11 +9,9 @@ import type { CachedAnswer } from "./entries.ts";
 /** What became of a follower: it has an answer, or it leads; gone: its signal was aborted. */
 export type Released = { kind: "answer"; answer: CachedAnswer } | { kind: "leads" } | { kind: "gone" };
 
-/** Milliseconds since the epoch. */
 export interface Asking {
   tenant: string;
   id: string;
-  /** When it came to the broker. */
   arrivedAt: number;
   deadline: number;
 }
@@ -27,27 +25,22 @@ export interface UnderWay {
   answered(key: string, answer: CachedAnswer): void;
   /** Forgets leaders whose time is over. */
   sweep(): void;
-  /** Followers that wait. */
   waiting(): number;
 }
 
-/** Leaders that are known at most. */
 const mostLeaders = 16_384;
 
 export interface UnderWayOptions {
   outcomes: LeaderOutcomes;
-  /** Followers of one request at most. */
   followers: number;
   /** Milliseconds between two looks for the outcomes of leaders. */
   everyMs?: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
 
 interface Flight {
   leader: Asking;
-  /** In order of their coming. */
   waiting: Set<Waiter>;
 }
 interface Waiter {

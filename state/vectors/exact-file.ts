@@ -9,7 +9,6 @@ import { VectorError } from "./port.ts";
 export interface ExactContent {
   note: string;
   keys: Uint32Array;
-  /** Row-major, keys.length x dimension. */
   vectors: Float32Array;
 }
 
@@ -17,7 +16,6 @@ const format = "precedent-exact-index/1";
 const hashBytes = 32;
 const longestHeader = 1_048_576;
 
-/** Written beside, synced, renamed. */
 export async function writeExactFile(file: string, what: ExactContent & { dimension: number }): Promise<void> {
   const { dimension, note, keys, vectors } = what;
   const header = Buffer.from(`${JSON.stringify({ format, dimension, count: keys.length, note })}\n`);

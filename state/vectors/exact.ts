@@ -45,7 +45,6 @@ export function createExactIndex(dimension: number): VectorIndex {
     vectors.set(vector, slot * dimension);
   }
 
-  /** The last one moves into the gap. */
   function drop(key: number): void {
     const slot = slots.get(key);
     if (slot === undefined) return;

@@ -17,7 +17,6 @@ export interface FaissOptions extends Partial<IndexOptions> {
 }
 
 export interface FaissIndexes extends VectorIndexes {
-  /** Process id of the process that owns them. */
   readonly pid: number;
   /** What its loops are made for; "portable": any processor. */
   readonly products: "avx2" | "portable";

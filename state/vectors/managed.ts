@@ -20,7 +20,6 @@ export interface ManagedIndex {
 export interface ManagedDependencies {
   dimension: number;
   options: IndexOptions;
-  /** In [0, 1). */
   random: () => number;
   /** Runs one build at a time, over all indexes: each takes a core. */
   oneBuild: <T>(build: () => Promise<T>) => Promise<T>;
@@ -36,7 +35,6 @@ interface Saved {
   probes: number;
 }
 
-/** Compared searches that are remembered. */
 const rememberedProbes = 200;
 /** Stored vectors after which a new index has its first number of probes. */
 const firstCalibration = 64;

@@ -30,7 +30,6 @@ export interface NativeIndex {
   save(file: string, note: string): Promise<void>;
   /** Resolves with the note; the old content stays when it rejects. */
   restore(file: string): Promise<string>;
-  /** Frees the content. Every later call throws. */
   drop(): void;
 }
 

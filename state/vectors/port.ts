@@ -3,7 +3,6 @@
 
 export interface Neighbour {
   key: number;
-  /** Cosine, [-1, 1]. */
   similarity: number;
 }
 
@@ -43,7 +42,6 @@ export interface VectorIndex {
   add(keys: Uint32Array, vectors: Float32Array): Promise<void>;
   /** Unknown keys are ignored. */
   remove(keys: Uint32Array): Promise<void>;
-  /** At most k neighbours, nearest first. */
   search(vector: Float32Array, k: number): Promise<Neighbour[]>;
   /** `size` is as of the last addition or removal awaited. */
   figures(): IndexFigures;

@@ -5,7 +5,6 @@ import { asCosine } from "./check.ts";
 import type { NativeFound } from "./native.ts";
 import type { Neighbour } from "./port.ts";
 
-/** Searches in one call. */
 const searchAtOnce = 64;
 
 interface Search {
@@ -45,7 +44,6 @@ export function createSearchBatches(
     });
 }
 
-/** One vector after the other. */
 export function joined(vectors: readonly Float32Array[], dimension: number): Float32Array {
   const all = new Float32Array(vectors.length * dimension);
   vectors.forEach((vector, i) => all.set(vector, i * dimension));

@@ -2,17 +2,13 @@
 // token, a constant, and the spread. Without queueing.
 import { fitLine, predicted, type Line } from "./robust-fit.ts";
 
-/** What a call is about. */
 export interface CallSize {
-  /** Tokens of the prompt that were computed. */
   computed: number;
   /** Tokens of the prompt from a KV cache: linked, or kept by the endpoint. */
   reused: number;
-  /** Tokens of the answer. */
   completion: number;
 }
 
-/** A logged call, milliseconds from its beginning. */
 export interface LoggedCall extends CallSize {
   /** null: not logged. */
   firstMs: number | null;
@@ -28,7 +24,6 @@ export interface ServiceTimes {
   ratios: { first: Float64Array; rest: Float64Array };
 }
 
-/** Minimum calls for a fit. */
 const leastCalls = 20;
 /** More calls than this fit no better. */
 const mostFitted = 20_000;
@@ -76,7 +71,6 @@ const spread = ({ constant, slopes, floor }: Line): Line => ({
   slopes: [null, null, slopes[0] ?? null],
 });
 
-/** Every so manieth, evenly. */
 function thinned<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);

@@ -124,7 +124,6 @@ export const Search = ({
 
 export type Span = readonly [label: string, ms: number];
 
-/** How far back. */
 export const Time = ({
   spans,
   value,

@@ -13,12 +13,10 @@ import { readRequests } from "./requests.ts";
 import { readValues } from "./values.ts";
 
 export interface DashboardDependencies {
-  /** Only reads. */
   clickhouse: Pick<ClickHouse, "query">;
   policies: Policies;
   health: Omit<HealthDependencies, "clickhouse">;
   live: LiveDependencies;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
