@@ -99,7 +99,6 @@ export type OnText = (text: string, attempt: number, calls?: readonly CallPiece[
 export interface Arm {
   readonly name: string;
   readonly model: string;
-  /** Calls it takes at a time; more wait for their turn. */
   readonly concurrency: number;
   /** Texts as they come; a new attempt, from 1, starts over. Rejects only for bugs. */
   answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult>;

@@ -14,7 +14,6 @@ export interface RouteArm extends Declares {
   examples: boolean;
   /** Estimated tokens that examples may add; absent: selection.tokenBudget. */
   tokenBudget?: number | undefined;
-  /** Tokens of prompt and answer together, where that is known. */
   contextTokens?: number | undefined;
   template: TemplateName;
   system?: string | undefined;

@@ -16,7 +16,6 @@ export type TemplateName = "chat-turns" | "guided";
 
 export interface Conversation {
   messages: readonly Message[];
-  /** The arm's own system prompt, used where the request brings none. */
   system: string | undefined;
   examples: readonly { id: string; request: string; response: string }[];
 }
@@ -42,7 +41,6 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
 
 const turn = ({ role, content }: Message): Piece => ({ kind: "turn", id: null, role, text: content });
 
-/** The system texts, and the messages after the leading ones. */
 function opening(messages: readonly Message[], system: string | undefined): { systems: Piece[]; rest: Message[] } {
   const firstTurn = messages.findIndex(({ role }) => role !== "system");
   const start = firstTurn < 0 ? messages.length : firstTurn;

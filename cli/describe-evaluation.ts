@@ -11,7 +11,6 @@ const share = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** Warned of: more than this share of a target's choices is nowhere in the log. */
 const mostUnsupported = 0.01;
-/** Warned of: an effective sample of fewer decisions. */
 const leastEffective = 100;
 
 export interface Described {

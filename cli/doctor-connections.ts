@@ -123,7 +123,6 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
   }
 }
 
-/** Every topic that this configuration uses, full names. */
 const topicsOf = (config: Config): string[] =>
   ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic): string[] =>
     ownersOf(topic, topicOwners(config, armsOf(config))).map((owner) => topicName(config.kafka.prefix, topic, owner)),
@@ -186,7 +185,6 @@ export function weakTopics({ wanted, found }: Awaited<ReturnType<Kafka["durabili
 }
 
 const committedOffsets = "__consumer_offsets";
-/** Read in well under a second, also on a busy machine. */
 const quicklyReadBytes = 16 * 1_048_576;
 
 /** Single brokers that read groups slowly can forget commits (docs/stack.md). */

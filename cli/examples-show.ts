@@ -39,7 +39,6 @@ interface ArmUse {
   similarity: number;
   helpfulness: number;
 }
-/** Requests on which chance decided whether it was shown. */
 interface Trials {
   shown: number;
   shownRated: number;

@@ -45,7 +45,6 @@ function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>
   return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
 }
 
-/** Arms that could not be chosen, or only as a probe. */
 const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision"]>): string[] =>
   Object.entries(breakers).map(([arm, state]) => {
     const means =

@@ -91,7 +91,6 @@ function whyNone({ verdicts }: Compared, { name, samples }: { name: string; samp
   return `${read}: is it a model that can judge?`;
 }
 
-/** A recorded request with its answer, and the other one. */
 async function recorded(
   { clickhouse }: Session,
   requestId: string,

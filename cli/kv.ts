@@ -11,7 +11,6 @@ import { createLog } from "../runtime/log.ts";
 import { CommandError, type Io } from "./io.ts";
 import { configOf, parseCount } from "./options.ts";
 
-/** The caches of one arm, one model and one setting. */
 interface Folder {
   arm: string;
   format: string;

@@ -10,7 +10,6 @@ export function configOf(command: Command, io: Io): LoadedConfig {
   return loadConfig({ file: config, cwd: io.cwd, environment: io.environment });
 }
 
-/** The arm that the option names. Throws UsageError. */
 export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: string): ArmConfig {
   const found = arms.find((arm) => arm.name === name);
   if (found === undefined)

@@ -20,7 +20,6 @@ export interface Named {
 export const targetHelp =
   "router (the newest), router@VERSION (0: the prior), a FILE.json (precedent policy show --json), an arm, or logged";
 
-/** A file of more is no router policy: a record of one takes less. */
 const mostBytes = 16 * 1_048_576;
 
 /** @param arms configured names; others are written arm:NAME */

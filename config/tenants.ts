@@ -9,7 +9,6 @@ export const tenantWeight =
 
 export const tenantsOf = (config: Pick<Config, "tenants">): string[] => Object.keys(config.tenants);
 
-/** Those that have a topic of pieces of their answers. */
 export const streamingTenantsOf = ({ tenants }: Pick<Config, "tenants">): string[] =>
   Object.keys(tenants).filter((name) => tenants[name]?.deltas === true);
 

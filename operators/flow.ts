@@ -20,7 +20,6 @@ export interface LookedUp extends Validated {
   /** Absent: its response may not be cached. */
   cacheKey?: CacheKey | undefined;
 }
-/** Key of an entry of the response cache, in its sharing domain. */
 export interface CacheKey {
   /** algorithms/response-cache/cache-key.ts. */
   hash: string;
@@ -47,7 +46,6 @@ export interface SelectedExample {
   /** Its row of the helpfulness features; empty: not made. */
   features: number[];
 }
-/** After select: one list an arm, the most helpful last. */
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
   /** The example forced in or kept out by chance, by arm with a trial. */
@@ -59,7 +57,6 @@ export interface Selected extends Embedded {
   /** Version of the model that predicted helpfulness; 0: none did. */
   helpfulnessVersion: number;
 }
-/** What routing chose, and why: its part of the Decision. */
 export type Choice = Pick<
   Decision,
   "arms" | "arm" | "probability" | "alternativeArm" | "alternativeProbability" | "load"

@@ -36,7 +36,6 @@ export interface DomainStatistics {
   rewardSum: number;
 }
 
-/** A comparison of two answers to one request, by arms. */
 export interface Pair {
   /** Absent where all tenants' comparisons count for all. */
   tenant?: string;
@@ -63,7 +62,6 @@ export interface Solved {
   domains?: ReadonlyMap<string, DomainBeliefs>;
   /** Rewarded decisions and comparisons behind it. */
   rewards: number;
-  /** Milliseconds since the epoch; null when nothing is known. */
   trainedThrough: number | null;
   metrics: Record<string, number>;
   /** Arms left to the prior, and why. */

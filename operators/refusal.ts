@@ -15,7 +15,6 @@ export function replyPartition(request: Pick<Request, "replyPartition">, partiti
   return wanted !== null && Number.isInteger(wanted) && wanted >= 0 && wanted < partitions ? { partition: wanted } : {};
 }
 
-/** Why no operator produced an answer; the runtime's Problem fits. */
 interface Problem {
   status: "refused" | "failed";
   code: string;

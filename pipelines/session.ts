@@ -30,7 +30,6 @@ export interface Session extends Opened {
 export interface SessionOptions {
   log: Logger;
   clientId?: string;
-  /** Whether a stack that does not run may be started; true by default. */
   start?: boolean;
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];

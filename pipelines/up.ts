@@ -37,7 +37,6 @@ export const stagesOf = (config: Pick<Config, "tenants">): readonly StageName[] 
 export interface StartOptions {
   /** All by default; those of tenants where there are any, also when they come while it runs. */
   stages?: readonly StageName[];
-  /** Arms that generate works for here; all by default. */
   arms?: readonly string[];
 }
 

@@ -49,7 +49,6 @@ export interface Adoption {
   states(): Iterable<PartitionState>;
   state(topic: string, partition: number): PartitionState | undefined;
   assigned(): readonly TopicPartition[];
-  /** Lets everything go; overtakes adoptions under way. */
   stop(): void;
 }
 

@@ -11,13 +11,11 @@ export interface Declaration {
   readonly sources: readonly Store[];
   /** What it looks things up in: compacted topics that it follows, and ClickHouse. */
   readonly tables: readonly Store[];
-  /** What it writes in its transactions, and the rows that it inserts. */
   readonly outputs: readonly Store[];
   /** Topics that it writes outside of them: best effort, nothing depends on them. */
   readonly beside?: readonly TopicName[];
 }
 
-/** A declared stage as it is drawn: its operators in order. */
 export interface StageDescription extends Declaration {
   readonly operators: readonly string[];
   /** It speaks for clients, by this protocol: what it writes, other clients may write as well. */
@@ -32,7 +30,6 @@ type Stores<D extends Reached, K extends keyof Reached> = D extends { readonly [
   : never;
 type Names<D extends Reached, K extends keyof Reached> = Extract<Stores<D, K>, TopicName>;
 
-/** Full names of topics that a stage consumes, holds and writes. */
 export type Consumed<D extends Reached> = Topic<Names<D, "sources"> | "locks">;
 export type Held<D extends Reached> = Topic<Names<D, "tables">>;
 export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "beside">>;

@@ -7,7 +7,6 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { signalOf, type Cancellation } from "./lazy-abort.ts";
 
 export interface DecodeRetryOptions {
-  /** Ends a wait. Without one it lasts as long as it takes. */
   signal?: Cancellation | undefined;
   onWaiting?: ((cause: Error) => void) | undefined;
   /** Milliseconds before the first repeat; doubled to at most 5 s. */

@@ -10,7 +10,6 @@ export interface Flusher {
   schedule(): void;
   /** Flushes or waits, `withinMs` at most. Rejects when the sink is at its end. */
   room(withinMs: number): Promise<void>;
-  /** Resolves when nothing is gathered and nothing under way. */
   drain(): Promise<void>;
   /** Why nothing is sent any more; null while it works. */
   broken(): Error | null;

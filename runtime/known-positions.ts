@@ -5,7 +5,6 @@ import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.
 import { partitionKey, type StoredPosition } from "./partition.ts";
 
 export interface KnownPositions {
-  /** Notes the position of a partition that is about to be let go. */
   note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void;
   /** The later of the broker's and our own commit of the same topic. */
   later(position: CommittedOffset): CommittedOffset;

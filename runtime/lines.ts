@@ -14,7 +14,6 @@ const widest = 3;
 
 export function createLines(chunks: Chunks = createChunks()): LinesBuilder {
   const sources: Source[] = [];
-  /** Where each row ends, counted from the first chunk's begin. */
   const ends: number[] = [];
   const parts: { chunk: Buffer; from: number; used: number }[] = [];
   const months: number[] = [];

@@ -9,7 +9,6 @@ import { createWindow } from "./window.ts";
 export interface Task {
   record: RawRecord;
   bytes: number;
-  /** Aborted when the partition is lost or the stage gives up on it. */
   controller: LazyAbort;
   messages: OutgoingMessage[];
   flow: string;
@@ -19,7 +18,6 @@ export interface Task {
   parkedIn?: { pool: string; bytes: number } | undefined;
   /** A parked one that waits to have a slot again: told when it has. */
   onSlot?: (() => void) | undefined;
-  /** How often the broker has refused its outputs for good. */
   refusals: number;
 }
 
@@ -102,7 +100,6 @@ export function forget(task: Task): void {
   task.messages = [];
 }
 
-/** Ends the calls under way; the results are discarded. */
 export function drop(state: PartitionState, reason: Error): void {
   state.dropped = true;
   state.waiting = 0;

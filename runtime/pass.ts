@@ -9,7 +9,6 @@
 /** What every pass is bound with, beside what its steps need. */
 export interface PassContext {
   observe: (operator: string, milliseconds: number) => void;
-  /** Milliseconds that do not go back; performance.now by default. */
   now?: () => number;
 }
 

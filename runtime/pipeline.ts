@@ -45,7 +45,6 @@ export interface PipelineDescription<N extends TopicName = TopicName> extends St
   readonly outputs: readonly TopicName[];
 }
 
-/** A pipeline whose operators have their dependencies. */
 export interface BoundPipeline<N extends TopicName> {
   description: PipelineDescription<N>;
   contract: SourceContract<N>;
@@ -67,7 +66,6 @@ export type Retry = <T, O extends TopicName>(
   attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
 ) => Ending<T, O> | Promise<Ending<T, O>>;
 
-/** A pipeline that is complete but for its dependencies. */
 export type PipelineDefinition<Dependencies, D extends PipelineDeclaration> = D & {
   readonly operators: readonly string[];
   bind(dependencies: Dependencies): BoundPipeline<SourceOf<D>>;

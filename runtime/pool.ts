@@ -11,7 +11,6 @@ export interface PoolLimits {
 export interface Pool {
   /** false: too much waits already, of this flow or of all. */
   enter(flow: string, bytes: number): boolean;
-  /** What entered goes, with the bytes that it entered with. */
   leave(flow: string, bytes: number): void;
   records(): number;
 }

@@ -8,7 +8,6 @@ import type { Window } from "./window.ts";
 
 export interface ProgressLimits {
   stalledAfterMs: number;
-  /** How long a single record may legally be under way. */
   slowestMs: number;
 }
 
@@ -69,7 +68,6 @@ export function watchProgress({ assigned, progress, ends, log, ...options }: Pro
   let answeredAt = now();
   let asking: Promise<void> | undefined;
 
-  /** Which kind of stall the partition would be in, if it lasts. */
   const kindsOf = (key: string, at: TopicPartition, anyRunning: boolean): Kind[] => {
     const held = progress(at.topic, at.partition);
     if (held === undefined) return ["unadopted"];

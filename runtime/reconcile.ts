@@ -6,7 +6,6 @@ import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 
-/** What a transaction would have committed of a partition. */
 export interface Attempt {
   state: PartitionState;
   position: StoredPosition & { offset: number };

@@ -14,7 +14,6 @@ export type Rejected = (
   again: boolean,
 ) => Promise<OutgoingMessage[]>;
 
-/** What the broker says of records that it will never take. */
 const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
 export const isRefusedForGood = (error: unknown): boolean => refusedForGood.has(kafkaErrorType(error) ?? "");
 

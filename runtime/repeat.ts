@@ -5,7 +5,6 @@ import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 
 export interface RepeatOptions {
-  /** Milliseconds between the end of a pass and the next. */
   everyMs: number;
   maxBackoffMs?: number;
   /** Told when a pass begins and how it ended. */

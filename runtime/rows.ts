@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics/port.ts";
 
-/** A row knows its own time, by which its table is partitioned. */
 export interface Row {
   created_at: string;
   [column: string]: unknown;
@@ -32,7 +31,6 @@ export interface Lines {
   /** In JSON, each on a line; the pieces in their order make the text of rows from..to - 1. */
   bytesOf(from: number, to: number): Buffer[];
   source(index: number): Source;
-  /** Made anew each time: for the few who look into rows. */
   row(index: number): Row;
 }
 
@@ -77,7 +75,6 @@ export interface SinkDependencies {
   undecodable(source: Source, code: string, reason: string): Promise<void>;
   metrics: Pick<StageMetrics, "received" | "sent" | "dropped" | "observe" | "inFlight" | "lag">;
   log: Logger;
-  /** Longest time that a row waits to be sent, milliseconds. */
   batchMs: number;
   /** Time for the last flush on stop, milliseconds. */
   drainMs: number;

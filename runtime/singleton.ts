@@ -16,7 +16,6 @@ export interface SingletonOptions<L extends string, T extends string> {
   sessionTimeoutMs: number;
   /** Shared by everybody who may write what the task writes: initialising one fences the others. */
   transactionalId: string;
-  /** Full names of the topics that the task writes to. */
   outputs: readonly T[];
   kafka: Pick<Kafka<L, never, T>, "groupConsumer" | "transactionalProducer">;
   /** How long stop() waits for the task, milliseconds; 10,000 by default. */
@@ -48,7 +47,6 @@ export interface Lease<T extends string = string> extends FencedProducer<T> {
 }
 
 export interface Singleton {
-  /** Resolves when the group was joined, as the one or not. */
   start(): Promise<void>;
   stop(): Promise<void>;
   health(): { joined: boolean; partitions: number; inFlight: number };

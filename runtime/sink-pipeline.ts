@@ -9,7 +9,6 @@ import type { Batch, SinkDependencies } from "./rows.ts";
 
 export type InsertRows = SinkDependencies["insert"];
 
-/** What a step that rows pass through hands them on to. */
 interface Onward {
   insert: InsertRows;
 }

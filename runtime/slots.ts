@@ -30,7 +30,6 @@ export interface Turn {
 export interface Slots {
   /** A record was delivered, or a parked one wants its slot back. */
   wait(turn: Turn): void;
-  /** The next to start, which has its slot from now on. */
   next(): Turn | undefined;
   /** Its outputs are committed, or are no longer wanted. */
   release(task: Task): void;

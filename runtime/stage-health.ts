@@ -15,7 +15,6 @@ export interface StageHealth {
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it; absent: nothing. */
   problems?: readonly string[];
-  /** How often a partition could not go on where it was. */
   resets?: number;
   failure?: string;
 }
@@ -37,10 +36,8 @@ export interface StageWatchOptions {
 }
 
 export interface StageWatch {
-  /** From now on; progress is watched from the beginning. */
   start(): void;
   stop(): void;
-  /** Why the stage has stopped, stalls, or which transactions hang. */
   report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure">;
 }
 

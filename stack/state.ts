@@ -18,7 +18,6 @@ const stackState = z.object({
   token: z.string().min(16),
   controllerPort: z.number().int().positive().optional(),
   servers: z.object({ kafka: server, registry: server, clickhouse: server }),
-  /** Why the stack ended, when it did not end because it was asked to. */
   failure: z.string().optional(),
 });
 

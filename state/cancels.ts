@@ -81,7 +81,6 @@ export interface SharedCancels extends Pick<Cancels, "watch"> {
 /** Session of a stage that calls arms. */
 export type CancelSession = Pick<SessionOf<{ tables: ["cancels"] }>, "kafka" | "codec" | "topic" | "log">;
 
-/** The cancels that this process knows of, for a stage. */
 export type CancelsOf = (session: CancelSession) => Pick<Cancels, "watch">;
 
 /** Reads the topic, which holds minutes of cancels, and follows it; no stage waits for that. */

@@ -10,7 +10,6 @@ import type { SessionOf } from "./session.ts";
 
 export interface HeldDocuments {
   table: Documents;
-  /** Resolves when everything that was on the topic is in the table. */
   caughtUp: Promise<void>;
   stop(): Promise<void>;
 }

@@ -22,7 +22,6 @@ export interface InlineArm extends Pick<Arm, "answer"> {
 
 export interface InlineArms {
   of(name: string): InlineArm | undefined;
-  /** Calls under way or waiting for their turn, of every inline arm. */
   calls(): ReadonlyMap<string, number>;
   /** Rejects, with nothing changed, when an arm can't be opened. */
   replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;

@@ -8,7 +8,6 @@ import type { SessionOf } from "./session.ts";
 export { voidMs };
 
 export interface CallTable extends Pick<RowTable<InlineCalls>, "apply" | "remove"> {
-  /** Calls that other instances than this one have under way at an arm. */
   others(arm: string, instance: string): number;
 }
 
@@ -20,7 +19,6 @@ export function createCallTable(clock: () => number): CallTable {
 }
 
 export interface SharedCalls {
-  /** Calls under way at an arm, of all plan processes. */
   of(arm: string): number;
   /** Takes back what was said: this process calls no arm any more. */
   stop(): Promise<void>;

@@ -62,7 +62,6 @@ export function createWorld(options: WorldOptions): LogReplayWorld {
   };
 }
 
-/** Requests and work are all that the stages of a log replay read. */
 function identityOf(record: RecordOf[TopicName], beginning: number): { tenant: string; id: string; at: number } {
   if ("plannedAt" in record)
     return { tenant: record.request.tenant, id: record.decision.requestId, at: record.plannedAt };

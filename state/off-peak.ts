@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface OffPeakOptions {
-  /** Load of the busiest arm, as routing measures it (load.ts). */
   load: () => number;
   /** Work goes on at this load and below. */
   limit: number;

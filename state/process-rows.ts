@@ -25,7 +25,6 @@ interface Row {
 export interface RowTable<R extends Row> {
   apply(key: string, row: R): void;
   remove(key: string): void;
-  /** What other instances than this one say of an arm. */
   others(arm: string, instance: string): R[];
 }
 
@@ -51,7 +50,6 @@ export interface ProcessRows<R extends Row> {
   stop(): Promise<void>;
 }
 
-/** What a row says besides whose it is and when it was said. */
 export type RowValues<N extends RowTopic> = Omit<RecordOf[N], "arm" | "tenant" | "instance" | "createdAt">;
 
 export interface ProcessRowsOptions<N extends RowTopic> {

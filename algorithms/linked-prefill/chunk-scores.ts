@@ -1,7 +1,6 @@
 // How far a chunk's KV cache may be reused behind another prefix than it was made behind
 // (Cache-Craft, sections 3.1 and 3.3; docs/design/linked-prefill.md, Conventions).
 
-/** A chunk of the prefix that a cache was made behind. */
 export interface OldChunk {
   id: string;
   /** inter of it on the cached chunk. */

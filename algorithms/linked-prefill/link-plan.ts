@@ -61,7 +61,6 @@ export function layout(chunks: readonly PlannedChunk[], last: number): Layout {
   return { starts, total, repairable: chunks.map(({ state }, index) => state === "linked" && index < firstLast) };
 }
 
-/** Runs of consecutive positions that are marked with 1. */
 export function runsOf(chosen: Uint8Array): Run[] {
   const runs: Run[] = [];
   for (let start = chosen.indexOf(1); start >= 0;) {

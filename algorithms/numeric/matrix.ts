@@ -16,7 +16,6 @@ export function packedRows(length: number): number {
   return n;
 }
 
-/** Adds weight * x xT to the packed matrix in place. */
 export function addOuter(packed: Float64Array, x: Numbers, weight: number): void {
   let at = 0;
   for (let i = 0; i < x.length; i++)

@@ -58,7 +58,6 @@ export function evaluate(
   return { ...known, interval: normalInterval(value, error, interval.confidence), intervalBy: normalBy(estimator) };
 }
 
-/** The value of `target` less that of `base`, on the same decisions. */
 export function difference(
   estimator: Estimator,
   log: LoggedChoices,

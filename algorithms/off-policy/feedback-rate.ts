@@ -4,7 +4,6 @@
 /** asked, unasked: of decisions with a logged chance to be asked about; never: of all others. */
 export type Asking = "asked" | "unasked" | "never";
 
-/** Decisions of one kind, and how many of them got a reward. */
 export interface FeedbackCell {
   arm: string;
   /** Lengths in classes; 0 is the shortest. */
@@ -42,7 +41,6 @@ export interface FeedbackRates {
   askedRateOf(askProbability: number): number;
 }
 
-/** Rates that differ by more are warned of, or corrected for. */
 const unevenRatio = 2;
 /** Lower bound of an estimated feedback rate. */
 export const leastRate = 0.01;
@@ -51,7 +49,6 @@ export const leastHeard = 0.001;
 /** Pseudo-decisions with which a cell is shrunk towards its arm's rate. */
 const drawn = 20;
 
-/** Classes of length for a component of the context in [0, 1]. */
 export const lengthClass = (share: number): number => Math.min(7, Math.max(0, Math.floor(share * 8)));
 
 export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {

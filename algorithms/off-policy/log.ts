@@ -109,7 +109,6 @@ export function createLogBuilder(dimension: number): LogBuilder {
   };
 }
 
-/** A log of these decisions; throws as LogBuilder.add does. */
 export function logOf(decisions: readonly LoggedDecision[], dimension: number): LoggedChoices {
   const builder = createLogBuilder(dimension);
   for (const decision of decisions) builder.add(decision);

@@ -22,7 +22,6 @@ function luhnSum(text: string, start: number, end: number): number {
   return sum;
 }
 
-/** Whether a payment card's number may begin with this character. */
 export const isIssuer = (code: number): boolean => code >= zero + 2 && code <= zero + 6;
 
 /** Whether text[start, end) looks like a card number: 13 to 19 digits, issuer's digit, Luhn. */
@@ -45,7 +44,6 @@ for (const entry of (
 ).split(" "))
   ibanLengths[indexOf(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
 
-/** IBAN length of the country that these two capital letters name. */
 const ibanLength = (first: number, second: number): number => ibanLengths[indexOf(first, second)]!;
 
 function indexOf(first: number, second: number): number {
@@ -74,7 +72,6 @@ export function endOfIban(text: string, start: number): number {
 }
 
 const [greatest, separator, none] = [35, 36, 37];
-/** Value of each ASCII character in an account number: A is 10. */
 const values = new Uint8Array(128).fill(none);
 for (let i = 0; i < 10; i++) values[zero + i] = i;
 for (let i = 0; i < letters; i++) values[capitalA + i] = 10 + i;

@@ -52,7 +52,6 @@ export function shape(
   };
 }
 
-/** For each ASCII character, whether it is one of these. */
 export const asciiOf = (one: RegExp): readonly boolean[] =>
   Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)));
 

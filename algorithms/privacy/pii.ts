@@ -9,7 +9,6 @@ export { personalKinds, type PersonalKind } from "./pii-rules.ts";
 
 export interface Replaced {
   texts: string[];
-  /** How many different values of each kind were replaced. */
   found: Partial<Record<PersonalKind, number>>;
 }
 

@@ -3,7 +3,6 @@
 export interface AgendaLimits {
   /** Turns of all owners together, those already taken included. */
   all: number;
-  /** Turns of one owner, those already taken included. */
   each: number;
 }
 

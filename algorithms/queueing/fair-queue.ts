@@ -47,7 +47,6 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
     return own < its || (own === its && one.turn < other.turn);
   };
 
-  /** The first lane of a flow whose head may be taken. */
   const movable = (flow: Flow<T>, admits: (item: T) => boolean): string | undefined => {
     for (const [name, { items, first }] of flow.lanes) {
       const head = items[first];

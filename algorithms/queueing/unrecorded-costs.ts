@@ -46,7 +46,6 @@ export function createUnrecorded(): Unrecorded {
   };
 }
 
-/** Two neighbours in one, in the position of the later. */
 const merged = (entries: readonly Entry[]): Entry[] =>
   entries.flatMap((entry, index) => {
     const next = entries[index + 1];

@@ -87,7 +87,6 @@ export function createAdaptive(
     for (const shadow of shadows) if (shadow.has(slot)) shadow.remove(slot);
   }
 
-  /** Forgets the ids that were not requested for longest. */
   function bound(): void {
     const most = Math.max(leastOutside, outsidePerEntry * live.count());
     while (outside.count() > most) {
@@ -98,7 +97,6 @@ export function createAdaptive(
     }
   }
 
-  /** At the first eviction: shadows begin as copies of the cache. */
   function startShadows(entries: number): void {
     halfLivesNow = halfLives.map((multiple) => multiple * entries);
     scale = createDecayingScale(halfLivesNow);

@@ -4,7 +4,6 @@ import { createSlotHeap } from "./slot-heap.ts";
 import { createSlotList } from "./slot-list.ts";
 import type { Slots } from "./slots.ts";
 
-/** What is known of the slots, whichever cache holds them. */
 export interface Known {
   /** Bytes, by slot. */
   sizes: Float64Array;
@@ -88,7 +87,6 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
     return false;
   }
 
-  /** Into the window, whose oldest compete for what it takes. */
   function enterWindow(slot: number): void {
     window.touch(slot);
     used += known.sizes[slot]!;
@@ -101,7 +99,6 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
     shed();
   }
 
-  /** The entries of least density leave until the rest fits. */
   function shed(): void {
     while (used > capacity) {
       const next = heap.first();

@@ -4,7 +4,6 @@
 /** Ids are of one type within a policy: it compares them where two entries are worth the same. */
 export type Id = string | number;
 
-/** What a request found, and which entries leave because of it. */
 export interface Arrival {
   hit: boolean;
   evicted: readonly Id[];
@@ -24,7 +23,6 @@ export interface CachePolicy {
   /** An entry expired or must not be used any more. False: it was not held. */
   remove(id: Id): boolean;
   has(id: Id): boolean;
-  /** Bytes of what is held; never more than the capacity. */
   used(): number;
   count(): number;
 }

@@ -58,7 +58,6 @@ export function createSlotHeap(slots: Slots): SlotHeap {
     put(slot, key, at);
   }
 
-  /** Something goes to a position whose neighbours are in order. */
   const settle = (slot: number, key: number, at: number): void =>
     at > 0 && before(key, slot, (at - 1) >> 1) ? up(slot, key, at) : down(slot, key, at);
 

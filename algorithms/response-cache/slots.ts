@@ -12,7 +12,6 @@ export interface Slots {
   count(): number;
   /** All numbers are below. */
   length(): number;
-  /** Calls `grow` now and whenever columns need more room. */
   onGrowth(grow: (length: number) => void): void;
 }
 

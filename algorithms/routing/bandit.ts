@@ -14,7 +14,6 @@ import {
 } from "../numeric/matrix.ts";
 import { normal, type Random } from "../numeric/random.ts";
 
-/** Sums over the rewarded decisions of one arm, weighted by w. */
 export interface Statistics {
   /** Sum of w x xT, packed lower triangle. */
   a: Numbers;
@@ -105,5 +104,4 @@ export function predict(posterior: Posterior, x: Numbers): Prediction {
 export const triedWith = (deviation: number, indifference: number): number =>
   indifference === 0 || deviation === 0 ? deviation : (deviation * deviation) / (deviation + indifference);
 
-/** A Thompson sample of the predicted quality; two draws. */
 export const sample = ({ mean, deviation }: Prediction, random: Random): number => mean + deviation * normal(random);

@@ -1,7 +1,6 @@
 // Time-uniform upper bound of an error rate from verified cases (docs/arms.md, reuse): it holds
 // however often it is looked at, unlike Clopper-Pearson. Pure.
 
-/** Cases in the order in which they happened, counted. */
 export interface Verified {
   cases: number;
   wrong: number;
@@ -55,7 +54,6 @@ export interface ErrorWatch {
 const casesBetweenAlarms = 200;
 
 export interface WatchSettings {
-  /** Rate of wrong cases above which an alarm is wanted. */
   limit: number;
   confidence: number;
 }

@@ -146,7 +146,6 @@ const consensus = HELPFULNESS_FEATURE_NAMES.indexOf("consensus");
 const agreement = HELPFULNESS_FEATURE_NAMES.indexOf("agreement");
 const sourceCost = HELPFULNESS_FEATURE_NAMES.indexOf("sourceCost");
 
-/** One figure of an example's row; 0 where it has none. */
 const known = ({ features }: FeatureInput["examples"][number], at: number): number => {
   const value = features?.length === HELPFULNESS_FEATURES ? features[at]! : 0;
   return Number.isFinite(value) ? bound(value) : 0;

@@ -36,7 +36,6 @@ export interface Pull {
   weight: number;
 }
 
-/** Sums of one arm, with what the noise is estimated from. */
 export interface ArmSums extends Statistics {
   /** Sum of w, and of w r^2. */
   weight: number;

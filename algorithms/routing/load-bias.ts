@@ -1,7 +1,6 @@
 // What overload subtracts from scores (docs/design/routing.md, Load; IC-Cache eq. 9): lambda0
 // tanh(gamma max(0, L - L*)) C_i, and the same form for an arm's own utilisation.
 
-/** What is known of the arms' load; all of them moving averages. */
 export interface Load {
   /** L: mean utilisation of the arms more expensive than the cheapest; 0 when there are none. */
   costlier: number;

@@ -137,7 +137,6 @@ interface Problem {
   slope: number;
 }
 
-/** Logit of the probability that the first is better. */
 function lead(
   { arms, n, slope }: Problem,
   step: Numbers,
@@ -155,7 +154,6 @@ function lead(
 const softplus = (z: number): number => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 const sigmoid = (z: number): number => (z >= 0 ? 1 / (1 + Math.exp(-z)) : Math.exp(z) / (1 + Math.exp(z)));
 
-/** Logarithm of the posterior density but for a constant. */
 function objective(problem: Problem, step: Float64Array): number {
   const { precisions, pairs, n } = problem;
   let value = 0;

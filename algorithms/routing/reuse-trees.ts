@@ -1,6 +1,5 @@
 // Boosted trees as they are shipped, and their score. Pure.
 
-/** A tree: splits in fours, and what stands at its leaves. */
 export interface ReuseTree {
   /** Feature, threshold, next if not above, next if above: a split's number, or -1 - a leaf's. */
   splits: readonly number[];

@@ -5,7 +5,6 @@ import { commonTokensOfPairs, type HashedTokens, overlapF1 } from "../text/text-
 export interface Agreements {
   /** Mean token F1 with the other answers, weighted by similarity, [0, 1]; 0: no others. */
   all: Float64Array;
-  /** Token F1 with the answer of the most similar other candidate. */
   nearest: Float64Array;
   /** Weighted share of the others whose answer begins with the same token. */
   opening: Float64Array;

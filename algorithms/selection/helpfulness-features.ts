@@ -8,7 +8,6 @@ import { coverage, type HashedTokens, hashTokens, literalsIn, literalsOf, overla
 /** Version of the layout; any change of it or of a meaning needs a new one. */
 export const HELPFULNESS_FEATURE_VERSION = 2;
 
-/** Meaning of each component, in order. All lie in [-1, 1]. */
 export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
   // Relevance, and where the candidate stands among the others.
   "similarity",
@@ -174,7 +173,6 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
   };
 }
 
-/** What the rows of a request's candidates have in common. */
 interface Together {
   /** A row a candidate, once it was asked for. */
   rows: Float32Array;
@@ -190,7 +188,6 @@ interface Together {
   literals: readonly string[];
   requestTokens: readonly HashedTokens[];
   responseTokens: readonly HashedTokens[];
-  /** Token overlap of each candidate's request with the question. */
   overlaps: Float64Array;
   agreements: Agreements;
   bestAgreement: number;

@@ -6,7 +6,6 @@ import { normal, splitmix64 } from "../numeric/random.ts";
 export const PROJECTED = 8;
 const SEED = 20_261_121;
 
-/** The rows, each number times `scale`, column by column. */
 export function projectionOf(dimension: number, scale = 1): Float64Array {
   const random = splitmix64(SEED);
   const columns = new Float64Array(PROJECTED * dimension);

@@ -2,7 +2,6 @@
 // percent-encoded tenant collides: members' own examples or synthetic ones only.
 import { sharingDomain } from "../identity/identity.ts";
 
-/** By the name of a domain: the tenants that share it. */
 export type SharingRules = Readonly<Record<string, { tenants: readonly string[] | "all"; synthetic?: unknown }>>;
 
 export interface SharedDomains {

@@ -9,7 +9,6 @@ export interface FilesFound {
   logReplays: string[];
   /** Pools of examples of no running process. */
   pools: number;
-  /** Folders of documents that killed processes left behind. */
   leftBehind: number;
 }
 

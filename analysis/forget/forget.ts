@@ -174,7 +174,6 @@ export async function forget(
   }
 }
 
-/** Data that this command can't remove, and until when it stays. */
 function remaining(
   topics: readonly TopicFinding[],
   now: number,

@@ -56,7 +56,6 @@ export function isMeant(
   return Object.hasOwn(request.metadata, "user") && request.metadata.user === scope.user;
 }
 
-/** Whether something about a request is about one of them. */
 export const isOfMeant = (subject: Subject, tenant: string, id: string, at: number): boolean =>
   subject.requests.has(erasedRequest(tenant, id)) || (subject.wholeTenant === tenant && at < subject.before);
 

@@ -21,7 +21,6 @@ export interface ImportDependencies {
   feedbackTopic: string;
   /** Identity of the file: 22 characters of its hash. */
   file: string;
-  /** What a decision's prediction is taken for: routing.priorMean. */
   priorMean: number;
 }
 

@@ -21,7 +21,6 @@ export interface FeedOptions {
 
 export interface Feed {
   find(tenant: string, id: string): Replayed | undefined;
-  /** What a former run left: must be done before the stages start. */
   prepare(): Promise<void>;
   /** Resolves when all are answered, to how many had none before; rejects when aborted. */
   run(): Promise<number>;

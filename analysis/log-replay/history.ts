@@ -73,7 +73,6 @@ function hashesOf(record: Example | Document | null): string[] {
   return [erasedTenant(record.tenant), ...(request === null ? [] : [erasedRequest(record.tenant, request)])];
 }
 
-/** What became since of the examples of a window's beginning. */
 export interface ExampleHistory {
   restored: number;
   /** Changed since, and shown as they are now. */

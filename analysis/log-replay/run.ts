@@ -69,7 +69,6 @@ export async function beginLogReplay(id: string, plan: LogReplayPlan, { config }
   }
 }
 
-/** rows: of the log, read where a former run did not get so far. */
 export async function goOn(
   id: string,
   rows: (live: ClickHouse) => AsyncIterable<readonly LogRow[]>,
@@ -118,7 +117,6 @@ async function runLogReplay(
   }
 }
 
-/** Removes what a log replay made: topics, groups, databases, folder. */
 export async function removeLogReplay(
   id: string,
   { config, log }: Pick<LogReplayOptions, "config" | "log">,

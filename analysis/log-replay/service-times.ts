@@ -7,12 +7,10 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { promptTokens, sizes, timesOfLive, timesOfLog, type ArmTimes } from "./arm-times.ts";
 
-/** Service times of the requests that were sent to an arm. */
 export interface ServiceReport {
   /** Requests whose time was logged, and those whose time comes from the fit. */
   logged: number;
   fitted: number;
-  /** Milliseconds of the call; null: nothing is known of the arm. */
   p50Ms: number | null;
   p99Ms: number | null;
   firstTokenP50Ms: number | null;
@@ -22,7 +20,6 @@ export interface ServiceSource {
   clickhouse: Pick<ClickHouse, "query">;
   /** Where the arms answer; absent: not asked. */
   live?: Pick<ClickHouse, "query"> | undefined;
-  /** Database of the policy's log replay, and of its log. */
   lane: string;
   log: string;
 }

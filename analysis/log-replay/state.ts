@@ -9,11 +9,8 @@ export interface LogReplayLane {
   policy: string;
   /** null: the prior. */
   router: Policy | null;
-  /** Examples, documents and policies are on its topics. */
   prepared: boolean;
-  /** Every request has its response, and all of it is recorded. */
   done: boolean;
-  /** Requests of the last run, and the milliseconds that they took. */
   requests: number;
   ms: number;
 }
@@ -34,7 +31,6 @@ export interface LogReplayState {
   speed: number | null;
   seed: string;
   liveArms: readonly string[];
-  /** Threshold and helpfulness model that were in force. */
   others: readonly Policy[];
   lanes: LogReplayLane[];
   /** Examples of the window's beginning, the same for all policies; absent: not read yet. */

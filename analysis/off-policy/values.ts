@@ -49,13 +49,11 @@ export function valuesOf(read: ReadLog, options: ValueOptions): Values {
   return { values, predicted };
 }
 
-/** The second target's value less the first's, by every estimator. */
 export function differencesOf(read: ReadLog, { predicted }: Values, options: ValueOptions): Estimate[] {
   const of = estimating(read, predicted, options);
   return options.estimators.map((name) => difference(name, read.log, pairOf(read), of, options.interval));
 }
 
-/** The same by one estimator for each of the largest domains. */
 export function domainDifferences(
   read: ReadLog,
   { predicted }: Values,

@@ -28,11 +28,9 @@ export interface SynthesisDependencies {
 
 export interface SynthesisRun {
   runId: string;
-  /** Name of the shared domain, and what its questions are about. */
   domain: string;
   about: string;
   budget: Privacy;
-  /** Epsilon of this run; by default all that is left. */
   epsilon?: number | undefined;
   count: number;
   rounds: number;
@@ -44,7 +42,6 @@ export interface SynthesisRun {
 
 export interface Synthesis {
   published: number;
-  /** Epsilon spent by all runs together, at the budget's delta. */
   epsilonSpent: number;
   noise: number;
 }
@@ -57,7 +54,6 @@ export class SynthesisError extends Error {
 /** Milliseconds for one call. */
 const callMs = 120_000;
 
-/** Rejects with SynthesisError, and as the dependencies do. */
 export async function synthesize(dependencies: SynthesisDependencies, run: SynthesisRun): Promise<Synthesis> {
   const { clickhouse, embedder, privateQuestions, clock } = dependencies;
   const { runId, count, rounds, budget } = run;

@@ -21,12 +21,10 @@ export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recompute
 export interface LinkedChoice {
   /** Name of the policy; `asked` is what the request wants, if anything. */
   policy(asked: string | null): string;
-  /** What is to be compared on this request; null: nothing. */
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;
   /** What all processes measured, oldest first, in place of what was known. */
   restore(samples: readonly PastSample[]): void;
-  /** What auto uses now; null where the policy is set. */
   chosen(): Chosen | null;
 }
 

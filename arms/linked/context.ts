@@ -32,7 +32,6 @@ export function firstContext(chunks: readonly { tokens: number }[], index: numbe
   return [...behind, ...before.reverse()];
 }
 
-/** Indices of the chunks that a cache is made behind, in their order. */
 export interface WantedPrefix {
   convention: Convention;
   prefix: number[];

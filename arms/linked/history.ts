@@ -12,7 +12,6 @@ export interface CurveOf {
   convention: string;
 }
 
-/** What all processes of one arm measured and chose. */
 export interface LinkHistory {
   /** The newest `limit` samples of each policy within the last days, oldest first overall. */
   samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;

@@ -15,7 +15,6 @@ export interface Sample {
   requestId: string;
   tenant: string;
   policy: string;
-  /** Share of the chunks' tokens that were computed, [0, 1]. */
   recomputedShare: number;
   /** Mean over the answer's tokens, nats. */
   kl: number;
@@ -30,10 +29,8 @@ export interface Comparison {
 }
 
 export interface IdleWork {
-  /** Looks which caches the chunks of a prompt still want. */
   seen(prompt: KeyedPrompt): void;
   compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
-  /** Drops work on these chunks, or behind one of them. */
   forget(chunks: ReadonlySet<string>): void;
   /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
   next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;

@@ -28,7 +28,6 @@ export interface InventoryOptions {
   /** Folder of the slow tier; null: names are held in memory only. */
   folder: string | null;
   log: Pick<Logger, "warn">;
-  /** Names that are kept; the longest unseen goes first. */
   most?: number;
 }
 
@@ -36,7 +35,6 @@ const fileName = "names.json";
 const exampleName = cacheName("example", "");
 
 export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
-  /** Name to the chunk that it had when it was last seen. */
   const names = new LRUCache<string, string>({ max: most });
   if (folder !== null) for (const [name, chunk] of await readNames(join(folder, fileName))) names.set(name, chunk);
   let changed = false;
@@ -94,7 +92,6 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
   };
 }
 
-/** None where there is no such file, or it is no good. */
 async function readNames(file: string): Promise<[name: string, chunk: string][]> {
   try {
     const parsed: unknown = JSON.parse(await readFile(file, "utf8"));

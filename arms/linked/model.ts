@@ -34,7 +34,6 @@ export interface Answered {
   linked: number;
   recomputed: number;
   prefilled: number;
-  /** Milliseconds from the call to the first token; null without one. */
   firstTokenMs: number | null;
 }
 

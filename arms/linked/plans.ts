@@ -92,7 +92,6 @@ export const isComputedWhole = ({ begin, tokens }: KeyedChunk, runs: readonly Ru
   runs.some(([a, b]) => a <= begin && begin + tokens <= b);
 
 export const missingOf = ({ chosen }: LinkedPlan): ChosenVariant[] => chosen.filter(({ variant }) => variant === null);
-/** Caches of the chunks that lie between two positions. */
 export const linksOf = (
   chosen: readonly ChosenVariant[],
   blobs: readonly (Uint8Array | null)[],
@@ -108,14 +107,12 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-/** Tokens that are computed although a cache of them was there. */
 export function recomputedTokens({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
   const within = ({ begin, tokens }: KeyedChunk): number =>
     runs.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, begin + tokens) - Math.max(a, begin)), 0);
   return chosen.reduce((sum, { variant, chunk }) => sum + (variant === null ? 0 : within(chunk)), 0);
 }
 
-/** Share of the chunks' tokens that are computed, [0, 1]. */
 export function computedShare({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
   const total = chosen.reduce((sum, { length }) => sum + length, 0);
   return total === 0 ? 0 : tokensIn(runs) / total;

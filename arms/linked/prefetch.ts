@@ -10,7 +10,6 @@ import { chooseVariants } from "./variants.ts";
 export interface PrefetcherOptions {
   store: Pick<KvStore, "variants" | "prefetch">;
   convention: Convention;
-  /** Requests that may stand in line; more are left to themselves. */
   most?: number;
 }
 

@@ -13,7 +13,6 @@ export interface PromptChunk extends Range {
 }
 
 export interface ChunkedPrompt {
-  /** The whole prompt; it ends where the answer begins. */
   tokens: Int32Array;
   /** From position 0 on, each behind the other; what follows them is the conversation. */
   chunks: PromptChunk[];

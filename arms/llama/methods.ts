@@ -12,7 +12,6 @@ export interface LlamaInput {
   system: string | null;
   contextTokens: number;
   threads: number;
-  /** Requests decoded together, each in a sequence of its own. */
   sequences: number;
   linked: {
     convention: Convention;
@@ -22,7 +21,6 @@ export interface LlamaInput {
     fingerprint: string | null;
     memoryBytes: number;
     diskBytes: number;
-    /** Whether chunks of prompts prefilled in full are kept. */
     keepInFull: boolean;
   };
 }
@@ -67,7 +65,6 @@ export type Generated =
       recomputed: number;
       prefilled: number;
       completion: number;
-      /** From the call to its first token; null when there was none. */
       firstTokenMs: number | null;
     }
   | { kind: "tooLarge"; prompt: number; limit: number }

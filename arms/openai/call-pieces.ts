@@ -10,7 +10,6 @@ const pieceSchema = z.object({
   function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }),
 });
 
-/** Takes tool_calls of a chunk, and gives what of it is passed on. */
 export function createCallPieces(): (toolCalls: unknown) => CallPiece[] {
   const heads: { id: string; type: string | null; name: string }[] = [];
   let usual = true;

@@ -29,7 +29,6 @@ export interface CallOptions {
   timeout: number;
   /** Besides those of the client. */
   headers?: Record<string, string>;
-  /** Whether what the message has besides its text is kept. */
   extra: boolean;
 }
 

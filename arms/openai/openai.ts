@@ -17,16 +17,13 @@ export interface OpenAiArmDependencies {
   /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
   backoff?: (next: number) => number;
   clock?: ArmClock;
-  /** Headers of a call, read when it is made; absent: none. */
   headers?: (() => Record<string, string>) | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
 
-/** What it waits by between calls; a test passes its own. */
 export interface ArmClock {
   now(): number;
-  /** Resolves when the time is over or the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -26,7 +26,6 @@ export interface RecordedAnswer {
   model: string | undefined;
   usage: { prompt: number; completion: number } | undefined;
   cost: number | undefined;
-  /** How long it took; undefined: as the arm is configured. */
   latencyMs: number | undefined;
 }
 

@@ -26,7 +26,6 @@ export function mayReuse(
   return messages.length === 1 && messages[0]!.role === "user";
 }
 
-/** Whether an answer keeps to what the request says of its form. */
 export const fitsRequest = (answer: string, { maxTokens, stop }: Request["params"]): boolean =>
   (maxTokens === null || estimateTokens(answer) <= maxTokens) &&
   !stop.some((one) => one !== "" && answer.includes(one));

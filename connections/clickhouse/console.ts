@@ -7,7 +7,6 @@ import { secretOf } from "../security/files.ts";
 import { httpCall, textOf } from "../security/http.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
-/** Milliseconds that a query may take before its first row. */
 const timeoutMs = 3_600_000;
 
 export interface ConsoleTarget {

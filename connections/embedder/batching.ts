@@ -13,7 +13,6 @@ export interface BatchingOptions {
   dimension: number;
   /** Vectors one after the other; its rejections are passed on to the texts of the batch. */
   run: (texts: readonly string[]) => Promise<Float32Array>;
-  /** The number of tokens of each text. Absent: guessed. */
   countTokens?: (texts: readonly string[]) => Promise<ArrayLike<number>>;
   /** Batches at a time: as many as can be computed side by side. Default 1. */
   atOnce?: number;
@@ -30,7 +29,6 @@ interface Item {
   text: string;
   length: number;
   background: boolean;
-  /** Callers that still wait; without any it is not computed. */
   callers: number;
   vector: Promise<Float32Array>;
   resolve(vector: Float32Array): void;

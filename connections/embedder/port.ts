@@ -1,7 +1,6 @@
 // Texts to unit vectors. Implementations: onnx.ts (worker threads) and hash.ts (unit tests only).
 
 export interface EmbedderFigures {
-  /** Texts of requests, and of the background, that wait for the model. */
   waiting: number;
   background: number;
   /** Texts since the start: computed, found in the cache, refused by a full queue. */

@@ -19,7 +19,6 @@ export interface EmbedQueue<T extends Waiting> {
 
 /** The oldest goes with its neighbours in length among so many batches. */
 const windowBatches = 8;
-/** Every so manieth batch is the background's, when both wait. */
 const backgroundTurn = 16;
 
 export function createEmbedQueue<T extends Waiting>(maxBatch: number): EmbedQueue<T> {

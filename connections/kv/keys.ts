@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import type { Convention, PrefixChunk } from "./port.ts";
 
-/** Everything about a model and its context that a blob depends on. */
 export interface KvFormat {
   model: string;
   /** Types of K and V, such as "f16/f16". */

@@ -66,7 +66,6 @@ export class KvError extends Error {
   }
 }
 
-/** Caches by their key: what linking a prompt needs. */
 export interface KvCaches {
   /** Variants of a chunk that can be loaded, oldest first. No I/O. */
   variants(chunk: string): KvListed[];

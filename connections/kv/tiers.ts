@@ -48,7 +48,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
     byChunk.set(one.entry.chunk, (byChunk.get(one.entry.chunk) ?? new Set()).add(one.entry.key));
   }
 
-  /** Forgets it; its file, if it has one, is another matter. */
   function drop(key: string): void {
     const one = held.get(key);
     if (one === undefined) return;

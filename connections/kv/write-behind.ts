@@ -4,7 +4,6 @@
 export interface WriteBehind {
   /** false: the queue is full, and it will not be written. */
   add(bytes: number, write: () => Promise<void>): boolean;
-  /** Resolves when all that was added is written or has failed. */
   flush(): Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export interface RopeFacts {
   /** Which dimensions are rotated together: norm (2i, 2i + 1), neox (i, i + dimensions / 2). */
   type: "norm" | "neox";
   dimensions: number;
-  /** Base of the frequencies. A scale of 1 means no scaling. */
   base: number;
   scale: number;
   scaling: string;
@@ -21,7 +20,6 @@ export interface RopeFacts {
   betaFast: number;
   betaSlow: number;
   originalContext: number;
-  /** Whether the model brings a factor for each frequency. */
   factors: boolean;
   /** Hash of the frequencies: caches of models with other tables are incompatible. */
   hash: string;
@@ -73,6 +71,5 @@ export interface ChunkFormat {
 
 export interface ChunkFacts extends ChunkFormat {
   tokens: Int32Array;
-  /** Position of its first token where it was computed. */
   first: number;
 }

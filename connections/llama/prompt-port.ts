@@ -15,7 +15,6 @@ export interface Prompt {
    * last one when something is generated.
    */
   recompute?: readonly Range[];
-  /** Parts of the prompt to export as chunk caches after the prefill. */
   exports?: readonly Range[];
   /** Ascending positions whose logits are wanted; they must be computed ones. At most 4,096. */
   logitsAt?: readonly number[];

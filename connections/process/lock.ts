@@ -50,7 +50,6 @@ export async function writeHolder(file: string, holder: Holder): Promise<void> {
   await writeAtomically(file, JSON.stringify(holder));
 }
 
-/** Writes of this process that are under way, by file. */
 const writing = new Map<string, Promise<void>>();
 
 /** Readers see the old text or the new one. Of several writes the last called wins. */

@@ -16,7 +16,6 @@ export interface PinnedPackage {
   sha256: string;
 }
 
-/** Output of a command; rejects with its last lines. */
 export async function run(command: string, given: readonly string[], timeoutMs = 600_000): Promise<string> {
   try {
     const { stdout } = await execute(command, [...given], { timeout: timeoutMs, maxBuffer: 32 * 1_048_576 });
@@ -74,7 +73,6 @@ export async function pythonWith(
   return python;
 }
 
-/** Fills a folder beside its place, then moves it there whole. */
 export async function placeFolder(target: string, fill: (folder: string) => Promise<void>): Promise<void> {
   const beside = `${target}.${process.pid}.tmp`;
   await rm(beside, { recursive: true, force: true });

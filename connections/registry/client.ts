@@ -107,7 +107,6 @@ export async function subjectsOf(options: RegistryOptions): Promise<Set<string>>
 const mostSubjectBytes = 64 * 1_048_576;
 const baseOf = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
 
-/** Makes the header that says who we are, at every call. */
 function authorizer({
   username,
   password,
@@ -132,7 +131,6 @@ interface Failure {
   reason: string;
 }
 
-/** Whether the registry answered (refused) or was not to be reached. */
 function classify(error: unknown, url: string): Failure {
   const message = messageOf(error);
   const status =

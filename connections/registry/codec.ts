@@ -21,7 +21,6 @@ export interface CodecOptions {
 const headerBytes = 5;
 const topicNames = Object.keys(schemaOf) as TopicName[];
 
-/** What a reader is for: a writer's schema and ours. */
 const keyOf = (topic: TopicName, id: number): string => `${id}/${schemaOf[topic]}`;
 
 /** Topic without prefix (work.<arm> and requests.<tenant> included) to subject. */

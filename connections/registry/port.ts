@@ -12,7 +12,6 @@ export interface Codec {
   register(owners: Pick<TopicOwners, "arms"> & Partial<TopicOwners>): Promise<void>;
 }
 
-/** Whose a record is, for the share of places that its tenant has. */
 export interface TenantOf {
   /** At once, without decoding; "" where it can't be read (yet). */
   tenantOf(topic: TopicName, bytes: Buffer): string;

@@ -19,9 +19,7 @@ import { pythonWith, run } from "../python/python.ts";
 export interface HelpfulnessRow {
   /** The same for all rows of one request: they are never parted between training and measuring. */
   group: string;
-  /** As algorithms/selection/helpfulness-features.ts makes them. */
   features: readonly number[] | Float32Array;
-  /** What the example added to the answer's quality, in about [-1, 1]. */
   effect: number;
   /** How much the row is to be trusted, > 0. */
   weight: number;
@@ -29,7 +27,6 @@ export interface HelpfulnessRow {
 
 export interface TrainedHelpfulness {
   onnx: Uint8Array;
-  /** What was kept after the comparison: trees, network or linear. */
   kind: string;
   /**
    * auc, auc_similarity, calibration_error, effect_of_best of held-out requests; rows; requests.

@@ -206,7 +206,6 @@ export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?
   });
 }
 
-/** In a worker: what connectWorker was given as data. */
 export function workerInput<Data>(): Data {
   const given = (parentPort === null ? JSON.parse(process.argv[2] ?? "null") : workerData) as { data: Data };
   return given.data;

@@ -27,7 +27,6 @@ export interface SupervisedOptions<M> {
   log: Logger;
   /** Called for every new worker before it counts as ready; a rejection ends the worker. */
   prepare: (client: WorkerClient<M>) => Promise<void>;
-  /** Called when a worker that replaces a dead one is ready. */
   onReady?: () => void;
   /** Milliseconds; the pause doubles from first to last. Default 100 and 10,000. */
   pause?: Waits;

@@ -25,7 +25,6 @@ export type HoldSpending = (key: SpendLimited, request: HeldRequest) => Promise<
 
 export interface SpendLimitsDependencies {
   spending: Pick<Spending, "of" | "hold" | "release">;
-  /** What a request costs at most, in the currency of the prices. */
   mostCost: (request: HeldRequest) => number;
   /** So long it may be under way. */
   mostMs: (request: HeldRequest) => number;

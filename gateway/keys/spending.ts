@@ -35,7 +35,6 @@ export interface Spending {
   hold(account: string, request: string, cost: number, until: number): void;
   /** It was not sent, or needs to be held no more. */
   release(account: string, request: string): void;
-  /** A response that came to this gateway, and where it stands. */
   answered(response: Response, at: { partition: number; offset: number }): void;
 }
 

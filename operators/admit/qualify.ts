@@ -6,7 +6,6 @@ import type { Candidate } from "./candidates.ts";
 export interface AdmissionRules {
   /** [0, 1]. */
   minimumQuality: number;
-  /** Arms whose answers may become examples; absent: any. */
   arms?: readonly string[] | undefined;
   tenants?: readonly string[] | undefined;
   /** Limit of the bytes of request and response together. */

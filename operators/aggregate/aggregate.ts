@@ -19,9 +19,7 @@ import { selectNamed, selectWithdrawnHours, withdrawnBetween } from "./withdrawa
 
 export interface AggregateDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command" | "insert">;
-  /** Full names of the topics that the tables come from. */
   topics: { feedback: string; decisions: string; responses?: string; withdrawals?: string };
-  /** Limits of feedback that counts; absent: all of it does. */
   limits?: FeedbackLimits;
   /** Each tenant alone, of so many tenants at most; absent: all together. */
   byTenant?: { mostTenants: number } | undefined;
@@ -30,7 +28,6 @@ export interface AggregateDependencies {
   featureVersion: number;
   /** Length of a context of that version; decisions with another are left out. */
   dimension: number;
-  /** Rows of each table and partition taken in one pass. */
   maxRows?: number;
 }
 
@@ -46,11 +43,9 @@ export interface Progress {
 
 export interface Aggregate {
   advance(): Promise<Progress>;
-  /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
   /** The same by domain, of the domains with the most rewards of late. */
   domains(halfLifeHours: number): Promise<DomainStatistics[]>;
-  /** The newest comparisons of two answers, newest first. */
   pairs(): Promise<Pair[]>;
 }
 

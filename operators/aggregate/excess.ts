@@ -6,7 +6,6 @@ import { inRange, nextVersion } from "./statements.ts";
 import { withNamed } from "./withdrawals.ts";
 
 export interface FeedbackLimits {
-  /** Feedback of a tenant's source that counts in an hour. */
   perSourceHour: number;
   /** The same of an author of it; feedback without an author has no such limit. */
   perAuthorHour: number;
@@ -22,7 +21,6 @@ interface ExcessDependencies {
 interface Changed {
   changed: string;
   parameters: Record<string, unknown>;
-  /** For learn_positions, once the rewards are recomputed. */
   positions: Record<string, unknown>[];
 }
 

@@ -15,7 +15,6 @@ const usable = (source: string): string =>
   `${source}.features_version = {featureVersion:UInt32} AND length(${source}.features) = {featureCount:UInt32}
    AND arrayAll(value -> isFinite(value), ${source}.features)`;
 
-/** Rewarded requests that the decided arm answered itself. */
 const rewarded = `
   SELECT request_id, tenant, reward, least(weight, 1) AS reward_weight, newest_at
   FROM rewards FINAL WHERE weight > 0 AND (request_id, tenant) NOT IN (${answeredByAnother})`;

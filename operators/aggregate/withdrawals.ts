@@ -3,7 +3,6 @@
 import { meant } from "../counting.ts";
 import { inRange } from "./statements.ts";
 
-/** Ids of the withdrawals that are new, or that new ones restore. */
 export const selectNamed = `
 SELECT DISTINCT ifNull(restores, withdrawal_id) AS id FROM withdrawals WHERE ${inRange("withdrawals")}`;
 

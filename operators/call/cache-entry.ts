@@ -9,7 +9,6 @@ export type ToCacheEntry = (work: Work, response: Response) => Promise<Emit<"res
 export interface CacheEntryDependencies {
   /** Milliseconds that an answer of a sharing domain is kept; 0: none is. */
   ttlMs: (domain: string) => number;
-  /** Limit of the bytes of request and answer together. */
   maxBytes: number;
   /** False where personal data is found, or it can't be told soon. */
   isClean: (text: string) => Promise<boolean>;

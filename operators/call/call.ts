@@ -13,7 +13,6 @@ import { failedArms, type Fallback } from "./fallback.ts";
 import type { ToCacheEntry } from "./cache-entry.ts";
 import { answeredResponse, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
 
-/** What it reads of a piece of work, and what it adds. */
 interface Needs extends Pick<Linked, "record" | "timestamp" | "prompt"> {
   /** Where they are still at hand. */
   examplesByArm?: ReadonlyMap<string, readonly SelectedExample[]>;

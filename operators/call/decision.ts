@@ -14,7 +14,6 @@ export interface Decided {
   decision: Decision;
   /** For the chosen arm. */
   work: Work;
-  /** The work for the alternative answer; null: there is none. */
   alternative: Emit<"work"> | null;
 }
 
@@ -44,7 +43,6 @@ const emitOf = (work: Work, arm: string): Emit<"work"> => ({
   ...{ output: "work", arm, key: work.decision.requestId, record: asRecord(work) },
 });
 
-/** The record of a decision and the works that follow from it. */
 export const emitsOf = ({ decision, work, alternative }: Decided): Emit<"work" | "decisions">[] => [
   emitOf(work, decision.arm),
   { output: "decisions", key: decision.requestId, record: decision },

@@ -14,7 +14,6 @@ export interface RowPosition {
   origin?: Origin;
 }
 
-/** Arrival time of a client's record; reported: its own createdAt. */
 export const clientTime = (reported: number | null, { arrivedAt, timestamp }: RowPosition): number =>
   arrivedAt ?? reported ?? timestamp;
 

@@ -10,7 +10,6 @@ import { selectExpired, selectPoolBytes, selectRivals } from "./statements.ts";
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   rules: {
-    /** Byte budget of the examples' texts and embeddings. */
     budgetBytes: number;
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;

@@ -7,7 +7,6 @@ const faded = (ms: string): string => `pow({retention:Float64}, greatest({now:In
 const costOfArm = (arm: string): string =>
   `if(mapContains({costs:Map(String, Float64)}, ${arm}), {costs:Map(String, Float64)}[${arm}], 1)`;
 
-/** By example: id, and the faded `sum` of its offloads. */
 const offloads = `
     SELECT used.example_id AS id, sum(${faded("toUnixTimestamp64Milli(used.created_at)")} / shown.count) AS sum
     FROM example_use_quality AS used

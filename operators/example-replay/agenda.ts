@@ -13,7 +13,6 @@ export interface AgendaItem {
   /** Expected, in average answers of an arm of cost 1. */
   saving: number;
   cost: number;
-  /** Below the cut-off: tried all the same, to learn from. */
   beyond: boolean;
 }
 
@@ -23,7 +22,6 @@ export interface CutOff {
   from: SavingCurve["from"] | "given";
   /** Past replays that are known. */
   replays: number;
-  /** Expected of one replay: the mean of those in question. */
   cost: number;
 }
 

@@ -15,7 +15,6 @@ export interface ExampleReplayResult {
   outcome: ExampleReplayOutcome;
   /** Quality of the stored answer, as judged where the judge can tell. */
   oldQuality: number;
-  /** Quality of the best new answer that was judged; null: none. */
   newQuality: number | null;
   /** All of them, and those of the judge. */
   tokens: number;

@@ -8,7 +8,6 @@ import { strongest, type Compared, type Comparison } from "../../algorithms/rout
 export interface Pair {
   exampleId: string;
   request: string;
-  /** The best answer so far, and its quality in [0, 1]. */
   stored: string;
   storedQuality: number;
   candidate: string;

@@ -6,7 +6,6 @@ import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 export interface JudgeMetrics {
   judged(result: "judged" | "unread" | "unanswered", cost: number): void;
   waits(now: boolean): void;
-  /** Drawn, not judged yet, and within the spend limit. */
   due(count: number): void;
 }
 

@@ -45,7 +45,6 @@ export interface UnratedSettings {
 
 export interface JudgingAgenda {
   items: Unrated[];
-  /** Cost of the last 24 hours; judgements of the last hour. */
   spent: { cost: number; lastHour: number };
   /** Mean of the judgements of the last 24 hours; null: none are known. */
   meanCost: number | null;

@@ -4,7 +4,6 @@ import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 
-/** What it reads of a piece of work, and what it adds. */
 type Needs = Pick<Taken, "record">;
 type Adds = Pick<Linked, "prompt">;
 

@@ -119,7 +119,6 @@ export function createLookup(
   };
 }
 
-/** Whether the request may be answered from the cache. */
 function isCacheable(
   { privacy, params, passthrough }: Pick<Request, "privacy" | "params" | "passthrough">,
   sampled: boolean,

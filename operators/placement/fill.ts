@@ -27,7 +27,6 @@ export interface Fill {
   ): Promise<{ filled: Pair[]; copied: number }>;
 }
 
-/** Domains and examples of a step; names travel in a query's URL. */
 const most = { domains: 200, names: 4_000, examples: 2_000, page: 200 };
 
 interface Job {

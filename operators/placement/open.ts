@@ -15,7 +15,6 @@ import { createSeen } from "./seen.ts";
 const seenWithin = { lookBackMs: 86_400_000, overlapMs: 600_000 };
 
 export interface PlaceOptions {
-  /** A lease fences it: no other process writes the placement. */
   writer: FencedProducer<Topic<"examples" | "policies">>;
   groups: { own: string; record: string };
   sharing: SharedDomains;

@@ -27,7 +27,6 @@ const selectPairs = `
   WHERE topic = {decisions:String} AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
   GROUP BY domain, partition ORDER BY newest DESC LIMIT ${mostPairs}`;
 
-/** Pairs seen lately; a shared domain's askers count for it, too. */
 export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock, sharing }: SeenDependencies) {
   let newest: number | undefined;
   return async function seen(partitions: number): Promise<Pair[]> {

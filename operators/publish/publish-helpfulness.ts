@@ -18,7 +18,6 @@ export type PublishedHelpfulness =
   | { outcome: "paused" | "worse" };
 
 export interface PublishHelpfulnessOptions {
-  /** Newest feedback in it, milliseconds since the epoch. */
   trainedThrough: number | null;
   force?: boolean;
 }

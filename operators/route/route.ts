@@ -68,7 +68,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
   const { indifference = 0, explorationFloor = 0 } = routing;
   const exploring = { indifference, explorationFloor };
-  /** Overload biases, cached for the arms of the last request. */
   let pressing: { arms: readonly RouteArm[]; biases: ReturnType<typeof overloadBiases> } | undefined;
   const biasesOf = (current: readonly RouteArm[]) => {
     if (pressing?.arms !== current) pressing = { arms: current, biases: overloadBiases(current, routing) };

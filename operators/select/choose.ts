@@ -7,7 +7,6 @@ import type { ExampleTrial } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
 import type { Unfit } from "./screen.ts";
 
-/** A candidate and what is predicted of it for one arm. */
 export interface Rated {
   example: HeldExample;
   similarity: number;
@@ -68,7 +67,6 @@ export interface Chosen {
   /** The most helpful last. */
   examples: SelectedExample[];
   trial: ExampleTrial | null;
-  /** What became of those on which the choice depended. */
   readonly settled: readonly Verdict[];
   readonly open: number;
   /** One per candidate, in their order; made when read. */

@@ -3,7 +3,6 @@
 import { Counter, Histogram } from "prom-client";
 import { oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 
-/** One request's selection, as far as it is counted. */
 export interface CountedSelection {
   candidates: number;
   byArm: ReadonlyMap<

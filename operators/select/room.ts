@@ -16,7 +16,6 @@ export interface RoomyRequest {
   messages: readonly Message[];
   documents: readonly string[];
   question: string;
-  /** Completion tokens that the request wants; null: the arm's. */
   maxTokens: number | null;
 }
 

@@ -10,7 +10,6 @@ export interface Asker {
   requestId: string;
   tenant: string;
   domain: string;
-  /** Where it shares examples with other tenants; null: nowhere. */
   sharedDomain: string | null;
   vector: Float32Array;
 }

@@ -34,7 +34,6 @@ export interface SelectionDependencies {
   pool: Pick<ExamplePool, "nearest">;
   selection: SelectionConfig;
   arms: () => readonly SelectArm[];
-  /** Milliseconds since the epoch; expired examples are not shown. */
   clock: () => number;
   random: Random;
   /** The model in force; null, the default: similarity stands in. */

@@ -13,7 +13,6 @@ export interface SolveConfig {
   priorMean: number;
   priorVariance: number;
   noiseVariance: number;
-  /** What arms share, with first guesses. Absent: every arm alone. */
   hierarchy?: Hierarchy;
 }
 

@@ -32,7 +32,6 @@ export interface TrainHelpfulnessOptions {
   /** Rows trained on at most, and at least. */
   rows: number;
   minimumRows: number;
-  /** Publish it also when it is no better than similarity. */
   force?: boolean;
 }
 

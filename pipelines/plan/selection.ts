@@ -25,7 +25,6 @@ export interface HeldSelection {
   stop(): Promise<void>;
 }
 
-/** Resolves when every published example and policy is here. */
 export async function holdSelection(session: Session): Promise<HeldSelection> {
   const { config, kafka, codec, clickhouse, log } = session;
   const instance = await acquireInstance(config.stack.folder, "select");

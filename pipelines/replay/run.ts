@@ -23,7 +23,6 @@ import { keepRunRecord, type RunEnd } from "./runs.ts";
 import type { SessionOf } from "../../state/session.ts";
 
 export interface ExampleReplayRun {
-  /** Id of this run; that of an earlier run continues it. */
   runId: string;
   judge: Judge;
   /** Examples tried at most, those of the run's earlier parts included. */
@@ -48,7 +47,6 @@ export interface ExampleReplaySummary extends Spent {
   runId: string;
   outcomes: Partial<Record<ExampleReplayOutcome, number>>;
   cutOff: CutOff;
-  /** Milliseconds that this part of the run waited for a low load. */
   waitedMs: number;
   /** Why it ended: done, not worth more, budget used up, load too high, or told to. */
   ended: Exclude<RunEnd, "failed">;

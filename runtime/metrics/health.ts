@@ -4,7 +4,6 @@ import { Gauge, type Registry } from "prom-client";
 import type { StuckPartition } from "../../connections/kafka/port.ts";
 import { describeStall } from "../progress.ts";
 
-/** What a stage says about itself; the stages of stage.ts fit. */
 export interface StageReport {
   joined: boolean;
   partitions: number;

@@ -12,7 +12,6 @@ export function oncePerRegistry<T>(make: (registry: Registry) => T): (registry: 
   };
 }
 
-/** Makes gauges of a registry; the same name gives the same gauge. */
 export const gaugesOf =
   (registry: Registry) =>
   <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> => {

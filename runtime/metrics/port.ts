@@ -12,7 +12,6 @@ export interface StageMetrics {
   /** Time of one operator, in milliseconds; `whole` is the name of the entire pipeline. */
   observe(operator: string, milliseconds: number): void;
   inFlight(count: number): void;
-  /** Records of a partition that wait behind the stage's position. */
   lag(topic: string, partition: number, records: number): void;
   /** The partition went to another process: its lag is theirs to report. */
   forgetLag(topic: string, partition: number): void;

@@ -27,7 +27,6 @@ export interface Breakers {
   guard(name: string, arm: Pick<Arm, "answer">): Pick<Arm, "answer">;
   /** By what all processes say; half-open as long as this process may choose it for a probe. */
   state(arm: string): BreakerState;
-  /** This process has chosen it though it is half-open. */
   probed(arm: string): void;
   /** What this process says of arms that it called lately, or whose breaker is not closed. */
   own(): ReadonlyMap<string, { state: BreakerState }>;
@@ -128,7 +127,6 @@ export interface SharedBreakers extends Breakers {
   stop(): Promise<void>;
 }
 
-/** Session of a stage that calls arms, or chooses them. */
 export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "arms" | "config" | "log" | "metrics">;
 
 export type BreakersOf<B = Breakers> = (session: BreakerSession) => B;

@@ -28,7 +28,6 @@ export interface Header {
 export interface Partition {
   /** A bigint as text. */
   next: string;
-  /** When the pool last followed it, milliseconds since the epoch. */
   at: number;
   /** A record that it brought was damaged, or it is being released: it has to be read again. */
   damaged: boolean;
@@ -56,7 +55,6 @@ export interface Layout {
   journal: Database<Buffer, number>;
   /** Keys that were used and are not any more. */
   free: Database<Buffer, number>;
-  /** Keys of examples that are held ahead of the topic. */
   ahead: Database<Buffer, number>;
 }
 

@@ -65,7 +65,6 @@ export interface ExamplePool extends PoolPartitions, PoolChanges {
   /** The k nearest unexpired, nearest first; now: ms. VectorError index_unavailable. */
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
   get(id: string): HeldExample | undefined;
-  /** Whether the domain has an example, expired or not. */
   holds(domain: string): boolean;
   size(): number;
   figures(): PoolFigures;

@@ -18,7 +18,6 @@ export type Touched = Map<number, Map<number, Float32Array | null>>;
 
 export interface Counts {
   held: number;
-  /** Number of them, those that wait for their embedding. */
   pending: number;
   /** Keys that can be given again. */
   free: number;

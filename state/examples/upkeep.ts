@@ -34,7 +34,6 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
     }
   }
 
-  /** The holding that names this key; undefined: none does. */
   async function holderOf(key: number): Promise<{ id: string; holding: Holding } | undefined> {
     for await (const chunk of holdings())
       for (const { id, holding } of chunk) if (holding?.key === key) return { id, holding };

@@ -2,7 +2,6 @@
 // example_outcomes). Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
-/** What became of the requests that an example was shown on. */
 export interface ExampleOutcome {
   uses: number;
   outcome: number;

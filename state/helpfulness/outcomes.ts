@@ -14,7 +14,6 @@ export interface ExampleOutcomes {
   stop(): void;
 }
 
-/** As they are now, for who looks once. Rejects as the port does. */
 export async function outcomesNow(clickhouse: Pick<ClickHouse, "query">): Promise<ExampleOutcomes> {
   const outcomes = await readExampleOutcomes(clickhouse, largest);
   return { of: (id) => outcomes.get(id), stop: () => undefined };

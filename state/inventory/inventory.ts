@@ -78,7 +78,6 @@ const same = (a: ArmInventory, b: ArmInventory): boolean =>
 
 export interface FollowedInventories {
   table: InventoryTable;
-  /** Resolves when everything that was on the topic is in the table. */
   caughtUp: Promise<void>;
   stop(): Promise<void>;
 }

@@ -14,7 +14,6 @@ export interface MonitoredArm {
   /** For an inline arm: calls that all processes have under way. */
   calls?: (() => number) | undefined;
   concurrency: number;
-  /** More expensive than the cheapest arm: it counts in L. */
   costlier: boolean;
 }
 

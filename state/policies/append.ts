@@ -6,7 +6,6 @@ import type { PolicyLog } from "./log.ts";
 
 export interface Policies {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Becomes the writer of a policy beside the learner. */
   open(name: string): PolicyLog;
 }
 

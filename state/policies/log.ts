@@ -16,7 +16,6 @@ export interface PolicyLogsDependencies<T extends string = string> {
   kafka: Pick<Kafka<never, T, never>, "readTopic">;
   codec: Codec;
   topic: T;
-  /** Names of the policies that are written: their keys. */
   names: readonly string[];
   /** Highest version of a name in the table `policies`: the topic may have been made anew. */
   highestRecorded(name: string): Promise<number>;

@@ -26,7 +26,6 @@ export interface Beliefs {
   here?: DomainBeliefs | undefined;
 }
 
-/** By how much the arms are better or worse in a sharing domain. */
 export interface DomainBeliefs {
   arms: ReadonlyMap<string, DomainShift>;
   /** Prior of arms without rewards. */
@@ -128,7 +127,6 @@ function bodyOf({ arms, prior }: Beliefs): z.infer<typeof beliefsSchema> {
   return { arms: Object.fromEntries(entries), ...(unknown && { prior: unknown }) };
 }
 
-/** The policy of a record, or why this process can't use it. */
 export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem {
   const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
   const decoded = decodePolicyBody(record, bodySchema, expected);

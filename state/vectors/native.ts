@@ -28,7 +28,6 @@ export interface NativeIndex {
   /** Builds another content of so many lists (0: exact) beside this one. */
   rebuild(lists: number, pointsPerList: number, iterations: number, seed: number): Promise<void>;
   save(file: string, note: string): Promise<void>;
-  /** Resolves with the note; the old content stays when it rejects. */
   restore(file: string): Promise<string>;
   drop(): void;
 }

@@ -9,7 +9,6 @@ export interface Neighbour {
 export interface IndexFigures {
   kind: "exact" | "ivf";
   size: number;
-  /** Clusters, and how many of them a search looks into; 0 when exact. */
   lists: number;
   probes: number;
   /** Mean recall of the probes since the last swap or change of `probes`; null before the first. */
@@ -43,7 +42,6 @@ export interface VectorIndex {
   /** Unknown keys are ignored. */
   remove(keys: Uint32Array): Promise<void>;
   search(vector: Float32Array, k: number): Promise<Neighbour[]>;
-  /** `size` is as of the last addition or removal awaited. */
   figures(): IndexFigures;
   /** One file with checksum, version, dimension and note: written, synced, renamed. */
   save(file: string, note: string): Promise<void>;

@@ -6,7 +6,6 @@ export interface IndexOptions {
   exactLimit: number;
   /** Share of the truly nearest that a search should find, (0, 1). */
   recallTarget: number;
-  /** Share of searches that are compared with an exact one. */
   probeShare: number;
   /** Compared searches before anything is decided by them. */
   probeSamples: number;

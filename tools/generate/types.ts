@@ -1,5 +1,5 @@
-// Derives schemas/types.ts from schemas/avro: the schemas are the contract and say what fields mean,
-// the types only follow.
+// Derives schemas/types.ts from schemas/avro: the schemas are the contract and say what fields
+// mean, the types only follow.
 // `npm run types` writes the file; schemas/types.test.ts fails when it is stale.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
