@@ -2,7 +2,6 @@
 // notice within seconds.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import Table from "cli-table3";
 import type { Command } from "commander";
 import { formatsIn, openDisk } from "../connections/kv/disk.ts";
 import { type Convention, KvError, type KvListed, type KvStore } from "../connections/kv/port.ts";
@@ -10,6 +9,7 @@ import { openKvStore } from "../connections/kv/store.ts";
 import { createLog } from "../runtime/log.ts";
 import { CommandError, type Io } from "./io.ts";
 import { configOf, parseCount } from "./options.ts";
+import { tableOf } from "./reading.ts";
 
 interface Folder {
   arm: string;
@@ -116,19 +116,14 @@ const madeBehind: Readonly<Record<Convention, string>> = {
 };
 const time = (at: number | null): string =>
   at === null ? "" : new Date(at).toISOString().replace("T", " ").slice(0, 19);
-const mebibytes = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
-const tableOf = (head: string[], right: number): InstanceType<typeof Table> =>
-  new Table({
-    head,
-    colAligns: head.map((_, index) => (index >= head.length - right ? "right" : "left")),
-    style: { head: [], border: [], compact: true },
-  });
+const mebibytes = (bytes: number): number => Number((bytes / 1_048_576).toFixed(1));
 
 function describeCaches(rows: Row[], limit: number): string {
   if (rows.length === 0) return "no chunk caches: a llama arm makes them from the prompts that it answers\n";
-  const table = tableOf(["key", "arm", "made behind", "ids", "made", "expires", "prefix", "tokens", "MiB", "value"], 4);
-  for (const row of rows.sort((a, b) => b.value - a.value).slice(0, limit))
-    table.push([
+  const shown = rows
+    .sort((a, b) => b.value - a.value)
+    .slice(0, limit)
+    .map((row) => [
       `${row.key.slice(0, 12)}${row.pinned ? " pinned" : ""}`,
       row.arm,
       madeBehind[row.convention],
@@ -138,20 +133,19 @@ function describeCaches(rows: Row[], limit: number): string {
       row.prefix.reduce((sum, { tokens }) => sum + tokens, 0),
       row.tokens,
       mebibytes(row.bytes),
-      row.value.toPrecision(3),
+      Number(row.value.toPrecision(3)),
     ]);
-  const more = rows.length > limit ? `${rows.length - limit} more: --limit\n` : "";
-  return `${table.toString()}\n${more}`;
+  const head = ["key", "arm", "made behind", "ids", "made", "expires", "prefix", "tokens", "MiB", "value"];
+  return tableOf(head, shown) + (rows.length > limit ? `${rows.length - limit} more: --limit\n` : "");
 }
 
 function describeStats(folders: readonly Folder[]): string {
-  const table = tableOf(["arm", "format", "chunks", "caches", "tokens", "MiB", "pinned MiB"], 5);
-  for (const { arm, format, store } of folders) {
+  const rows = folders.map(({ arm, format, store }) => {
     const rows = store.list();
     const { diskBytes, pinnedBytes } = store.stats();
     const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
     const chunks = new Set(rows.map(({ chunk }) => chunk)).size;
-    table.push([arm, format.slice(0, 12), chunks, rows.length, tokens, mebibytes(diskBytes), mebibytes(pinnedBytes)]);
-  }
-  return `${table.toString()}\n`;
+    return [arm, format.slice(0, 12), chunks, rows.length, tokens, mebibytes(diskBytes), mebibytes(pinnedBytes)];
+  });
+  return tableOf(["arm", "format", "chunks", "caches", "tokens", "MiB", "pinned MiB"], rows);
 }

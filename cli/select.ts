@@ -3,13 +3,13 @@
 import type { Command } from "commander";
 import pc from "picocolors";
 import { holdSelection, type Inspected } from "../pipelines/plan/selection.ts";
-import { openSession } from "../pipelines/session.ts";
+import type { Session } from "../pipelines/session.ts";
 import type { Chosen, Reason, Verdict } from "../operators/select/choose.ts";
-import { createLog } from "../runtime/log.ts";
 import { requestOf } from "./ask.ts";
 import { UsageError, type Io } from "./io.ts";
 import { configOf, parseNames } from "./options.ts";
 import { oneLine, tableOf } from "./reading.ts";
+import { withSession } from "./with-session.ts";
 
 interface Options {
   tenant: string;
@@ -34,8 +34,7 @@ export function addSelect(program: Command, io: Io): void {
       if (unknown !== undefined) throw new UsageError(`--arm ${unknown}: there are ${names.join(", ")}`);
       const wanted = (name: string): boolean => options.arm?.includes(name) ?? true;
 
-      const session = await openSession(config, { log: createLog({ level: "warn" }), start: false });
-      try {
+      const inspect = async (session: Session): Promise<void> => {
         const held = await holdSelection(session);
         try {
           const request = {
@@ -47,9 +46,8 @@ export function addSelect(program: Command, io: Io): void {
         } finally {
           await held.stop();
         }
-      } finally {
-        await session.close();
-      }
+      };
+      await withSession(command, io, inspect, "warn");
     });
 }
 

@@ -43,6 +43,24 @@ export function followTable<N extends TopicName, T extends string>({
   });
 }
 
+/** The whole topic as it is now, by key, and the reader is gone again. */
+export async function readTable<N extends TopicName, T extends string>(
+  options: Omit<TableOptions<N, T>, "apply">,
+): Promise<Map<string, RecordOf[N]>> {
+  const found = new Map<string, RecordOf[N]>();
+  const reader = followTable({
+    ...options,
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (value === null) found.delete(key);
+        else found.set(key, value);
+      }
+    },
+  });
+  await reader.caughtUp.finally(() => reader.stop());
+  return found;
+}
+
 /** No partition at first: the follower says which. */
 export function followPartitions<N extends TopicName, T extends string>({
   kafka,
