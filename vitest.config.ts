@@ -1,13 +1,12 @@
-// Three projects: unit tests stand beside the code and need no service; integration tests in test/
-// share one embedded stack, each in topics and a database of its own; tests of faults end servers,
-// so each has servers of its own. Integration and faults can run at the same time.
+// Unit tests beside the code need no service; integration tests in test/ share one stack; tests of
+// faults have servers of their own and can run at the same time.
 import { defineConfig } from "vitest/config";
 import { faultFiles } from "./tools/test-files.mjs";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
 /**
- * They wait much and compute little, but two at a time would wait for each other's load. They
- * change nothing global, so all run in one process: to import the stages takes seconds.
+ * They wait much and compute little, and change nothing global: all in one process, as importing
+ * the stages takes seconds.
  */
 const inTurn = {
   pool: "forks",
@@ -18,14 +17,13 @@ const inTurn = {
 } as const;
 
 /**
- * Unit tests that start processes, load native modules, change the environment or depend on what
- * was imported first have a process each. The others share nothing, so npm test runs them in one;
- * run by hand every file has its own.
+ * Unit tests with processes, native modules, environment or import order of their own have a
+ * process each; the others share one in npm test.
  */
 const apart = [
   ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*", "arms/openai/hostile"],
-  ...["documents", "embedder", "helpfulness", "kv", "llama", "models"].map((folder) => `connections/${folder}/**/*`),
-  ...["process", "solver", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
+  ...["documents", "embedder", "helpfulness", "kv", "llama"].map((folder) => `connections/${folder}/**/*`),
+  ...["process", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
   ...[
     "connections/kafka/kafkajs*",
     "gateway/fuzz",
@@ -34,7 +32,7 @@ const apart = [
     "gateway/server",
     "stack/**/*",
   ],
-  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/*"],
+  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/**/*"],
 ].map((path) => `${path}.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;
 

@@ -3,10 +3,7 @@
 import { answerCode } from "../algorithms/text/answer-code.ts";
 import type { Arm } from "./arm.ts";
 
-/**
- * The arm, with answers as answerCode() has them. A stream gives the answer in one piece at its
- * end: only then is it known whether backticks stand around all of it.
- */
+/** The arm with answers as answerCode() has them; a stream gives its answer at the end. */
 export function answerInCode(arm: Arm): Arm {
   return {
     ...arm,

@@ -1,34 +1,20 @@
-// The port of everything that can answer a request: a model behind an endpoint, a model in this
-// process, a log. An arm never throws for what the outside does: it returns a failure with a stable
-// code.
+// The port of everything that answers a request: endpoint, local model, log. It never throws for
+// external causes: failures have stable codes.
 import type { CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
   requestId: string;
   pieces: readonly Piece[];
   params: Params;
-  /** Milliseconds since the epoch. */
   deadline: number;
   tenant?: string;
-  /**
-   * Whose caches of keys and values it may find and leave: those of a sharing domain, none of it
-   * kept where it is private. Absent: a call of the deployment's own.
-   */
+  /** Whose KV caches it may use. Absent: a call of the deployment's own. */
   caching?: Caching;
-  /**
-   * JSON of members for the endpoint (algorithms/routing/passthrough.ts); only for arms that
-   * declare the required capabilities.
-   */
+  /** JSON for the endpoint (algorithms/routing/passthrough.ts), for arms that declare it. */
   passthrough?: string | undefined;
-  /**
-   * Name of the policy of linked prefill that the request asks for
-   * (algorithms/linked-prefill/link-policy.ts); arms that don't link ignore it.
-   */
+  /** Policy of linked prefill that the request asks for; other arms ignore it. */
   linkPolicy?: string | undefined;
-  /**
-   * Another arm can answer in its place: while the breaker of this one is open the call fails at
-   * once with arm_broken (state/breakers/breakers.ts). Arms themselves ignore it.
-   */
+  /** With an open breaker the call fails at once with arm_broken; arms ignore it. */
   replaceable?: boolean;
 }
 
@@ -43,25 +29,17 @@ export interface ArmAnswer {
   text: string;
   /** stop, length, content_filter. */
   finishReason: string;
-  /** Model as the endpoint names it. */
   model: string;
   usage: Usage;
   /** JSON of what the endpoint's message has besides its text, for a request with passthrough. */
   passthrough?: string | undefined;
-  /** In the currency of the prices. */
   cost: number;
   /** Model calls made, retries included, from 1. */
   attempts: number;
-  /**
-   * Milliseconds from answer() until the call was started (waiting for a slot), and until its first
-   * token; null when not streamed.
-   */
+  /** Milliseconds in the queue, and until the first token; null when not streamed. */
   queueMs: number;
   firstTokenMs: number | null;
-  /**
-   * replayed: it was taken from a log that is replayed; reuse: it is an example's answer. generated
-   * by default.
-   */
+  /** replayed: from a replayed log; reuse: an example's answer. Default generated. */
   source?: "generated" | "replayed" | "reuse";
 }
 
@@ -93,14 +71,10 @@ const unhealthyCodes: ReadonlySet<string> = new Set([
 /** The request's own deadline ended the call. */
 export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => code === "endpoint_timeout" && !retriable;
 
-/**
- * Whether the arm caused the failure (no connection, 429, 5xx, a timeout, a crash), so that another
- * arm may do better. False: the request caused it, or the client ended it.
- */
+/** Whether another arm may do better; false: the request caused it, or the client ended it. */
 export const isArmsFault = (failure: ArmFailure): boolean =>
   failure.unhealthy === true || (unhealthyCodes.has(failure.code) && !endedByDeadline(failure));
 
-/** What an arm has in its caches. */
 export interface ArmInventory {
   /** Bloom filter of cacheName() (algorithms/identity/identity.ts). */
   bloom: Uint8Array;
@@ -108,16 +82,12 @@ export interface ArmInventory {
   /** Names in it, and bytes of the caches behind them. */
   chunks: number;
   bytes: number;
-  /**
-   * How often caches were read from where, and loaded before they were asked for, since the process
-   * of the model was started.
-   */
+  /** Reads of caches by tier, and prefetches, since the model's process started. */
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
 }
 
 /** The caches that an arm made of examples. Both reject when the arm's process dies meanwhile. */
 export interface ExampleCaches {
-  /** Ids of the examples that caches may be there of. */
   examples(): Promise<string[]>;
   /** Removes the caches of these examples, and those made behind one of them; how many. */
   forget(examples: readonly string[]): Promise<number>;
@@ -129,16 +99,10 @@ export type OnText = (text: string, attempt: number, calls?: readonly CallPiece[
 export interface Arm {
   readonly name: string;
   readonly model: string;
-  /** Calls it takes at a time; more wait for their turn. */
   readonly concurrency: number;
-  /**
-   * Each text as it comes, where the arm streams; a new attempt, from 1, starts over. Rejects only
-   * for bugs.
-   */
+  /** Texts as they come; a new attempt, from 1, starts over. Rejects only for bugs. */
   answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult>;
-  /**
-   * Only for arms with caches; null while unknown. Rejects when the arm's process dies meanwhile.
-   */
+  /** Null while unknown. Rejects when the arm's process dies meanwhile. */
   inventory?(): Promise<ArmInventory | null>;
   /** Only of arms that keep caches. */
   caches?: ExampleCaches;

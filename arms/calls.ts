@@ -1,6 +1,5 @@
-// The calls that an arm has under way: at most its number of slots, in fair turns between tenants,
-// each ended by the first of its signal, its deadline and close(). A caller that aborts while it
-// waits for a slot is answered at once.
+// Calls of an arm under way: at most its slots, in fair turns between tenants, each ended by its
+// signal, its deadline or close(). An abort while waiting is answered at once.
 import { errorOf } from "../connections/errors.ts";
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
@@ -9,9 +8,8 @@ type Ending = "cancelled" | "deadline";
 
 export interface Calls {
   /**
-   * Runs `call` once a slot is free. `ending` is aborted when the result is no longer needed, and
-   * endedFailure() says why. If no slot is free, `onWait` runs first, with a signal that is aborted
-   * when the call is over; it must not throw.
+   * Runs `call` once a slot is free. `ending`: aborted when no result is needed, endedFailure()
+   * says why. Without a free slot `onWait` runs first; it must not throw.
    */
   run(
     request: ArmRequest,
@@ -19,7 +17,6 @@ export interface Calls {
     call: (ending: AbortSignal) => Promise<ArmResult>,
     onWait?: (over: AbortSignal) => void,
   ): Promise<ArmResult>;
-  /** Ends everything under way as cancelled. */
   close(): void;
 }
 

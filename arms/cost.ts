@@ -7,18 +7,12 @@ const million = 1_000_000;
 // An arm's price is taken at this mix of tokens: prompts with examples are long, answers short.
 const promptShare = 0.75;
 
-/**
- * Cost of an answer in the prices' currency; prices are per million tokens. Linked tokens are
- * prompt tokens and cost as such.
- */
+/** In the prices' currency, which are per million tokens. Linked tokens cost as prompt tokens. */
 export function answerCost(usage: Pick<Usage, "prompt" | "completion">, prices: ArmConfig["prices"]): number {
   return (usage.prompt * prices.prompt + usage.completion * prices.completion) / million;
 }
 
-/**
- * C_i of every arm, [0, 1]: its price relative to the most expensive, or what the configuration
- * says. All 0 when nothing has a price.
- */
+/** C_i, [0, 1]: relative to the most expensive arm, or as configured; 0 without prices. */
 export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number> {
   const prices = arms.map((arm) => promptShare * arm.prices.prompt + (1 - promptShare) * arm.prices.completion);
   const highest = Math.max(0, ...prices);
@@ -27,10 +21,7 @@ export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number>
   );
 }
 
-/**
- * Estimated tokens of a text that was not tokenized: one per four characters, at least 1 unless the
- * text is empty.
- */
+/** One token per four characters, at least 1 unless the text is empty. */
 export function estimatedTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }

@@ -37,7 +37,7 @@ describe("createArm", () => {
     vi.stubEnv("PRECEDENT_CACHE", "/nowhere");
     const config = armSchema.parse({ name: "a", type: "llama", model: "Qwen2.5-Coder-0.5B-Instruct" });
     await expect(createArm(config, { log }).finally(() => vi.unstubAllEnvs())).rejects.toThrow(
-      'Run "precedent models fetch Qwen2.5-Coder-0.5B-Instruct"',
+      'Run "npm run setup -- --model Qwen2.5-Coder-0.5B-Instruct"',
     );
   });
 

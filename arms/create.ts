@@ -10,10 +10,7 @@ import { createReuseArm } from "./reuse/reuse.ts";
 /** Dependencies of all kinds of arms; each arm takes those that it needs. */
 type ArmDependencies = LlamaArmDependencies & Pick<OpenAiArmDependencies, "headers">;
 
-/**
- * Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not
- * called yet.
- */
+/** Rejects when its log or model file is missing or wrong. No endpoint is called yet. */
 export async function createArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> {
   const arm = await createAnyArm(config, dependencies);
   return config.answerAs === "code" ? answerInCode(arm) : arm;

@@ -7,7 +7,6 @@ export interface ChatMessage {
   content: string;
 }
 
-/** A message, and the pieces that it is made of. */
 export interface MessageParts {
   role: Piece["role"];
   /** Put together they are the content; what stands between two texts belongs to the second. */
@@ -15,10 +14,8 @@ export interface MessageParts {
 }
 
 /**
- * One message a piece, in order; an example in chat turns is a user and an assistant piece.
- * Neighbours of the same role become one message, a blank line between them, where they are system
- * texts, documents, or examples with the guidance around them: chat templates want turns to
- * alternate.
+ * One message a piece; an example in turns is two pieces. Neighbours of a role are joined where
+ * they are system texts, documents or guidance: templates want turns to alternate.
  */
 export function messageParts(pieces: readonly Piece[]): MessageParts[] {
   const messages: MessageParts[] = [];

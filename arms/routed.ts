@@ -10,23 +10,16 @@ import type { TemplateName } from "./templates.ts";
 export interface RouteArm extends Declares {
   name: string;
   model: string;
-  /** Normalised cost C_i, [0, 1]. */
   cost: number;
-  /** Whether it is shown the examples. */
   examples: boolean;
   /** Estimated tokens that examples may add; absent: selection.tokenBudget. */
   tokenBudget?: number | undefined;
-  /** Tokens of prompt and answer together, where that is known. */
   contextTokens?: number | undefined;
-  /** How examples stand in its prompts. */
   template: TemplateName;
-  /** Its own system prompt. */
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
-  /** Completion tokens at most. */
   maxTokens: number;
-  /** Per million tokens. */
   prices: { prompt: number; completion: number };
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
   reuse?: ReuseSettings | undefined;
@@ -64,10 +57,7 @@ const operational = new Set(
 const settingsOf = (arm: ArmConfig): string =>
   JSON.stringify(Object.entries(arm).filter(([setting]) => !operational.has(setting)));
 
-/**
- * What the answer costs at most, roughly: a token is taken as four characters. In the currency of
- * the prices.
- */
+/** Rough upper bound of an answer's cost: a token is four characters. In the prices' currency. */
 export function costAtMost(
   arm: RouteArm,
   promptCharacters: number,
@@ -78,10 +68,7 @@ export function costAtMost(
   return answerCost({ prompt, completion: Math.min(maxTokens ?? arm.maxTokens, arm.maxTokens) }, arm.prices);
 }
 
-/**
- * The same of a request, whichever of the arms that it allows answers it; with as many examples as
- * an arm may be shown.
- */
+/** The same over all arms that a request allows, with as many examples as may be shown. */
 export function mostCost(
   { messages, allow, params }: Pick<Request, "messages" | "allow" | "params">,
   arms: readonly RouteArm[],

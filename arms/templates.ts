@@ -16,14 +16,11 @@ export type TemplateName = "chat-turns" | "guided";
 
 export interface Conversation {
   messages: readonly Message[];
-  /** The arm's own system prompt, used where the request brings none. */
   system: string | undefined;
-  /** The most helpful last. */
   examples: readonly { id: string; request: string; response: string }[];
 }
 
 export interface Template {
-  /** Recorded: name/version. */
   readonly id: string;
   /** Whether its example pieces are the same in every prompt that has them. */
   readonly linkable: boolean;
@@ -44,9 +41,6 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
 
 const turn = ({ role, content }: Message): Piece => ({ kind: "turn", id: null, role, text: content });
 
-/**
- * The system texts, and the messages after the leading ones. Later system turns keep their place.
- */
 function opening(messages: readonly Message[], system: string | undefined): { systems: Piece[]; rest: Message[] } {
   const firstTurn = messages.findIndex(({ role }) => role !== "system");
   const start = firstTurn < 0 ? messages.length : firstTurn;

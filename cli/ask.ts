@@ -2,14 +2,14 @@
 // decision behind it.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { createLog } from "../runtime/log.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { Decision, Request, Response } from "../schemas/types.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf, parseDuration, parseNames } from "./options.ts";
-import { openSession, type Session } from "../pipelines/session.ts";
+import { parseDuration, parseNames } from "./options.ts";
+import type { Session } from "../pipelines/session.ts";
+import { withSession } from "./with-session.ts";
 
 interface Options {
   tenant: string;
@@ -42,20 +42,15 @@ export function addAsk(program: Command, io: Io): void {
     .option("--timeout <time>", "how long to wait: 500ms, 90s, 2m", parseDuration, 120_000)
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {
-      const { config } = configOf(command, io);
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-      try {
+      await withSession(command, io, async (session) => {
         const answered = await ask(session, requestOf(question, options), options.timeout, io.signal);
         io.out(options.json === true ? `${JSON.stringify(answered, null, 2)}\n` : describeAnswer(answered));
         const { status, error } = answered.response;
         if (status !== "ok") throw new CommandError(`${status}: ${error?.code ?? "unknown"}`);
-      } finally {
-        await session.close();
-      }
+      });
     });
 }
 
-/** A request of one user turn with a fresh id. */
 export function requestOf(
   question: string,
   { tenant, domain, arm, timeout, mayAsk, compare }: Omit<Options, "json">,
@@ -75,7 +70,6 @@ export function requestOf(
 /** A decision is committed before its response, but read from another topic. */
 const decisionWaitMs = 3_000;
 
-/** Rejects when no response comes in time. */
 async function ask(
   { kafka, codec, config }: Session,
   request: Request & { id: string },

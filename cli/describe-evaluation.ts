@@ -11,7 +11,6 @@ const share = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** Warned of: more than this share of a target's choices is nowhere in the log. */
 const mostUnsupported = 0.01;
-/** Warned of: an effective sample of fewer decisions. */
 const leastEffective = 100;
 
 export interface Described {
@@ -102,7 +101,6 @@ function warnings({ names, read, values }: Described): string[] {
   return out;
 }
 
-/** The same for programs. */
 export const evaluationJson = (described: Described) => ({
   decisions: described.read.log.chosen.length,
   usable: described.read.usable,

@@ -1,8 +1,8 @@
 // Keys as a table for people.
-import Table from "cli-table3";
 import { withoutControls } from "../algorithms/text/printable.ts";
 import type { ApiKey } from "../schemas/types.ts";
 import type { SpentBy } from "./keys-spent.ts";
+import { tableOf } from "./reading.ts";
 
 export const isRevoked = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && expiresAt <= now);
@@ -10,12 +10,9 @@ export const isRevoked = ({ revokedAt, expiresAt }: ApiKey, now: number): boolea
 /** `spentBy`: null where spending is unknown. */
 export function describeKeys(keys: readonly ApiKey[], now: number, spentBy: SpentBy | null): string {
   if (keys.length === 0) return "no keys: the gateway serves clients on its own machine (precedent keys create)\n";
-  const table = new Table({
-    head: ["id", "tenant", "label", "arms", "domains", "requests/min", "tokens/min", ...spentColumns, "made", "state"],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const key of keys)
-    table.push([
+  return tableOf(
+    ["id", "tenant", "label", "arms", "domains", "requests/min", "tokens/min", ...spentColumns, "made", "state"],
+    keys.map((key) => [
       ...[
         key.id,
         key.admin ? "(admin)" : key.tenant,
@@ -24,8 +21,8 @@ export function describeKeys(keys: readonly ApiKey[], now: number, spentBy: Spen
         ...spendingOf(key, spentBy),
       ],
       ...[minutes(key.createdAt), stateOf(key, now)],
-    ]);
-  return `${table.toString()}\n`;
+    ]),
+  );
 }
 
 const grantsOf = (key: ApiKey): string[] =>

@@ -65,7 +65,6 @@ function describeFigures({ metrics, body, hash }: Policy): string {
   return Object.keys(metrics).length === 0 ? size : `${size}\n${figures.toString()}`;
 }
 
-/** The figures of each policy that tell its versions apart. */
 const telling: Readonly<Record<string, readonly [name: string, title: string][]>> = {
   [ROUTER]: [
     ["rewards", "rewards"],

@@ -5,7 +5,7 @@ import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import { createLog } from "../runtime/log.ts";
-import { followTable } from "../runtime/table.ts";
+import { readTable } from "../runtime/table.ts";
 import type { ArmBreaker } from "../schemas/types.ts";
 import { createRowTable } from "../state/process-rows.ts";
 import type { Check } from "./doctor-check.ts";
@@ -19,20 +19,8 @@ export async function checkBreakers(
   const topic = topicName(prefix, "breakers");
   if (!(await kafka.topics()).includes(topic)) return { state: "waiting", detail: "no process has said anything yet" };
   const table = createRowTable<ArmBreaker>(Date.now);
-  const reader = followTable({
-    ...{ kafka, codec, topic, record: "breakers" as const, log: createLog({ level: "silent" }) },
-    apply(changes) {
-      for (const { key, value } of changes) {
-        if (value === null) table.remove(key);
-        else table.apply(key, value);
-      }
-    },
-  });
-  try {
-    await reader.caughtUp;
-  } finally {
-    await reader.stop();
-  }
+  const rows = await readTable({ kafka, codec, topic, record: "breakers", log: createLog({ level: "silent" }) });
+  for (const [key, value] of rows) table.apply(key, value);
   return describeBreakers(arms.map(({ name }) => ({ arm: name, rows: table.others(name, "") })));
 }
 

@@ -1,10 +1,7 @@
 // One thing that `precedent doctor` has looked at.
 export interface Check {
   name: string;
-  /**
-   * missing: something does not work without it; lacking: it works, less well; waiting: it is
-   * created when it is first needed.
-   */
+  /** missing: needed; lacking: works less well without; waiting: created when first needed. */
   state: "fine" | "missing" | "lacking" | "waiting";
   detail: string;
   /** What to do about it. */

@@ -56,49 +56,19 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
     inTime("clickhouse", connections.clickhouse.url, () => checkClickHouse(connections)),
   ]);
   if (kafka.state === "missing") return [...checks, kafka, registry, clickhouse];
-  const transactions = await inTime("transactions", connections.kafka.brokers.join(","), () =>
-    checkTransactions(config, connections, { topics: topicsOf(config), repair }),
-  );
-  const inline = config.arms.some(({ dispatch }) => dispatch === "inline")
-    ? [await inTime("inline", connections.kafka.brokers.join(","), () => lookAtInline(config, connections))]
-    : [];
-  const breakers =
-    config.arms.length > 1
-      ? [await inTime("breakers", connections.kafka.brokers.join(","), () => lookAtBreakers(config, connections))]
-      : [];
-  const reuse = config.arms.some(({ type }) => type === "reuse")
-    ? [await inTime("reuse", connections.kafka.brokers.join(","), () => lookAtReuse(config, connections))]
-    : [];
-  return [...checks, kafka, transactions, ...inline, ...breakers, ...reuse, registry, clickhouse];
-}
-
-async function lookAtBreakers(config: Config, { kafka, registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
-  const client = doctorKafka(config, kafka);
-  try {
-    const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(registry) });
-    return await checkBreakers(config, client, codec);
-  } finally {
-    await client.close();
-  }
-}
-
-async function lookAtReuse(config: Config, { kafka, registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
-  const client = doctorKafka(config, kafka);
-  try {
-    const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(registry) });
-    return await checkReuse(config, client, codec);
-  } finally {
-    await client.close();
-  }
-}
-
-async function lookAtInline(config: Config, { kafka }: ResolvedConnections): Promise<Omit<Check, "name">> {
-  const client = doctorKafka(config, kafka);
-  try {
-    return await checkInline(config, client);
-  } finally {
-    await client.close();
-  }
+  const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(connections.registry) });
+  const looks: [name: string, needed: boolean, look: (client: Kafka) => Promise<Omit<Check, "name">>][] = [
+    ["transactions", true, (client) => checkTransactions(config, client, { topics: topicsOf(config), repair })],
+    ["inline", config.arms.some(({ dispatch }) => dispatch === "inline"), (client) => checkInline(config, client)],
+    ["breakers", config.arms.length > 1, (client) => checkBreakers(config, client, codec)],
+    ["reuse", config.arms.some(({ type }) => type === "reuse"), (client) => checkReuse(config, client, codec)],
+  ];
+  const client = doctorKafka(config, connections.kafka);
+  const found: Check[] = [];
+  for (const [name, needed, look] of looks)
+    if (needed) found.push(await inTime(name, connections.kafka.brokers.join(","), () => look(client)));
+  await client.close();
+  return [...checks, kafka, ...found, registry, clickhouse];
 }
 
 /** A server that does not answer is a finding, not a failure of ours. */
@@ -123,7 +93,6 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
   }
 }
 
-/** Every topic that this configuration uses, full names. */
 const topicsOf = (config: Config): string[] =>
   ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic): string[] =>
     ownersOf(topic, topicOwners(config, armsOf(config))).map((owner) => topicName(config.kafka.prefix, topic, owner)),
@@ -186,13 +155,9 @@ export function weakTopics({ wanted, found }: Awaited<ReturnType<Kafka["durabili
 }
 
 const committedOffsets = "__consumer_offsets";
-/** Read in well under a second, also on a busy machine. */
 const quicklyReadBytes = 16 * 1_048_576;
 
-/**
- * A single broker that comes back and reads its groups slowly can forget what they have committed
- * (docs/stack.md).
- */
+/** Single brokers that read groups slowly can forget commits (docs/stack.md). */
 export function slowCoordinator({ found }: Pick<Awaited<ReturnType<Kafka["durability"]>>, "found">): Partial<Check> {
   const { replicationFactor = 0, segmentBytes = 0 } = found.get(committedOffsets) ?? {};
   if (replicationFactor !== 1 || segmentBytes <= quicklyReadBytes) return {};
@@ -203,7 +168,6 @@ export function slowCoordinator({ found }: Pick<Awaited<ReturnType<Kafka["durabi
   };
 }
 
-/** Clients write to these. */
 const clientTopics = ["requests", "feedback", "observations"] as const;
 
 /** Topics that existed before and are dated by their producers' clocks (docs/operations.md). */

@@ -26,7 +26,6 @@ async function reported(program: string, ...given: string[]): Promise<string | n
   }
 }
 
-/** Compares "20.15" with "v20.20.2" and the like. */
 export function atLeast(version: string, wanted: string): boolean {
   const numbers = (text: string): number[] => (/\d+(?:\.\d+)*/.exec(text)?.[0] ?? "0").split(".").map(Number);
   const have = numbers(version);

@@ -6,8 +6,7 @@ import { topicName } from "../connections/kafka/topics.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import { decodeReusePolicy, REUSE, reuseTimes, type ReuseBody } from "../state/policies/reuse.ts";
 import { createLog } from "../runtime/log.ts";
-import { followTable } from "../runtime/table.ts";
-import type { Policy } from "../schemas/types.ts";
+import { readTable } from "../runtime/table.ts";
 import type { Check } from "./doctor-check.ts";
 
 type State = ReuseBody & { createdAt: number };
@@ -22,19 +21,9 @@ export async function checkReuse(
   const topic = topicName(prefix, "policies");
   if (arm?.type !== "reuse" || !(await kafka.topics()).includes(topic))
     return { state: "waiting", detail: "no process has said anything yet" };
-  let newest: Policy | null = null;
-  const reader = followTable({
-    ...{ kafka, codec, topic, record: "policies" as const, log: createLog({ level: "silent" }) },
-    apply(changes) {
-      for (const { key, value } of changes) if (key === REUSE) newest = value;
-    },
-  });
-  try {
-    await reader.caughtUp;
-  } finally {
-    await reader.stop();
-  }
-  const decoded = newest === null ? null : decodeReusePolicy(newest);
+  const log = createLog({ level: "silent" });
+  const newest = (await readTable({ kafka, codec, topic, record: "policies", log })).get(REUSE);
+  const decoded = newest === undefined ? null : decodeReusePolicy(newest);
   return describeReuse(arm, decoded === null || "problem" in decoded ? null : decoded, Date.now());
 }
 

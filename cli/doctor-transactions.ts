@@ -1,39 +1,24 @@
-// Finds transactions that hang in our topics and in the offsets of our groups. They never end by
-// themselves, and block readers and positions. Reports them; with --repair it ends them as their
-// coordinators recorded.
+// Transactions that hang in our topics or our groups' offsets block readers and never end by
+// themselves. Reports them; --repair ends them as recorded.
 import type { Config } from "../config/schema.ts";
-import { createKafka } from "../connections/kafka/kafka.ts";
-import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";
-import { createLog } from "../runtime/log.ts";
-import type { ResolvedConnections } from "../stack/resolve.ts";
+import type { EndedTransaction, HangingTransaction, Kafka } from "../connections/kafka/port.ts";
 import type { Check } from "./doctor-check.ts";
 
 type Finding = Omit<Check, "name">;
 
 export async function checkTransactions(
   config: Config,
-  connections: Pick<ResolvedConnections, "kafka">,
+  kafka: Pick<Kafka, "topics" | "groups" | "hangingTransactions" | "endTransactions">,
   { topics, repair }: { topics: readonly string[]; repair: boolean },
 ): Promise<Finding> {
   const { prefix } = config.kafka;
-  const kafka = createKafka({
-    brokers: connections.kafka.brokers,
-    clientId: "precedent-doctor",
-    config: { ...config.kafka, ...connections.kafka },
-    log: createLog({ level: "silent" }),
+  const existing = new Set(await kafka.topics());
+  const hanging = await kafka.hangingTransactions({
+    groups: (await kafka.groups()).filter((group) => group.startsWith(prefix)),
+    topics: topics.filter((topic) => existing.has(topic)),
+    idPrefix: prefix,
   });
-  try {
-    const existing = new Set(await kafka.topics());
-    const hanging = await kafka.hangingTransactions({
-      groups: (await kafka.groups()).filter((group) => group.startsWith(prefix)),
-      topics: topics.filter((topic) => existing.has(topic)),
-      idPrefix: prefix,
-    });
-    const ended = repair ? await kafka.endTransactions(hanging) : hanging.map(untouched);
-    return describeHanging(ended);
-  } finally {
-    await kafka.close();
-  }
+  return describeHanging(repair ? await kafka.endTransactions(hanging) : hanging.map(untouched));
 }
 
 const untouched = (transaction: HangingTransaction): EndedTransaction => ({ transaction, refused: "" });

@@ -2,18 +2,17 @@
 // of every request that names them, and llama arms compute their caches once.
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
-import Table from "cli-table3";
 import type { Command } from "commander";
 import { messageOf } from "../connections/errors.ts";
 import { splitText } from "../algorithms/text/split.ts";
 import { estimateTokens } from "../algorithms/text/tokens.ts";
-import { openSession, type Session } from "../pipelines/session.ts";
+import type { Session } from "../pipelines/session.ts";
 import { documentKey } from "../connections/documents/port.ts";
-import { createLog } from "../runtime/log.ts";
-import { followTable } from "../runtime/table.ts";
+import { readTable } from "../runtime/table.ts";
 import type { Document } from "../schemas/types.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { tableOf } from "./reading.ts";
+import { printWithSession } from "./with-session.ts";
 
 interface PutOptions {
   tenant: string;
@@ -26,18 +25,6 @@ const longestText = 15 * 1_048_576;
 
 export function addDocuments(program: Command, io: Io): void {
   const documents = program.command("documents").description("texts that requests name by id");
-  const on = async (command: Command, work: (session: Session) => Promise<string>): Promise<void> => {
-    const session = await openSession(configOf(command, io).config, {
-      log: createLog({ level: "error" }),
-      start: false,
-    });
-    try {
-      io.out(await work(session));
-    } finally {
-      await session.close();
-    }
-  };
-
   documents
     .command("put")
     .description("put a text, or its next version; prints its id")
@@ -48,7 +35,7 @@ export function addDocuments(program: Command, io: Io): void {
     .action(async (name: string, options: PutOptions, command: Command) => {
       // The file is checked before any connection is opened.
       const document = await documentOf(resolve(io.cwd, name), options, Date.now());
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         await putDocuments(session, [document]);
         const { split, chunkTokens } = session.config.documents;
         const pieces = splitText(document.text, split, chunkTokens).length;
@@ -61,7 +48,7 @@ export function addDocuments(program: Command, io: Io): void {
     .description("what there is")
     .option("-t, --tenant <name>", "of this owner alone")
     .action(async ({ tenant }: { tenant?: string }, command: Command) => {
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         const found = (await readDocuments(session)).filter((one) => tenant === undefined || one.tenant === tenant);
         return describeDocuments(found);
       });
@@ -73,7 +60,7 @@ export function addDocuments(program: Command, io: Io): void {
     .argument("<id...>", "which")
     .option("-t, --tenant <name>", "owner", "default")
     .action(async (ids: string[], { tenant }: { tenant: string }, command: Command) => {
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         // All of them are found before one is removed.
         const known = new Set(
           (await readDocuments(session)).filter((one) => one.tenant === tenant).map(({ id }) => id),
@@ -119,40 +106,21 @@ async function sendAll(session: Session, values: ReadonlyMap<string, Buffer | nu
   await producer.send([...values].map(([key, value]) => ({ topic, key, value }))).finally(() => producer.close());
 }
 
-async function readDocuments(session: Session): Promise<Document[]> {
-  const found = new Map<string, Document>();
-  const reader = followTable({
-    kafka: session.kafka,
-    codec: session.codec,
-    log: session.log,
-    topic: session.topic("documents"),
-    record: "documents",
-    apply: (changes) => {
-      for (const { key, value } of changes) {
-        if (value === null) found.delete(key);
-        else found.set(key, value);
-      }
-    },
-  });
-  await reader.caughtUp.finally(() => reader.stop());
+async function readDocuments({ kafka, codec, log, topic }: Session): Promise<Document[]> {
+  const found = await readTable({ kafka, codec, log, topic: topic("documents"), record: "documents" });
   return [...found.values()];
 }
 
 export function describeDocuments(documents: readonly Document[]): string {
   if (documents.length === 0) return "no documents: precedent documents put FILE\n";
-  const table = new Table({
-    head: ["tenant", "id", "title", "put", "bytes"],
-    colAligns: ["left", "left", "left", "left", "right"],
-    style: { head: [], border: [], compact: true },
-  });
   const order = (one: Document): string => documentKey(one.tenant, one.id);
-  for (const { tenant, id, title, createdAt, text } of documents.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)))
-    table.push([
-      tenant,
-      id,
-      title ?? "",
-      new Date(createdAt).toISOString().slice(0, 16).replace("T", " "),
-      Buffer.byteLength(text),
-    ]);
-  return `${table.toString()}\n`;
+  return tableOf(
+    ["tenant", "id", "title", "put", "bytes"],
+    documents
+      .toSorted((a, b) => (order(a) < order(b) ? -1 : 1))
+      .map(({ tenant, id, title, createdAt, text }) => [
+        ...[tenant, id, title ?? "", new Date(createdAt).toISOString().slice(0, 16).replace("T", " ")],
+        Buffer.byteLength(text),
+      ]),
+  );
 }

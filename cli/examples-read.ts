@@ -24,7 +24,6 @@ export interface Listed {
   bytes: number;
   source: string;
   model: string;
-  /** Whose vector it has. */
   embeddingModel: string;
   requestId: string | null;
   replays: number;
@@ -118,7 +117,6 @@ const readRanking = (clickhouse: ClickHouse, where: Record<string, string>, limi
     { ...where, limit },
   );
 
-/** By its id or the beginning of it. */
 export async function findExamples(clickhouse: ClickHouse, id: string): Promise<Listed[]> {
   const rows = await clickhouse.query<Listed>(
     `SELECT ${columns} FROM examples FINAL WHERE NOT deleted AND startsWith(example_id, {id:String}) ORDER BY id LIMIT 2`,
@@ -146,10 +144,7 @@ function describeList(rows: readonly Listed[], now: number): string {
 
 const page = 1_000;
 
-/**
- * Page by page in the order of the ids, so that memory stays small and a change meanwhile does no
- * harm.
- */
+/** Page by page by id: little memory, and changes meanwhile do no harm. */
 async function exportTo(clickhouse: ClickHouse, name: string, where: Record<string, string>, io: Io): Promise<number> {
   const file = name === "-" ? null : createWriteStream(resolve(io.cwd, name));
   let count = 0;
@@ -173,7 +168,6 @@ async function exportTo(clickhouse: ClickHouse, name: string, where: Record<stri
   return count;
 }
 
-/** What import reads. */
 function exportLine({ tenant, domain, request, response, quality, model }: Listed): object {
   const own = decodeURIComponent(domain.slice(domain.indexOf("/") + 1));
   return { request, response, tenant, domain: own, quality, model };

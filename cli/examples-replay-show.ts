@@ -40,7 +40,6 @@ export function addShowingExampleReplays(replay: Command, io: Io): void {
     });
 }
 
-/** One line. */
 export function describeNext(config: Parameters<typeof scheduleOf>[0], now: number): string {
   const schedule = scheduleOf(config);
   if (schedule === undefined) return "no run by itself: curate.exampleReplay.schedule is not set";
@@ -85,7 +84,6 @@ const selectRun = `
   ) AS since ON since.example_id = tried.example AND since.attempt = tried.attempt
   ORDER BY created_at, example`;
 
-/** One line. */
 export function describeCutOff({ gain, from, replays, cost }: CutOff): string {
   const least = Number.isFinite(gain) ? `gain ${gain.toPrecision(2)}` : "no gain seen so far is worth it";
   const why = {

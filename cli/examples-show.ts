@@ -30,7 +30,6 @@ export function addShowingExamples(examples: Command, io: Io): void {
     });
 }
 
-/** Its uses by one arm. */
 interface ArmUse {
   arm: string;
   uses: number;
@@ -40,7 +39,6 @@ interface ArmUse {
   similarity: number;
   helpfulness: number;
 }
-/** Requests on which chance decided whether it was shown. */
 interface Trials {
   shown: number;
   shownRated: number;

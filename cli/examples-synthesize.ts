@@ -111,7 +111,6 @@ function publishing({ kafka, codec, topic }: Session) {
   };
 }
 
-/** A line of progress for each step. */
 function createSteps() {
   let current: { step: string; progress: Progress } | undefined;
   const finish = (): void => current?.progress.finish();

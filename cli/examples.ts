@@ -1,6 +1,5 @@
-// precedent examples: the pool from the command line. Here import FILE: pairs of request and
-// response, embedded and produced to the topic `examples`. The same pair gets the same id, so a
-// repeated or broken-off import does no harm.
+// precedent examples: the pool; import FILE: pairs, embedded and produced to the topic `examples`.
+// The same pair gets the same id, so repeats do no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
@@ -85,10 +84,7 @@ export interface ImportOptions {
   signal?: AbortSignal;
 }
 
-/**
- * Embeds and produces every pair of the file that is not known, in the file's order; returns how
- * many.
- */
+/** Produces every unknown pair of the file, in order; returns how many. */
 export async function importPairs({
   session,
   embedder,

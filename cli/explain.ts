@@ -1,6 +1,4 @@
-// precedent explain REQUEST_ID: why a request was answered as it was: what was asked, every arm as
-// it looked, the examples shown, the answer, and what was thought of it. All of it from ClickHouse,
-// so it lasts as long as the log.
+// precedent explain REQUEST_ID: request, arms, examples, answer and feedback, from ClickHouse.
 import type { Command } from "commander";
 import pc from "picocolors";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -47,7 +45,6 @@ function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>
   return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
 }
 
-/** Arms that could not be chosen, or only as a probe. */
 const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision"]>): string[] =>
   Object.entries(breakers).map(([arm, state]) => {
     const means =

@@ -9,17 +9,13 @@ export interface FeedbackInput {
   verdict?: string | undefined;
   tenant: string;
   source: string;
-  /** Who says it, within the source. */
   author?: string | undefined;
   /** LOW..HIGH: the number is a score. */
   range?: string | undefined;
   /** The number is a reward in [0, 1]. */
   reward?: boolean | undefined;
-  /** Arm of the other answer: the verdict compares. */
   against?: string | undefined;
-  /** The answer that would have been right. */
   text?: string | undefined;
-  /** Id of feedback that no longer counts. */
   withdraws?: string | undefined;
   comment?: string | undefined;
 }

@@ -1,6 +1,5 @@
-// precedent feedback withdraw|restore|withdrawals|sources: lists who gives feedback, and withdraws
-// all feedback of one author or of a period. A withdrawal is a record on the topic withdrawals.
-// learn recomputes rewards, sums and policy without that feedback.
+// precedent feedback withdraw|restore|withdrawals|sources: withdraws feedback of an author or
+// period by a record on `withdrawals`; learn recomputes without it.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { pseudonym } from "../algorithms/privacy/placeholders.ts";
@@ -133,10 +132,7 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     });
 }
 
-/**
- * The options of a command beneath feedback: those that feedback has as well are taken by it,
- * wherever they stand. Its defaults are not meant.
- */
+/** Options that feedback has as well are taken by it; its defaults are not meant. */
 function givenTo(command: Command): WithdrawInput {
   const own = command.opts<WithdrawInput>();
   const above = command.parent;
@@ -146,10 +142,7 @@ function givenTo(command: Command): WithdrawInput {
   return { ...own, ...Object.fromEntries(given) };
 }
 
-/**
- * Feedback is recorded under a pseudonym of its author where privacy.redact.clickhouse is on, and
- * under the name where it came before: then there is a withdrawal of each.
- */
+/** With privacy.redact.clickhouse one withdrawal of the author's name, one of the pseudonym. */
 async function underAllNames({ config, clickhouse }: Session, record: Withdrawal): Promise<Withdrawal[]> {
   const { secret, clickhouse: redacts } = config.privacy.redact;
   if (secret === undefined || record.author === null || record.author === "") return [record];

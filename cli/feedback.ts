@@ -2,12 +2,12 @@
 // may arrive before the request is recorded, twice (the same --id), or years later.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { openSession } from "../pipelines/session.ts";
-import { createLog } from "../runtime/log.ts";
+import type { Session } from "../pipelines/session.ts";
+import type { Feedback } from "../schemas/types.ts";
 import { addFeedbackWithdraw } from "./feedback-withdraw.ts";
 import { feedbackRecord, type FeedbackInput } from "./feedback-record.ts";
 import type { Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { printWithSession } from "./with-session.ts";
 
 type Options = Omit<FeedbackInput, "requestId" | "verdict"> & { id?: string };
 
@@ -35,17 +35,16 @@ export function addFeedback(program: Command, io: Io): void {
     .action(async (requestId: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
       // Usage errors are reported before any connection is opened.
       const feedback = feedbackRecord({ ...options, requestId, verdict }, id ?? uuid(), Date.now());
-      const { config } = configOf(command, io);
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-      const producer = session.kafka.plainProducer();
-      try {
-        const value = session.codec.encode("feedback", feedback);
-        await producer.send([{ topic: session.topic("feedback"), key: requestId, value }]);
-        io.out(`${feedback.id}\n`);
-      } finally {
-        await producer.close();
-        await session.close();
-      }
+      await printWithSession(command, io, async (session) => {
+        await sendFeedback(session, requestId, feedback);
+        return `${feedback.id}\n`;
+      });
     });
   addFeedbackWithdraw(command, io);
+}
+
+export async function sendFeedback({ kafka, codec, topic }: Session, key: string, feedback: Feedback): Promise<void> {
+  const producer = kafka.plainProducer();
+  const value = codec.encode("feedback", feedback);
+  await producer.send([{ topic: topic("feedback"), key, value }]).finally(() => producer.close());
 }

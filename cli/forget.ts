@@ -17,7 +17,6 @@ interface ForgetInput extends Scope {
   wait: number;
 }
 
-/** Throws UsageError. */
 function scopeOf({ tenant, user, request }: Scope): Scope {
   if (tenant === undefined && user === undefined && request === undefined)
     throw new UsageError("forget whom? --tenant, --user or --request (docs/privacy.md says what each takes along)");

@@ -1,6 +1,4 @@
-// precedent helpfulness train|show: the model of which examples help, learnt from what ClickHouse
-// holds.
-// Going back: precedent policy revert helpfulness.
+// precedent helpfulness train|show: the model of which examples help.
 import type { Command } from "commander";
 import { openPolicyLog } from "../pipelines/policies.ts";
 import type { Session } from "../pipelines/session.ts";
@@ -64,7 +62,6 @@ async function train(session: Session, { force = false, rows, json }: TrainOptio
   }
 }
 
-/** Without the model's bytes. */
 function summaryOf(training: HelpfulnessTraining): object {
   if (training.outcome !== "trained") return training;
   const { published, ...rest } = training;

@@ -1,6 +1,5 @@
-// precedent import: the log of another system becomes requests, decisions, responses and feedback
-// in ClickHouse, so that learn starts with its data (docs/import.md). Run again, or after a kill,
-// it resumes and adds nothing twice.
+// precedent import (docs/import.md): another system's log into ClickHouse. Repeated or killed, it
+// resumes and adds nothing twice.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { openSession, type Session } from "../pipelines/session.ts";
@@ -8,7 +7,7 @@ import type { Embedder } from "../connections/embedder/port.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
-import { sha256 } from "../connections/models/models.ts";
+import { sha256 } from "../connections/python/python.ts";
 import { createLogImport, importOrigin, type ImportedRows } from "../analysis/import/import-log.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { presets } from "./import-presets.ts";

@@ -8,13 +8,11 @@ import type { Config } from "../config/schema.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Pair } from "./pairs.ts";
 
-/** Where a pair names none. */
 export interface Owner {
   tenant: string;
   domain?: string;
 }
 
-/** The id that the pair's example gets. */
 export const pairId = (pair: Pair, owner: Owner): string =>
   exampleId(domainOf(pair, owner), pair.request, pair.response);
 

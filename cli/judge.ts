@@ -1,17 +1,19 @@
-// precedent judge: lets an arm compare two answers, in both orders, with several samples. The
-// verdict on a recorded request becomes comparison feedback with the source judge. The verdict on
-// texts from the command line is only printed. A small model is no judge: choose the arm well.
+// precedent judge: an arm compares two answers in both orders. The verdict on a recorded request
+// becomes comparison feedback of the source judge.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
-import { openSession, type Session } from "../pipelines/session.ts";
+import type { Session } from "../pipelines/session.ts";
 import type { Config } from "../config/schema.ts";
 import { tieWithin, type Compared, type Comparison } from "../algorithms/routing/comparison.ts";
 import { createCompare } from "../operators/judge/compare.ts";
 import { createLog } from "../runtime/log.ts";
+import type { Feedback } from "../schemas/types.ts";
+import { sendFeedback } from "./feedback.ts";
 import { feedbackRecord } from "./feedback-record.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { armNamed, configOf } from "./options.ts";
+import { withSession } from "./with-session.ts";
 
 interface Options {
   arm: string;
@@ -49,16 +51,13 @@ export function addJudge(program: Command, io: Io): void {
         io.out(describe(compared, options.json));
         return;
       }
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-      try {
+      await withSession(command, io, async (session) => {
         const { against, ...comparison } = await recorded(session, requestId, options);
         const compared = await compareBy(config, options, comparison, io);
         if (options.dryRun !== true && compared.score !== null)
-          await give(session, requestId, options.tenant, against, compared.score);
+          await sendFeedback(session, requestId, verdictOf(requestId, options.tenant, against, compared.score));
         io.out(describe(compared, options.json));
-      } finally {
-        await session.close();
-      }
+      });
     });
 }
 
@@ -92,7 +91,6 @@ function whyNone({ verdicts }: Compared, { name, samples }: { name: string; samp
   return `${read}: is it a model that can judge?`;
 }
 
-/** A recorded request with its answer, and the other one. */
 async function recorded(
   { clickhouse }: Session,
   requestId: string,
@@ -109,23 +107,8 @@ async function recorded(
   return { requestId, question: answer.question, first: answer.text, second, against };
 }
 
-async function give(
-  session: Session,
-  requestId: string,
-  tenant: string,
-  against: string,
-  score: number,
-): Promise<void> {
-  const input = { requestId, tenant, source: "judge", verdict: String(score), against };
-  const feedback = feedbackRecord(input, uuid(), Date.now());
-  const producer = session.kafka.plainProducer();
-  try {
-    const value = session.codec.encode("feedback", feedback);
-    await producer.send([{ topic: session.topic("feedback"), key: requestId, value }]);
-  } finally {
-    await producer.close();
-  }
-}
+const verdictOf = (requestId: string, tenant: string, against: string, score: number): Feedback =>
+  feedbackRecord({ requestId, tenant, source: "judge", verdict: String(score), against }, uuid(), Date.now());
 
 function describe(compared: Compared, json = false): string {
   if (json) return `${JSON.stringify(compared)}\n`;

@@ -1,23 +1,12 @@
 // The topic `keys` as a command reads and writes it: whole, each key by its id.
 import type { Session } from "../pipelines/session.ts";
 import { idOfKey } from "../gateway/keys/key.ts";
-import { followTable } from "../runtime/table.ts";
+import { readTable } from "../runtime/table.ts";
 import type { ApiKey } from "../schemas/types.ts";
 import { CommandError } from "./io.ts";
 
-/** In the order in which they were made. */
 export async function readKeys({ kafka, codec, log, topic }: Session): Promise<ApiKey[]> {
-  const found = new Map<string, ApiKey>();
-  const reader = followTable({
-    ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },
-    apply: (changes) => {
-      for (const { key, value } of changes) {
-        if (value === null) found.delete(key);
-        else found.set(key, value);
-      }
-    },
-  });
-  await reader.caughtUp.finally(() => reader.stop());
+  const found = await readTable({ kafka, codec, log, topic: topic("keys"), record: "keys" });
   return [...found.values()].toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
 }
 

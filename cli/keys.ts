@@ -1,6 +1,5 @@
-// precedent keys create|update|list|revoke|rotate: manages the gateway's API keys and their
-// tenants. The topic `keys` has the hashes of secrets; a key itself is printed once, when it is
-// created. Gateways follow the topic.
+// precedent keys: the gateway's API keys. The topic `keys` has hashes of secrets; a key is printed
+// once, when it is made. Gateways follow the topic.
 import type { Command } from "commander";
 import { armsOf } from "../config/load.ts";
 import { newKey } from "../gateway/keys/key.ts";

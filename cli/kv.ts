@@ -1,9 +1,7 @@
-// precedent kv ls|show|pin|rm|stats: the chunk caches that llama arms keep on disk. Works on the
-// folder alone, so it needs neither the stack nor a running arm; an arm that runs takes notice
-// within seconds.
+// precedent kv ls|show|pin|rm|stats: chunk caches on disk, by the folder alone; a running arm takes
+// notice within seconds.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import Table from "cli-table3";
 import type { Command } from "commander";
 import { formatsIn, openDisk } from "../connections/kv/disk.ts";
 import { type Convention, KvError, type KvListed, type KvStore } from "../connections/kv/port.ts";
@@ -11,8 +9,8 @@ import { openKvStore } from "../connections/kv/store.ts";
 import { createLog } from "../runtime/log.ts";
 import { CommandError, type Io } from "./io.ts";
 import { configOf, parseCount } from "./options.ts";
+import { tableOf } from "./reading.ts";
 
-/** The caches of one arm, one model and one setting. */
 interface Folder {
   arm: string;
   format: string;
@@ -26,7 +24,6 @@ export function addKv(program: Command, io: Io): void {
     .description("chunk caches that llama arms keep on disk")
     .option("-a, --arm <name>", "of this arm alone");
 
-  /** Opens what there is, and closes it again. */
   const on = async (command: Command, work: (folders: Folder[]) => Promise<string>): Promise<void> => {
     const { config } = configOf(command, io);
     const { arm } = command.optsWithGlobals<{ arm?: string }>();
@@ -119,19 +116,14 @@ const madeBehind: Readonly<Record<Convention, string>> = {
 };
 const time = (at: number | null): string =>
   at === null ? "" : new Date(at).toISOString().replace("T", " ").slice(0, 19);
-const mebibytes = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
-const tableOf = (head: string[], right: number): InstanceType<typeof Table> =>
-  new Table({
-    head,
-    colAligns: head.map((_, index) => (index >= head.length - right ? "right" : "left")),
-    style: { head: [], border: [], compact: true },
-  });
+const mebibytes = (bytes: number): number => Number((bytes / 1_048_576).toFixed(1));
 
 function describeCaches(rows: Row[], limit: number): string {
   if (rows.length === 0) return "no chunk caches: a llama arm makes them from the prompts that it answers\n";
-  const table = tableOf(["key", "arm", "made behind", "ids", "made", "expires", "prefix", "tokens", "MiB", "value"], 4);
-  for (const row of rows.sort((a, b) => b.value - a.value).slice(0, limit))
-    table.push([
+  const shown = rows
+    .sort((a, b) => b.value - a.value)
+    .slice(0, limit)
+    .map((row) => [
       `${row.key.slice(0, 12)}${row.pinned ? " pinned" : ""}`,
       row.arm,
       madeBehind[row.convention],
@@ -141,20 +133,19 @@ function describeCaches(rows: Row[], limit: number): string {
       row.prefix.reduce((sum, { tokens }) => sum + tokens, 0),
       row.tokens,
       mebibytes(row.bytes),
-      row.value.toPrecision(3),
+      Number(row.value.toPrecision(3)),
     ]);
-  const more = rows.length > limit ? `${rows.length - limit} more: --limit\n` : "";
-  return `${table.toString()}\n${more}`;
+  const head = ["key", "arm", "made behind", "ids", "made", "expires", "prefix", "tokens", "MiB", "value"];
+  return tableOf(head, shown) + (rows.length > limit ? `${rows.length - limit} more: --limit\n` : "");
 }
 
 function describeStats(folders: readonly Folder[]): string {
-  const table = tableOf(["arm", "format", "chunks", "caches", "tokens", "MiB", "pinned MiB"], 5);
-  for (const { arm, format, store } of folders) {
+  const rows = folders.map(({ arm, format, store }) => {
     const rows = store.list();
     const { diskBytes, pinnedBytes } = store.stats();
     const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
     const chunks = new Set(rows.map(({ chunk }) => chunk)).size;
-    table.push([arm, format.slice(0, 12), chunks, rows.length, tokens, mebibytes(diskBytes), mebibytes(pinnedBytes)]);
-  }
-  return `${table.toString()}\n`;
+    return [arm, format.slice(0, 12), chunks, rows.length, tokens, mebibytes(diskBytes), mebibytes(pinnedBytes)];
+  });
+  return tableOf(["arm", "format", "chunks", "caches", "tokens", "MiB", "pinned MiB"], rows);
 }

@@ -39,7 +39,6 @@ const messages = z.preprocess((value) => {
   }
 }, z.array(message).min(1).nullish());
 
-/** Columns of a row; docs/replay.md explains each. */
 const rowSchema = z.object({
   id: text.nullish(),
   time: z.union([z.string(), z.number()]).nullish(),
@@ -78,8 +77,7 @@ export function parseColumns(given: string): Map<string, string> {
 }
 
 /**
- * Milliseconds since the epoch: a time with its zone, one without (which is UTC), or a number of
- * seconds, milliseconds or microseconds. NaN: none of these.
+ * Milliseconds since the epoch of a time (without zone: UTC) or a count of s, ms, µs; NaN: none.
  */
 export function timeOf(value: string | number): number {
   const reported = typeof value === "string" ? value.trim() : value;

@@ -114,7 +114,6 @@ async function runLogReplay(options: LogOptions, config: Config, io: Io): Promis
 
 const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
-/** null: as fast as possible. */
 function parseSpeed(text: string): number | null {
   if (text === "max") return null;
   const value = Number(text);

@@ -10,7 +10,6 @@ export function configOf(command: Command, io: Io): LoadedConfig {
   return loadConfig({ file: config, cwd: io.cwd, environment: io.environment });
 }
 
-/** The arm that the option names. Throws UsageError. */
 export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: string): ArmConfig {
   const found = arms.find((arm) => arm.name === name);
   if (found === undefined)
@@ -27,9 +26,8 @@ export function parseDuration(text: string): number {
 }
 
 /**
- * Parser of an option that takes names separated by commas; given twice, it adds up. Such options
- * take exactly one value, because a variadic one would swallow the argument behind it.
- * @param known all names there are; absent: not checked here
+ * Names separated by commas; given twice, it adds up. One value: a variadic option would swallow
+ * the argument behind it. @param known all names; absent: not checked
  */
 export function parseNames<Name extends string>(known?: readonly Name[]) {
   return (text: string, previous: readonly Name[] = []): Name[] => {
@@ -51,13 +49,11 @@ export function parseAmount(text: string): number {
   return value;
 }
 
-/** What `parse` takes, or the word none. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): T | "none" =>
     text === "none" ? "none" : parse(text);
 
-/** A whole number above 0. */
 export function parseCount(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("A whole number above 0.");

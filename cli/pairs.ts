@@ -17,10 +17,7 @@ export type Pair = z.infer<typeof pair>;
 
 const problemsReported = 10;
 
-/**
- * The number of pairs. Throws CommandError that lists the first problems, so that nothing is
- * imported of a broken file.
- */
+/** Number of pairs. CommandError with the first problems: nothing of a broken file is imported. */
 export async function checkPairs(file: string): Promise<number> {
   const problems: string[] = [];
   let count = 0;
@@ -35,7 +32,6 @@ export async function checkPairs(file: string): Promise<number> {
   return count;
 }
 
-/** The pairs in batches of at most `size`. */
 export async function* readPairs(file: string, size: number): AsyncGenerator<Pair[]> {
   let batch: Pair[] = [];
   for await (const parsed of lines(file)) {

@@ -2,7 +2,6 @@
 // decisions, against another, and putting it in force where that is good enough.
 import { Option, type Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { ConditionError, verify, type Figures } from "../algorithms/off-policy/condition.ts";
 import { estimators, type Estimator } from "../algorithms/off-policy/estimators.ts";
 import { policiesOf } from "../pipelines/policies.ts";
 import type { Config } from "../config/schema.ts";
@@ -14,7 +13,6 @@ import { differencesOf, domainDifferences, valuesOf } from "../analysis/off-poli
 import { describeDifferences, describeValues, estimateJson, evaluationJson } from "./describe-evaluation.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
-import { figuresOf, noFigures } from "./policy-figures.ts";
 import { namedTarget, targetHelp, type Named } from "./policy-target.ts";
 import { addWindowOptions, readWindow, valueOptions, type WindowOptions } from "./policy-window.ts";
 import { withClickHouse } from "./reading.ts";
@@ -66,11 +64,11 @@ export function addPolicyEvaluation(policy: Command, io: Io): void {
   addWindowOptions(policy.command("promote"))
     .description("publish a router policy if it would have earned more; learning of the router then pauses")
     .argument("<b>", "router@VERSION or a FILE.json")
-    .requiredOption("--if <condition>", 'such as "lower(difference) > 0 and effective(candidate) > 500"')
+    .option("--above <difference>", "publish where the lower end of the difference's interval is above it", Number, 0)
     .option("--against <policy>", `what it is compared with: ${targetHelp}`, ROUTER)
     .addOption(byOption())
-    .action(async (b: string, options: CompareOptions & { if: string; against: string }, command: Command) => {
-      conditionHolds(options.if, noFigures());
+    .action(async (b: string, options: CompareOptions & { above: number; against: string }, command: Command) => {
+      if (Number.isNaN(options.above)) throw new UsageError("--above: a number such as 0 or 0.01");
       await printWithSession(command, io, async (session) => {
         const { clickhouse, config } = session;
         const outside = { clickhouse, config, io };
@@ -81,24 +79,20 @@ export function addPolicyEvaluation(policy: Command, io: Io): void {
             `${b} is no router policy that could be published: give router@VERSION or a FILE.json`,
           );
         const newest = (await targetOf(ROUTER, outside)).record?.version ?? 0;
-        const { text, figures } = await compared(
-          [await targetOf(options.against, outside), candidate],
-          options,
-          outside,
-        );
+        const { text, low } = await compared([await targetOf(options.against, outside), candidate], options, outside);
         io.note(options.json === true ? "" : text);
-        const { holds, comparisons } = conditionHolds(options.if, figures);
-        if (!holds) throw new CommandError(`not promoted by ${options.by}: ${comparisons.join("; ")}`);
+        const comparison = `lower end of the difference by ${options.by} ${low?.toPrecision(4) ?? "unknown"}, above ${options.above}`;
+        if (low === null || low <= options.above) throw new CommandError(`not promoted: ${comparison} is wanted`);
         const made = await promotePolicy(policiesOf(session), { policy: record, against: newest, now: Date.now() });
         return options.json === true
           ? `${JSON.stringify({ ...(JSON.parse(text) as object), promoted: made.version })}\n`
-          : `${comparisons.join("; ")}\n${ROUTER} ${made.version} is ${b}; learning is paused: precedent policy resume ${ROUTER}\n`;
+          : `${comparison}\n${ROUTER} ${made.version} is ${b}; learning is paused: precedent policy resume ${ROUTER}\n`;
       });
     });
 }
 
 const byOption = (): Option =>
-  new Option("--by <estimator>", "of the domains and of the condition").choices([...estimators]).default("dr");
+  new Option("--by <estimator>", "of the domains and of what promote asks for").choices([...estimators]).default("dr");
 
 interface Outside {
   clickhouse: ClickHouse;
@@ -109,12 +103,12 @@ interface Outside {
 const targetOf = (text: string, { clickhouse, config, io }: Outside): Promise<Named> =>
   namedTarget(text, { clickhouse, arms: config.arms.map(({ name }) => name), cwd: io.cwd });
 
-/** Reads, and says by how much the second is better than the first. */
+/** By how much the second is better than the first; low: lower end of the interval of that. */
 async function compared(
   named: readonly Named[],
   options: CompareOptions,
   outside: Outside,
-): Promise<{ text: string; figures: Figures }> {
+): Promise<{ text: string; low: number | null }> {
   const targets = named.map(({ target }) => target);
   const wanted = valueOptions(options);
   if (!wanted.estimators.includes(options.by))
@@ -124,21 +118,12 @@ async function compared(
   const differences = differencesOf(read, values, wanted);
   const domains = domainDifferences(read, values, options.by, wanted);
   const described = { names: targets.map(({ name }) => name), read, values: values.values };
-  const figures = figuresOf(described.values, differences, options.by);
-  if (options.json !== true) return { text: describeDifferences(described, differences, domains), figures };
+  const low = differences.find(({ estimator }) => estimator === options.by)?.interval?.low ?? null;
+  if (options.json !== true) return { text: describeDifferences(described, differences, domains), low };
   const json = {
     ...evaluationJson(described),
     differences: differences.map(estimateJson),
     domains: domains.map(({ domain, decisions, difference }) => ({ domain, decisions, ...estimateJson(difference) })),
   };
-  return { text: `${JSON.stringify(json)}\n`, figures };
-}
-
-function conditionHolds(condition: string, figures: Figures): ReturnType<typeof verify> {
-  try {
-    return verify(condition, figures);
-  } catch (error) {
-    if (error instanceof ConditionError) throw new UsageError(`--if "${condition}": ${error.message}`);
-    throw error;
-  }
+  return { text: `${JSON.stringify(json)}\n`, low };
 }

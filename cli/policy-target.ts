@@ -6,7 +6,6 @@ import { FEATURE_VERSION } from "../algorithms/routing/features.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { policyHistory } from "../state/policies/history.ts";
 import { policyRecord } from "../state/policies/record.ts";
-import { isShadow, shadowOf } from "../state/policies/shadow.ts";
 import { decodeRouterPolicy, priorPolicy, ROUTER, ROUTER_KIND } from "../state/policies/router.ts";
 import type { Policy } from "../schemas/types.ts";
 import type { Target } from "../analysis/off-policy/target.ts";
@@ -14,22 +13,16 @@ import { CommandError } from "./io.ts";
 
 export interface Named {
   target: Target;
-  /**
-   * Policy record of a router, with version 0 if it was read from a file; null: the prior, or no
-   * router.
-   */
+  /** Router's policy record, version 0 if from a file; null: the prior, or no router. */
   record: Policy | null;
 }
 
 export const targetHelp =
-  "router (the newest), router@VERSION (0: the prior), shadow/N, a FILE.json (precedent policy show --json), an arm, or logged";
+  "router (the newest), router@VERSION (0: the prior), a FILE.json (precedent policy show --json), an arm, or logged";
 
-/** A file of more is no router policy: a record of one takes less. */
 const mostBytes = 16 * 1_048_576;
 
-/**
- * @param arms names of the configured arms; another is taken where it is written arm:NAME
- */
+/** @param arms configured names; others are written arm:NAME */
 export async function namedTarget(
   text: string,
   { clickhouse, arms, cwd }: { clickhouse: Pick<ClickHouse, "query">; arms: readonly string[]; cwd: string },
@@ -40,7 +33,6 @@ export async function namedTarget(
   const [, version] = /^router(?:@(\d{1,15}))?$/.exec(text) ?? [null];
   if (text === ROUTER || version !== undefined)
     return published(clickhouse, version === undefined ? undefined : Number(version));
-  if (isShadow(text)) return inShadow(clickhouse, text);
   if (text.endsWith(".json") || text.includes("/")) return fromFile(text, cwd);
   throw new CommandError(`${text} is no policy: give ${targetHelp}; arms are ${arms.join(", ")}, others arm:NAME`);
 }
@@ -54,14 +46,6 @@ async function published(clickhouse: Pick<ClickHouse, "query">, version: number 
   if (found !== undefined) return decoded(found, `${ROUTER}@${found.version}`);
   if (version === undefined) return prior;
   throw new CommandError(`${ROUTER} has no version ${version}: precedent policy history ${ROUTER}`);
-}
-
-/** As a proposal: its version is not one of the router's. */
-async function inShadow(clickhouse: Pick<ClickHouse, "query">, name: string): Promise<Named> {
-  const [found] = await policyHistory(clickhouse, name, { limit: 1 });
-  if (found === undefined || shadowOf(found) === null)
-    throw new CommandError(`${name} holds no policy: precedent policy shadow list`);
-  return decoded({ ...found, name: ROUTER, version: 0 }, name);
 }
 
 async function fromFile(text: string, cwd: string): Promise<Named> {

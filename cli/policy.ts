@@ -1,5 +1,5 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
-// evaluate, compare and promote stand in policy-evaluate.ts, shadow in policy-shadow.ts.
+// evaluate, compare and promote stand in policy-evaluate.ts.
 import { InvalidArgumentError, type Command } from "commander";
 import { policiesOf } from "../pipelines/policies.ts";
 import type { Session } from "../pipelines/session.ts";
@@ -9,7 +9,6 @@ import { ROUTER } from "../state/policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
 import { addPolicyEvaluation } from "./policy-evaluate.ts";
-import { addPolicyShadow } from "./policy-shadow.ts";
 import { printWithSession } from "./with-session.ts";
 
 export function addPolicy(program: Command, io: Io): void {
@@ -71,7 +70,6 @@ export function addPolicy(program: Command, io: Io): void {
     });
 
   addPolicyEvaluation(policy, io);
-  addPolicyShadow(policy, io);
 }
 
 function parseVersion(text: string): number {

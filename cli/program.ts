@@ -13,7 +13,6 @@ import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
-import { addModels } from "./models.ts";
 import { addPolicy } from "./policy.ts";
 import { addHelpfulness } from "./helpfulness.ts";
 import { addLogReplay } from "./log-replay.ts";
@@ -21,7 +20,6 @@ import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
 import { addTopology } from "./topology.ts";
-import { addUnrated } from "./unrated.ts";
 import { addUp } from "./up.ts";
 
 export function createProgram(io: Io): Command {
@@ -38,7 +36,6 @@ export function createProgram(io: Io): Command {
     addAsk,
     addFeedback,
     addJudge,
-    addUnrated,
     addPolicy,
     addHelpfulness,
     addExplain,
@@ -50,7 +47,6 @@ export function createProgram(io: Io): Command {
     addKv,
     addForget,
     addKeys,
-    addModels,
     addLogReplay,
     addTopology,
     addConfig,

@@ -28,9 +28,6 @@ export async function withClickHouse<T>(
   }
 }
 
-/**
- * One line, cut, without what would steer a terminal: texts of models and users go through here.
- */
 export function oneLine(text: string, most = 60): string {
   const line = plain(text).replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
@@ -39,7 +36,6 @@ export function oneLine(text: string, most = 60): string {
 /** Without control characters but line ends and tabs. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 
-/** A table with right-aligned numbers. */
 export function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const numeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === "number"));
   const table = new Table({

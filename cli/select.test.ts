@@ -15,7 +15,7 @@ const rated = (id: string, helpfulness: number, axis: number, over: Partial<Rate
   ...over,
 });
 const limits = {
-  ...{ examples: 2, threshold: 0.5, tokenBudget: 100, nearDuplicate: 0.95, relevance: 1 },
+  ...{ examples: 2, threshold: 0.5, tokenBudget: 100, nearDuplicate: 0.95 },
   cachedBonus: 0.02,
 };
 const chosen = chooseExamples(

@@ -1,16 +1,15 @@
-// precedent select "…": the examples that a request would be shown, arm by arm, with similarity,
-// helpfulness and tokens, and why each of the other candidates is not. By the code and the tables
-// that plan uses, in a pool of its own; no request is sent.
+// precedent select "…": the examples that a request would be shown by arm, and why the others would
+// not, by plan's code in a pool of its own. Sends nothing.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { holdSelection, type Inspected } from "../pipelines/plan/selection.ts";
-import { openSession } from "../pipelines/session.ts";
+import type { Session } from "../pipelines/session.ts";
 import type { Chosen, Reason, Verdict } from "../operators/select/choose.ts";
-import { createLog } from "../runtime/log.ts";
 import { requestOf } from "./ask.ts";
 import { UsageError, type Io } from "./io.ts";
 import { configOf, parseNames } from "./options.ts";
 import { oneLine, tableOf } from "./reading.ts";
+import { withSession } from "./with-session.ts";
 
 interface Options {
   tenant: string;
@@ -35,8 +34,7 @@ export function addSelect(program: Command, io: Io): void {
       if (unknown !== undefined) throw new UsageError(`--arm ${unknown}: there are ${names.join(", ")}`);
       const wanted = (name: string): boolean => options.arm?.includes(name) ?? true;
 
-      const session = await openSession(config, { log: createLog({ level: "warn" }), start: false });
-      try {
+      const inspect = async (session: Session): Promise<void> => {
         const held = await holdSelection(session);
         try {
           const request = {
@@ -48,9 +46,8 @@ export function addSelect(program: Command, io: Io): void {
         } finally {
           await held.stop();
         }
-      } finally {
-        await session.close();
-      }
+      };
+      await withSession(command, io, inspect, "warn");
     });
 }
 

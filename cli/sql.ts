@@ -48,10 +48,7 @@ interface Compact {
   data: unknown[][];
 }
 
-/**
- * Renders ClickHouse's JSONCompact as a table, with cells of at most `widest` characters; other
- * text (a FORMAT in the query) is unchanged.
- */
+/** ClickHouse's JSONCompact as a table, cells cut at `widest`; other text unchanged. */
 export function renderTable(text: string, widest = 100): string {
   const result = parseCompact(text);
   if (result === null) return text;

@@ -1,7 +1,5 @@
-// precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts
-// from. Inline arms have no work topic in it, though some work goes there
-// (pipelines/generate/generators.ts); where all are inline it has no stage generate. With --acls:
-// what each stage's principal must be allowed, from the same declarations.
+// precedent topology: the flow as a Mermaid diagram from the runner's declarations; with --acls
+// what each stage's principal must be allowed.
 import type { Command } from "commander";
 import { topicOwners } from "../config/tenants.ts";
 import { topicName } from "../connections/kafka/topics.ts";
@@ -11,10 +9,6 @@ import { groupName } from "../runtime/running-stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/**
- * What runs in the processes of another stage: scheduled example replays, the halves of intake and
- * outlet.
- */
 const processOf: Readonly<Record<string, string>> = {
   "example-replay": "curate",
   "intake-requests": "intake",

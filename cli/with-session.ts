@@ -1,22 +1,23 @@
-// A command that asks the running system something: opens its connections, prints what comes of it,
-// closes them.
+// Commands that ask the running system something open its connections and close them again.
 import type { Command } from "commander";
 import { openSession, type Session } from "../pipelines/session.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/** Starts no stack. */
-export async function printWithSession(
+export async function withSession(
+  command: Command,
+  io: Io,
+  work: (session: Session) => Promise<void>,
+  level: "warn" | "error" = "error",
+): Promise<void> {
+  const { config } = configOf(command, io);
+  const session = await openSession(config, { log: createLog({ level }), start: false });
+  await work(session).finally(() => session.close());
+}
+
+export const printWithSession = (
   command: Command,
   io: Io,
   work: (session: Session) => Promise<string>,
-): Promise<void> {
-  const { config } = configOf(command, io);
-  const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-  try {
-    io.out(await work(session));
-  } finally {
-    await session.close();
-  }
-}
+): Promise<void> => withSession(command, io, async (session) => io.out(await work(session)));

@@ -6,10 +6,7 @@ import { fileURLToPath } from "node:url";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * PRECEDENT_CACHE, else precedent/ under XDG_CACHE_HOME, else under ~/.cache. Shared by every
- * checkout of this user.
- */
+/** PRECEDENT_CACHE, else precedent/ under XDG_CACHE_HOME or ~/.cache. */
 export function cacheFolder(environment: Environment = process.env): string {
   const own = environment["PRECEDENT_CACHE"];
   if (own !== undefined && own !== "") return own;
@@ -20,10 +17,8 @@ export function cacheFolder(environment: Environment = process.env): string {
 /** Name of the embedding model that set-up makes; also recorded with every example. */
 export const embeddingModelName = "all-MiniLM-L6-v2";
 
-/** Folder with model.onnx and tokenizer.json. */
 export function embeddingModelFolder(environment: Environment = process.env): string {
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
 
-/** Folder with the built files of the web page. */
 export const pageFolder = (): string => fileURLToPath(new URL("../build/page", import.meta.url));

@@ -57,9 +57,6 @@ function refuseAutomaticJudge({ arms, learn: { judge } }: Judged, refuse: Refuse
       ["learn", "judge", "reference"],
       `"${reference.name}" is shown examples, which are not selected again for the comparison: name an arm with examples: false`,
     );
-  if (reference !== undefined && reference.name === judge.arm && !judge.ownAnswers)
-    refuse(
-      ["learn", "judge", "reference"],
-      `"${reference.name}" would judge itself; learn.judge.ownAnswers allows that`,
-    );
+  if (reference !== undefined && reference.name === judge.arm)
+    refuse(["learn", "judge", "reference"], `"${reference.name}" would judge itself`);
 }

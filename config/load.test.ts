@@ -119,7 +119,6 @@ describe("configuration", () => {
     expect(of("{ arm: b, reference: a }")[0]).toMatch(/learn.judge.reference: "a" is shown examples/);
     expect(of("{ arm: a, reference: u }")[0]).toMatch(/learn.judge.reference: "u" reuses answers/);
     expect(of("{ arm: b, reference: b }")[0]).toMatch(/learn.judge.reference: "b" would judge itself/);
-    expect(of("{ arm: b, reference: b, ownAnswers: true }")).toEqual([]);
   });
 
   it("arms that wait are inline unless they are queued; a llama arm is always queued", () => {

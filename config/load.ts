@@ -27,10 +27,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
 
 export interface LoadOptions {
-  /**
-   * File to read; when absent, precedent.yaml in `cwd` if it is there, else the defaults with the
-   * one arm `small`.
-   */
+  /** Absent: precedent.yaml in `cwd` if there, else the defaults with the arm `small`. */
   file?: string | undefined;
   cwd?: string;
   environment?: Environment;

@@ -1,7 +1,5 @@
-// The models that can be named: where each comes from, and by what it is known to be the right one.
-// Data (models.json, which tools/prefetch.mjs reads too) and paths only;
-// connections/models/models.ts fetches them. A name of a package says nothing of what it carries:
-// the checksum of the file is the identity.
+// Models that can be named: where each comes from, and the checksum by which it is known
+// (models.json, which tools/prefetch.mjs reads too). tools/setup/models/models.ts fetches them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "./assets.ts";
@@ -18,9 +16,7 @@ export interface ModelPart {
 }
 
 export interface NamedModel {
-  /** As configurations write it. */
   name: string;
-  /** GGUF file as published. */
   file: string;
   bytes: number;
   sha256: string;
@@ -48,7 +44,6 @@ export function namedByArms(arms: readonly ArmConfig[]): NamedModel[] {
   return [...new Set(names)];
 }
 
-/** Where the file of the registry is put. */
 export const fetchedModelFile = ({ name, file }: NamedModel, environment: Environment = process.env): string =>
   join(cacheFolder(environment), "models", name, file);
 
@@ -56,10 +51,7 @@ export const fetchedModelFile = ({ name, file }: NamedModel, environment: Enviro
 export const requantisedModelFile = (model: NamedModel, environment: Environment = process.env): string | null =>
   model.requantised === undefined ? null : fetchedModelFile({ ...model, file: model.requantised }, environment);
 
-/**
- * The GGUF that an arm loads, there or not: of a model of the registry the copy where there is one,
- * else the path as it was given. Absent: the default model.
- */
+/** The GGUF that an arm loads, there or not. Absent: the default model. */
 export function modelFile(model: string = defaultModel, environment: Environment = process.env): string {
   const named = namedModel(model);
   if (named === undefined) return model;

@@ -1,7 +1,6 @@
 // What zod found wrong, in words that say where (key path), what, and what would be allowed.
 import { z } from "zod";
 
-/** One thing that is wrong with the configuration. */
 export interface Problem {
   /** Keys from the top, e.g. ["arms", 0, "type"]. */
   path: readonly (string | number)[];
@@ -99,10 +98,7 @@ function valueAt(data: unknown, path: readonly (string | number)[]): unknown {
   return at;
 }
 
-/**
- * Keys that the schema knows at a path; of a union the branch that the data names by its
- * discriminator.
- */
+/** Keys of the schema at a path; of a union the branch that the data names. */
 function keysAt(schema: z.ZodType, data: unknown, path: readonly (string | number)[]): string[] {
   let at: unknown = schema;
   for (let depth = 0; depth <= path.length; depth++) {

@@ -1,7 +1,6 @@
 // The configuration, whole: composed of its sections, with what one of them may not say beside
 // another. Unknown keys are refused.
 import { z } from "zod";
-import { mostMetadataBytes } from "../algorithms/identity/names.ts";
 import { refuseCredentials } from "./credentials.ts";
 import { refuseJudges } from "./judges.ts";
 import { armSchema } from "./sections/arms.ts";
@@ -24,10 +23,6 @@ export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, Reu
 const limits = z.strictObject({
   /** Maximum bytes of a request's messages, and of its messages and documents together. */
   maxPromptBytes: z.number().int().positive().default(1_048_576),
-  /** Messages of a request. */
-  maxMessages: z.number().int().min(1).max(65_536).default(4_096),
-  /** Maximum bytes of a request's metadata, keys and values together. */
-  maxMetadataBytes: z.number().int().min(0).max(mostMetadataBytes).default(16_384),
   /** Time for an answer where the request names no deadline. */
   deadlineMs: milliseconds.default(120_000),
   /** Maximum deadline of a request, whatever it asks for. */

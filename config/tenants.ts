@@ -7,10 +7,8 @@ export const tenantWeight =
   (tenant: string): number =>
     (Object.hasOwn(tenantWeights, tenant) ? tenantWeights[tenant] : undefined) ?? 1;
 
-/** Those that have topics of their own. */
 export const tenantsOf = (config: Pick<Config, "tenants">): string[] => Object.keys(config.tenants);
 
-/** Those that have a topic of pieces of their answers. */
 export const streamingTenantsOf = ({ tenants }: Pick<Config, "tenants">): string[] =>
   Object.keys(tenants).filter((name) => tenants[name]?.deltas === true);
 

@@ -19,12 +19,15 @@ export interface ServerParts extends Omit<ApiDependencies, "callerOf" | "spanOf"
   log: SessionOf<object>["log"];
 }
 
+/** A week. */
+const feedbackTokenMs = 7 * 86_400_000;
+
 export function openServer(
   { config, metrics: registry, tracing }: SessionOf<object>,
   { keys, dashboard, log, ...parts }: ServerParts,
 ): FastifyInstance {
   const { maxBodyBytes, maxOpen, slowReaderMs, heartbeatMs, maxUnsentBytes } = config.gateway;
-  const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
+  const { feedbackSecret: secret } = config.gateway;
   const metrics = createGatewayMetrics(registry);
   const unsent = createUnsent({
     maxBytes: maxUnsentBytes,
@@ -36,7 +39,8 @@ export function openServer(
   // Slow readers of answered streams hold connections, too.
   const maxConnections = 2 * maxOpen + 64;
   const server = createServer({ maxBodyBytes, slowReaderMs, unsent, maxConnections, log });
-  const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: parts.clock });
+  const tokens =
+    secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs: feedbackTokenMs, now: parts.clock });
   const access = createAccess(keys);
   const mustBeAdmin = createAdminAccess(keys);
   const feedbackBy = createTokenAccess({ tokens, keys }, access);

@@ -8,9 +8,7 @@ import { refusedResponse, replyPartition } from "./refusal.ts";
 
 export interface ContractDependencies {
   limits: { deadlineMs: number; maxDeadlineMs?: number };
-  /** Partitions of the responses topic. */
   partitions: () => number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -1,10 +1,7 @@
-// Which feedback counts, as SQL that learn and curate share: not what a withdrawal of its source or
-// time takes away, and not what is above the limits of its hour (docs/learning.md, Withdrawing
-// feedback). The view feedback_status says the same to people.
+// Which feedback counts, as SQL for learn and curate: not withdrawn, not above its hour's limits
+// (docs/learning.md). The view feedback_status shows it.
 
-/**
- * WITH-clause of `inForce`: the withdrawals that nothing restores. Evaluated once: there are few.
- */
+/** WITH-clause of `inForce`: withdrawals that nothing restores. */
 export const withWithdrawals = `
     (
       SELECT (
@@ -21,10 +18,7 @@ export const meant = (those: string): string => `
       AND created_at >= ifNull(one.5, created_at) AND (one.6 IS NULL OR created_at < assumeNotNull(one.6)),
     ${those})`;
 
-/**
- * Whether a row of feedback counts, as far as its source goes; `requests` gives the (request_id,
- * tenant) that are looked at. Needs withWithdrawals.
- */
+/** Whether a feedback's source counts; `requests`: those looked at. Needs withWithdrawals. */
 export const sourceCounts = (requests: string): string => `
   NOT ${meant("inForce")} AND (request_id, tenant, feedback_id) NOT IN (
     SELECT request_id, tenant, feedback_id FROM feedback_excess FINAL

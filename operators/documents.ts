@@ -5,9 +5,7 @@ import type { Piece } from "../schemas/types.ts";
 
 export interface FoundDocuments {
   pieces: Piece[];
-  /** Ids that the tenant has no document of. */
   missing: string[];
-  /** Ids of documents that were cut at lengths. */
   rough: string[];
 }
 

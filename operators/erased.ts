@@ -19,7 +19,6 @@ export function createErasedAmong({
   clock,
 }: {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }): (hashes: Iterable<string>) => Promise<Erased> {
   let known = false;

@@ -9,43 +9,35 @@ export type IdentifiedRequest = Request & { id: string; createdAt: number };
 /** After validate. */
 export interface Validated extends Received<Request> {
   request: IdentifiedRequest;
-  /** Sharing domain, tenant/domain. */
   domain: string;
-  /** Milliseconds since the epoch. */
   deadline: number;
   /** The last user turn: what is embedded and what examples are compared with. */
   question: string;
   /** What was missing so far; ends in Decision.degraded. */
   degraded: string[];
 }
-/** After lookup: not in the response cache. */
 export interface LookedUp extends Validated {
   /** Absent: its response may not be cached. */
   cacheKey?: CacheKey | undefined;
 }
-/** Key of an entry of the response cache, in its sharing domain. */
 export interface CacheKey {
   /** algorithms/response-cache/cache-key.ts. */
   hash: string;
   /** Digest of the texts of the request's documents; the key holds for these texts only. */
   documents: string;
 }
-/** After embed. */
 export interface Embedded extends LookedUp {
   /** Unit length; null when the embedder is missing (degraded says so). */
   embedding: Float32Array | null;
 }
 
-/** An example chosen for a prompt. */
 export interface SelectedExample {
   id: string;
   request: string;
   response: string;
-  /** Cosine, [-1, 1]. */
   similarity: number;
   /** Predicted helpfulness, [0, 1]; the similarity until a helpfulness model is learnt. */
   helpfulness: number;
-  /** Estimated tokens that it adds to the prompt. */
   tokens: number;
   /** The one of the trial, forced in. */
   explored: boolean;
@@ -54,13 +46,9 @@ export interface SelectedExample {
   /** Its row of the helpfulness features; empty: not made. */
   features: number[];
 }
-/** After select: one list an arm, the most helpful last. */
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
-  /**
-   * The example that chance forced into or kept out of an arm's prompt; an arm without a trial is
-   * not in it.
-   */
+  /** The example forced in or kept out by chance, by arm with a trial. */
   trialByArm: ReadonlyMap<string, ExampleTrial>;
   /** tau in force. */
   threshold: number;
@@ -69,40 +57,32 @@ export interface Selected extends Embedded {
   /** Version of the model that predicted helpfulness; 0: none did. */
   helpfulnessVersion: number;
 }
-/** What routing chose, and why: its part of the Decision. */
 export type Choice = Pick<
   Decision,
   "arms" | "arm" | "probability" | "alternativeArm" | "alternativeProbability" | "load"
 > &
-  Pick<Decision, "policyVersion" | "asked" | "askProbability" | "breakers" | "reuse" | "shadows" | "createdAt">;
-/** After route. */
+  Pick<Decision, "policyVersion" | "asked" | "askProbability" | "breakers" | "reuse" | "createdAt">;
 export interface Routed extends Selected {
   choice: Choice;
 }
 
-/** After compose: the prompt of the chosen arm. */
 export interface Composed extends Routed {
   prompt: ComposedPrompt;
 }
 export interface ComposedPrompt {
   pieces: Piece[];
-  /** Id of the template that laid it out. */
   template: string;
   /** Under which the answer may be kept; null: it may not. */
   cacheKey: string | null;
-  /** Milliseconds since the epoch. */
   plannedAt: number;
 }
-/** After pair: what plan decides on. */
 export interface Paired extends Composed {
   /** The arm that gives a second answer, and its prompt; null: none does. */
   alternative: { arm: string; pieces: Piece[] } | null;
 }
 
-/** Work as generate receives it, and after link. */
 export type Taken = Received<Work>;
 export interface Linked extends Taken {
-  /** Chat messages for the arm, from the pieces. */
   prompt: Prompt;
 }
 /** A prompt in pieces, so that chunks can be linked; messages() of arms/arm.ts flattens it. */

@@ -18,11 +18,9 @@ export interface ArmStatistics {
   rewardSum: number;
   /** Sum of w r^2; absent: not known, and taken as the sum of w r, which it never exceeds. */
   squares?: number;
-  /** Rewarded decisions, unweighted. */
   count: number;
   /** Seconds since the epoch: the newest hour with a rewarded decision. */
   lastHour: number;
-  /** Milliseconds since the epoch. */
   newestAt: number;
 }
 
@@ -38,14 +36,11 @@ export interface DomainStatistics {
   rewardSum: number;
 }
 
-/** A comparison of two answers to one request, by arms. */
 export interface Pair {
   /** Absent where all tenants' comparisons count for all. */
   tenant?: string;
-  /** The arm that was chosen, and the other one. */
   first: string;
   firstModel: string;
-  /** As the decision has them. */
   firstContext: readonly number[];
   second: string;
   secondModel: string;
@@ -55,7 +50,6 @@ export interface Pair {
   weight: number;
   /** Hour of the decision, seconds since the epoch. */
   hour: number;
-  /** When it was said, milliseconds since the epoch. */
   at: number;
 }
 
@@ -65,13 +59,10 @@ export interface Solved {
   prior?: Posterior;
   /** Where each tenant's rewards count for that tenant alone: `arms` is empty then. */
   tenants?: ReadonlyMap<string, Beliefs>;
-  /** What differs by sharing domain; absent: nothing. */
   domains?: ReadonlyMap<string, DomainBeliefs>;
   /** Rewarded decisions and comparisons behind it. */
   rewards: number;
-  /** Milliseconds since the epoch; null when nothing is known. */
   trainedThrough: number | null;
-  /** For people and dashboards. */
   metrics: Record<string, number>;
   /** Arms left to the prior, and why. */
   problems: readonly string[];
@@ -83,18 +74,15 @@ export interface ThresholdOutcome {
   tau: number;
   requests: number;
   meanReward: number;
-  /** Tokens of the examples shown. */
   meanTokens: number;
   rewardVariance: number;
   tokensVariance: number;
-  /** Covariance of reward and tokens. */
   covariance: number;
 }
 
 export interface ThresholdGain {
   tau: number;
   requests: number;
-  /** Mean of reward - price * tokens. */
   gain: number;
   /** One standard error of it. */
   error: number;
@@ -109,11 +97,8 @@ export interface ChosenThreshold {
 
 /** A verified case of an arm that reuses answers: was the answer the right one. */
 export interface ReuseCase {
-  /** Id of the request. */
   id: string;
-  /** Sharing domain, tenant/domain. */
   domain: string;
-  /** Milliseconds since the epoch. */
   at: number;
   wrong: boolean;
 }

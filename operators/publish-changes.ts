@@ -9,7 +9,6 @@ import type { ExampleChange } from "./example-change.ts";
 
 export interface PublishChangesDependencies<T extends string> {
   writer: Pick<FencedProducer<T>, "publish">;
-  /** What is published of them. */
   messages: (changes: readonly ExampleChange[]) => Promise<OutgoingMessage<T>[]>;
   /** undefined: this process holds none yet. */
   pool: () => Promise<PoolChanges> | undefined;

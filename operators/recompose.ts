@@ -1,12 +1,10 @@
-// The prompt of a unit of work for another arm than it was composed for: that arm's template and
-// system prompt, the documents as they stand, and of the examples that selection chose for it those
-// whose texts are at hand. Pure.
+// A work's prompt for another arm: that arm's template and system prompt, the same documents, and
+// its selected examples with known texts. Pure.
 import type { Piece, Work } from "../schemas/types.ts";
 import { withDocuments } from "./documents.ts";
 import type { SelectedExample } from "./flow.ts";
 import { templates, type TemplateName } from "../arms/templates.ts";
 
-/** An arm as a prompt is composed for it. */
 export interface ComposingArm {
   name: string;
   examples: boolean;
@@ -17,9 +15,7 @@ export interface ComposingArm {
 type Scored = Pick<Work["decision"], "arms">;
 type ExampleText = Pick<SelectedExample, "id" | "request" | "response">;
 
-/**
- * `selected`: what selection chose, by arm; where that is gone, texts are taken from the prompt.
- */
+/** `selected`: by arm; where that is gone, texts come from the prompt. */
 export function recompose(
   { request, decision, pieces }: Pick<Work, "request" | "pieces"> & { decision: Scored },
   arm: ComposingArm,

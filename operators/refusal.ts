@@ -7,16 +7,14 @@ import type { Request, Response, Usage } from "../schemas/types.ts";
 export const NO_USAGE: Readonly<Usage> = { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 };
 
 /**
- * The partition of responses that a client asked for, if it exists; else the key decides. A refused
- * request may carry any number here, and a record for a partition that does not exist would stop
- * the stage.
+ * The partition asked for, if it exists; else the key decides. A record for a missing partition
+ * would stop the stage.
  */
 export function replyPartition(request: Pick<Request, "replyPartition">, partitions: number): { partition?: number } {
   const wanted = request.replyPartition;
   return wanted !== null && Number.isInteger(wanted) && wanted >= 0 && wanted < partitions ? { partition: wanted } : {};
 }
 
-/** Why no operator produced an answer; the runtime's Problem fits. */
 interface Problem {
   status: "refused" | "failed";
   code: string;

@@ -1,13 +1,10 @@
-// Whether tables have got rows, in one statement that reads hardly anything of them: a loop that
-// looks for new rows every other second asks this first, since looking costs ten times as much.
-// Rejects as the ClickHouse port does.
+// Whether tables have got rows, in one cheap statement that loops ask before they look. Rejects as
+// the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /**
- * A number of each table that changes when rows come. For a table whose rows replace each other it
- * is the newest version, since merging takes away as many as came. For the others, which get every
- * row once, it is the count. A count may be the same by chance, where rows have just expired; so a
- * loop that skips looks takes one every lookAnywayMs anyway.
+ * A number a table that changes with its rows: newest version where rows replace each other, else
+ * the count. Counts can repeat as rows expire, so loops look anyway every lookAnywayMs.
  */
 export type RowCounts<Table extends string> = () => Promise<Readonly<Record<Table, number>>>;
 

@@ -42,7 +42,6 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     reuse: null,
     source: "routed",
     cacheKey: null,
-    shadows: [],
     degraded: [],
     timings: [],
     createdAt: NOW,
@@ -62,7 +61,7 @@ export function aChoice(change: Partial<Choice> = {}): Choice {
       load: 0,
       policyVersion: 0,
     },
-    ...{ asked: false, askProbability: 0, breakers: {}, reuse: null, shadows: [], createdAt: NOW },
+    ...{ asked: false, askProbability: 0, breakers: {}, reuse: null, createdAt: NOW },
     ...change,
   };
 }

@@ -1,6 +1,5 @@
-// The least that each stage's principal needs of a Kafka with ACLs, from what the stages declare.
-// The operator creates the topics and runs the commands; its principal may do everything below the
-// prefix.
+// The least that each stage's principal needs of a Kafka with ACLs, from the declarations. The
+// operator's principal may do everything below the prefix.
 import type { StageDescription } from "../runtime/declaration.ts";
 import { isTenantTopic, type TopicName } from "../schemas/records.ts";
 import { stagesOf } from "./topology.ts";
@@ -8,7 +7,6 @@ import { stagesOf } from "./topology.ts";
 export type AclOperation = "All" | "Read" | "Write" | "Describe";
 
 export interface Acl {
-  /** Without "User:". */
   principal: string;
   resource: "topic" | "group" | "transactional-id";
   name: string;
@@ -18,10 +16,7 @@ export interface Acl {
 
 export interface AclNames {
   prefix: string;
-  /**
-   * Full names; of an arm or a tenant where one is given. What the names of all tenants'
-   * topics begin with where none is.
-   */
+  /** Full names; without owner the prefix of all tenants' topics. */
   topic: (name: TopicName | "locks", owner?: string) => string;
   group: (stage: string, arm?: string) => string;
   principal: (stage: string) => string;
@@ -45,8 +40,8 @@ const ofTenants = {
 } as const satisfies Partial<Record<AclOperation, readonly TopicName[]>>;
 
 /**
- * A tenant may write and read its own topics, and no others: that is what makes it that tenant. Its
- * groups begin with the name of its topic of responses and a dot, which no other tenant's can.
+ * A tenant may write and read its own topics only. Its groups begin with its topic of responses and
+ * a dot, as no other's can.
  */
 function tenantAcls({ topic, tenants }: AclNames): Acl[] {
   return tenants.flatMap(({ name, principal, deltas = false }): Acl[] => {

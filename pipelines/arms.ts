@@ -6,10 +6,7 @@ import { measureArm } from "../state/measured-arm.ts";
 import type { SessionOf } from "../state/session.ts";
 import { callHeaders, traceArm } from "../state/traced-arm.ts";
 
-/**
- * As createArm; an arm whose answers a log replay takes from the log calls no model. Calls of
- * models are counted, and traced where anything is.
- */
+/** As createArm; a log replay's arms call no model. Calls are counted and traced. */
 export function armOpener({ logReplay, tracing, metrics }: SessionOf<object>): typeof createArm {
   if (logReplay !== undefined)
     return async (config, dependencies) => logReplay.arm(config, () => createArm(config, dependencies));

@@ -1,6 +1,5 @@
-// The examples as one process holds them: the embedder, the pool, and the partitions of the topic
-// that it follows. The pool's store lies under the stack's folder, one for each instance and stage,
-// so that a process started again reads only the tail of the topic.
+// The examples that a process holds: embedder, pool, followed partitions. The store is under the
+// stack's folder, so that a restart reads only the tail.
 import { join } from "node:path";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
@@ -16,10 +15,7 @@ import type { SessionOf } from "../state/session.ts";
 import type { Session } from "./session.ts";
 import { createPartitionAssignment, type PartitionAssignment } from "../state/examples/partition-assignment.ts";
 
-/**
- * Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for
- * nearly as long is read anew.
- */
+/** Tombstones stay a day (delete.retention.ms): what is older is read anew. */
 const maxAgeMs = 0.9 * 86_400_000;
 
 export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"> {
@@ -29,19 +25,14 @@ export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"
 }
 
 export interface HoldOptions {
-  /**
-   * Stable id of this process, and which of its stages holds them: two pools can't share a folder.
-   */
+  /** Stable id of this process, and which of its stages holds them. */
   instance: string;
   stage: string;
   mode: PlacementMode;
   log: Session["log"];
 }
 
-/**
- * Follows what the mode says; restored() says when it is all there. Rejects when the embedding
- * model is not there.
- */
+/** restored(): when all is there. Rejects without the embedding model. */
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,
   { instance, stage, mode, log }: HoldOptions,
@@ -55,7 +46,7 @@ export async function holdExamples(
     embedder,
     clusterId: await kafka.clusterId(),
     maxAgeMs,
-    openIndexes: () => createVectorIndexes(embedder.dimension, log, { kind: config.selection.index }),
+    openIndexes: () => createVectorIndexes(embedder.dimension, log),
     log,
   }).catch(async (error: unknown) => {
     await embedder.close();
@@ -99,7 +90,6 @@ export async function holdExamples(
   };
 }
 
-/** Keys are tenant/domain/example id. */
 function toChange({ key, value }: TableChange<Example>): { id: string; domain: string; value: Example | null } {
   const slash = key.lastIndexOf("/");
   return { id: key.slice(slash + 1), domain: key.slice(0, Math.max(0, slash)), value };

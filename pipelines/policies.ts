@@ -9,10 +9,7 @@ import { groupName } from "../runtime/running-stage.ts";
 
 type PolicySession = SessionOf<{ tables: ["policies", "ClickHouse"]; outputs: ["policies"] }>;
 
-/**
- * As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it
- * soon.
- */
+/** As another writer than the learner, who comes back by itself. Close it soon. */
 export function openPolicyLog(
   { kafka, codec, clickhouse, config, topic, log }: PolicySession,
   name: string,

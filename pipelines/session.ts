@@ -31,7 +31,6 @@ export interface Session extends Opened {
 export interface SessionOptions {
   log: Logger;
   clientId?: string;
-  /** Whether a stack that does not run may be started; true by default. */
   start?: boolean;
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
@@ -39,10 +38,7 @@ export interface SessionOptions {
   subjects?: string;
 }
 
-/**
- * Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a
- * server can't be reached for about ten seconds.
- */
+/** Makes topics, subjects and tables. Rejects after about ten seconds without a server. */
 export async function openSession(
   config: Config,
   { log, clientId = "precedent", start = true, logReplay, subjects }: SessionOptions,

@@ -14,7 +14,6 @@ import { createStageTracing } from "../runtime/tracing/stage.ts";
 
 export interface StageAssembly<N extends TopicName> {
   pipeline: BoundPipeline<N>;
-  /** Stable id of this process. */
   instance: string;
   /** With stage generate: the arm whose work it does. */
   arm?: string;

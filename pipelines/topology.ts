@@ -31,9 +31,6 @@ export const topology: readonly StageDescription[] = [
 export const isForTenants = ({ sources, outputs }: StageDescription): boolean =>
   [...sources, ...outputs].some(isTenantTopic);
 
-/**
- * Those that have something to do: some do the work of queued arms, some that of tenants' topics.
- */
 export const stagesOf = (
   stages: readonly StageDescription[],
   { arms, tenants }: Pick<TopicOwners, "arms" | "tenants">,
@@ -43,11 +40,9 @@ export const stagesOf = (
   );
 
 /**
- * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
- * drawn once a queued arm, and without any the stage that reads it is not drawn; tenants' topics
- * are drawn once for all of them, where there are any. What no stage of the `whole` writes but
- * those that speak for clients comes from clients, too. Dotted: what a stage looks things up in,
- * and what it writes outside of its transactions.
+ * The flow as a Mermaid flowchart: topics round, stages with operators in order; work and tenants'
+ * topics once. What only speakers for clients of the `whole` write comes from clients. Dotted:
+ * lookups, and writes outside of transactions.
  */
 export function toMermaid(
   stages: readonly StageDescription[],

@@ -19,7 +19,7 @@ export async function openTracing(
   { tracing, instance }: Config,
   { metrics, log }: Around,
 ): Promise<Tracing | undefined> {
-  const { endpoint, headers, sampleRatio, sampleKey, followSampled, serviceName } = tracing;
+  const { endpoint, headers, sampleRatio, sampleKey, followSampled } = tracing;
   const named = variables.some((name) => (process.env[name] ?? "") !== "");
   if (endpoint === undefined && !named) return undefined;
   const { createTracing } = await import("../connections/tracing/otlp.ts");
@@ -31,7 +31,7 @@ export async function openTracing(
         : new URL("v1/traces", endpoint.endsWith("/") ? endpoint : `${endpoint}/`).href,
     headers,
     sampling: { ratio: sampleRatio, key: sampleKey, followFlag: followSampled },
-    serviceName: serviceName ?? process.env["OTEL_SERVICE_NAME"] ?? "precedent",
+    serviceName: process.env["OTEL_SERVICE_NAME"] ?? "precedent",
     instance: instance ?? randomUUID(),
     report: {
       ...{ exported, lost },

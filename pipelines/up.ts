@@ -31,14 +31,12 @@ type OwnStageName = Exclude<StageName, TenantStageName>;
 
 const isTenantStage = (stage: StageName): stage is TenantStageName => tenantStageNames.some((one) => one === stage);
 
-/** All that there are by this configuration. */
 export const stagesOf = (config: Pick<Config, "tenants">): readonly StageName[] =>
   tenantsOf(config).length === 0 ? stageNames : allStageNames;
 
 export interface StartOptions {
   /** All by default; those of tenants where there are any, also when they come while it runs. */
   stages?: readonly StageName[];
-  /** Arms that generate works for here; all by default. */
   arms?: readonly string[];
 }
 
@@ -47,24 +45,15 @@ export interface RunningStages {
   reports(): Record<string, ReturnType<RunningStage["health"]>>;
   /** Where OpenAI clients find the gateway, http://HOST:PORT/v1; undefined: it does not run here. */
   baseUrl: string | undefined;
-  /**
-   * Brings another set of arms into force without a restart; rejects, changing nothing, when one
-   * can't be made.
-   */
+  /** Changes arms without a restart; rejects, changing nothing, when one can't be made. */
   replaceArms(arms: readonly ArmConfig[]): Promise<void>;
-  /**
-   * The same of tenants that have topics of their own; stages between these topics and those of all
-   * come and go with them.
-   */
+  /** The same of tenants with topics of their own. */
   replaceTenants(tenants: Config["tenants"]): Promise<void>;
   /** Finishes or abandons what is under way within limits.drainMs, commits, leaves. */
   stop(): Promise<void>;
 }
 
-/**
- * Rejects when the instance id is taken or a stage can't be set up; what was started by then is
- * stopped again.
- */
+/** Rejects when the id is taken or a stage fails; what was started stops again. */
 export async function startStages(
   session: Session,
   { stages: named, arms }: StartOptions = {},
@@ -125,7 +114,6 @@ export async function startStages(
   };
 }
 
-/** What was started, for what is asked of it later. */
 interface Started {
   running: RunningStage[];
   plan?: RunningPlan;
@@ -136,7 +124,6 @@ interface Started {
 interface Opening {
   session: Session;
   instance: string;
-  /** As StartOptions has them. */
   arms: readonly string[] | undefined;
   breakersOf: BreakersOf;
   cancelsOf: CancelsOf;

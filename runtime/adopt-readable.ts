@@ -1,6 +1,5 @@
-// Adopts partitions as soon as the position of each can be read: one behind an open transaction, or
-// whose log seems to have lost its end, holds up no other. Tries again until all are adopted, or a
-// later join has overtaken this one.
+// Adopts partitions as each position can be read, so that one behind an open transaction holds up
+// no other. Repeats until all are adopted or a later join overtakes it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
@@ -21,7 +20,6 @@ export interface AdoptReadableOptions {
 }
 
 const retryMs = { first: 50, limit: 1_000 };
-/** Warnings of what waits. */
 const warnMs = { first: 1_000, limit: 30_000 };
 
 /** Resolves to those that it has not adopted when it was overtaken. */

@@ -1,7 +1,5 @@
-// Who holds which partition, and from where: on every join, keep what the same member held in this
-// generation or the one before, let the rest go, and read the rest's positions stably before a
-// record of it is taken (docs/design/delivery.md, Adoption). Each partition is adopted as soon as
-// its own position can be read: one that can't be holds up no other.
+// Who holds which partition, from where (docs/design/delivery.md, Adoption): keep what the same
+// member held in this generation or the one before, read the others' positions stably.
 import type { Logger } from "pino";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/identity/origin.ts";
@@ -26,10 +24,7 @@ export interface AdoptionOptions {
   onReset?: (partition: TopicPartition, surprise: Surprise | "forgotten") => void;
   /** How long a log must seem to have lost its end, milliseconds. */
   confirmTruncationMs?: number;
-  /**
-   * Results that could not be committed outlive a lost membership (results.ts); not for work that
-   * depends on what onAdopt restores.
-   */
+  /** Uncommitted results outlive a lost membership (results.ts). */
   keepResults?: boolean;
   log: Logger;
 }
@@ -41,15 +36,11 @@ export interface Adoption {
   anew(): void;
   /** Forgets these partitions and reads their positions again. */
   readAgain(states: readonly PartitionState[], why: string): void;
-  /**
-   * Reads partitions again whose topic was deleted and made again, or is another cluster's by now.
-   * Rejects while the broker is away.
-   */
+  /** Reads partitions again whose topic or cluster is another. Rejects while the broker is away. */
   compareOrigins(): Promise<void>;
   /**
-   * Finds out what became of a transaction, once the producer is initialised: the attempts that
-   * were committed. A partition whose position was moved by another process is forgotten and read
-   * again. Waits for the broker as long as one of the partitions is held.
+   * What became of a transaction, once the producer is initialised. Partitions moved by others are
+   * read again. Waits for the broker while a partition is held.
    */
   reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
   /** This member may not commit any more. */
@@ -58,7 +49,6 @@ export interface Adoption {
   states(): Iterable<PartitionState>;
   state(topic: string, partition: number): PartitionState | undefined;
   assigned(): readonly TopicPartition[];
-  /** Lets everything go; overtakes adoptions under way. */
   stop(): void;
 }
 

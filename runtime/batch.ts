@@ -2,25 +2,17 @@
 // within the bytes of one transaction.
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
-/** What of a partition goes into a transaction. */
 export interface PartitionEntries {
   state: PartitionState;
   entries: TaskEntry[];
 }
 
-/**
- * A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch
- * a partition of them.
- */
+/** A transaction's outputs; a single larger record goes alone. */
 const transactionBytes = 4 * 1024 * 1024;
 
 export interface Batching {
-  /** Partitions held now, ready ones only. */
   partitions: () => Iterable<PartitionState>;
-  /**
-   * Entries of a refused transaction: while there are any, entries go one by one, until the ones at
-   * fault are found.
-   */
+  /** Of a refused transaction: entries go one by one until the culprits are found. */
   suspects: Map<TaskEntry, PartitionState>;
 }
 

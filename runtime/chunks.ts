@@ -4,10 +4,7 @@
 export interface Chunks {
   /** With room for that many bytes at least; of any content. */
   take(bytes: number): Buffer;
-  /**
-   * Everything that was taken since the last call of it. What is handed over is no longer read
-   * after `giveBack`.
-   */
+  /** All since the last call; not read after `giveBack`. */
   handOver(): { giveBack(): void };
 }
 

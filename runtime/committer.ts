@@ -1,6 +1,5 @@
-// Commits what has finished: whenever the producer is idle and something is done, one transaction
-// with the positions of all partitions concerned and the outputs. Batches form by themselves while
-// a commit is under way; nothing lingers (docs/design/delivery.md, Work outside transactions).
+// Commits what has finished, one transaction whenever the producer is idle: positions and outputs.
+// Nothing lingers (docs/design/delivery.md, Work outside transactions).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { waitAfter } from "../algorithms/queueing/backoff.ts";
@@ -15,18 +14,15 @@ import { isRefusedForGood, redirect, replaceOutputs, type Rejected } from "./ref
 export interface CommitterOptions {
   producer: TransactionalProducer;
   group: string;
-  /** Partitions held now, ready ones only. */
   partitions: () => Iterable<PartitionState>;
   /** The member to commit as; undefined between being fenced and the next join. */
   member: () => GroupMember | undefined;
-  /** Called for entries whose outputs are committed. */
   onCommitted: (state: PartitionState, entries: TaskEntry[]) => void;
   /** This member was fenced: it may commit nothing until it has joined again. */
   onFenced: (member: GroupMember) => void;
   /**
-   * A transaction's outcome is unknown: initialise the producer and find out, before it resolves.
-   * The attempts that were committed after all; the other partitions were let go, or nothing of
-   * them was committed.
+   * A transaction's outcome is unknown: initialises the producer and resolves to the attempts that
+   * were committed after all.
    */
   onUnknown: (attempts: readonly Attempt[], cause: unknown) => Promise<ReadonlySet<Attempt>>;
   rejected: Rejected;
@@ -36,12 +32,8 @@ export interface CommitterOptions {
 }
 
 export interface Committer {
-  /** Something has finished. */
   kick(): void;
-  /**
-   * Commits positions that moved without work (control markers were passed), so that an idle group
-   * shows no lag.
-   */
+  /** Commits positions that only passed control markers, so that no lag shows. */
   settle(): void;
   /** Resolves when no commit is under way and nothing that can be committed is left. */
   idle(): Promise<void>;
@@ -57,10 +49,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   let running: Promise<void> | undefined;
   let stopped = false;
   let failures = 0;
-  /**
-   * Entries of a refused transaction: while there are any, entries go one by one, until the ones at
-   * fault are found.
-   */
+  /** Of a refused transaction: entries go one by one until the culprits are found. */
   const suspects = new Map<TaskEntry, PartitionState>();
 
   /** Whether the next transaction is for positions alone. */

@@ -1,7 +1,6 @@
 // Confirms that a log was truncated by looking again: a broker that was just elected may not know
 // its own end yet, and going back would repeat finished work. Pure but for the clock.
 
-/** Milliseconds for which a truncation must be seen. */
 const confirmMs = 2_000;
 
 export interface TruncationCheck {

@@ -1,6 +1,5 @@
-// What a stage reads and writes. Each stage declares it once, beside its composition (pipelines/).
-// The declaration is drawn by `precedent topology`, and its types decide what the stage is handed:
-// a Kafka and a ClickHouse with which nothing else can be read or written (state/session.ts).
+// What a stage reads and writes, declared once beside its composition. `precedent topology` draws
+// it; its types restrict the stage's Kafka and ClickHouse (state/session.ts).
 import type { Topic, TopicName } from "../schemas/records.ts";
 
 /** A topic by its name in schemas/records.ts, or ClickHouse. */
@@ -8,19 +7,15 @@ export type Store = TopicName | "ClickHouse";
 
 export interface Declaration {
   readonly name: string;
-  /**
-   * What moves it: topics that it consumes as a group; ClickHouse where it looks for work there.
-   */
+  /** Topics that it consumes as a group; ClickHouse where it looks for work there. */
   readonly sources: readonly Store[];
   /** What it looks things up in: compacted topics that it follows, and ClickHouse. */
   readonly tables: readonly Store[];
-  /** What it writes in its transactions, and the rows that it inserts. */
   readonly outputs: readonly Store[];
   /** Topics that it writes outside of them: best effort, nothing depends on them. */
   readonly beside?: readonly TopicName[];
 }
 
-/** A declared stage as it is drawn: its operators in order. */
 export interface StageDescription extends Declaration {
   readonly operators: readonly string[];
   /** It speaks for clients, by this protocol: what it writes, other clients may write as well. */
@@ -35,15 +30,10 @@ type Stores<D extends Reached, K extends keyof Reached> = D extends { readonly [
   : never;
 type Names<D extends Reached, K extends keyof Reached> = Extract<Stores<D, K>, TopicName>;
 
-/**
- * Full names of the topics that a stage consumes (and `locks`, for which singletons compete),
- * holds, and writes.
- */
 export type Consumed<D extends Reached> = Topic<Names<D, "sources"> | "locks">;
 export type Held<D extends Reached> = Topic<Names<D, "tables">>;
 export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "beside">>;
 
-/** The methods of ClickHouse that a stage has. */
 export type ClickHouseUse<D extends Reached> =
   | ("ClickHouse" extends Stores<D, "sources"> | Stores<D, "tables"> ? "query" : never)
   | ("ClickHouse" extends Stores<D, "outputs"> ? "insert" | "insertLines" | "command" : never);

@@ -7,9 +7,7 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { signalOf, type Cancellation } from "./lazy-abort.ts";
 
 export interface DecodeRetryOptions {
-  /** Ends a wait. Without one it lasts as long as it takes. */
   signal?: Cancellation | undefined;
-  /** Called after each failed attempt. */
   onWaiting?: ((cause: Error) => void) | undefined;
   /** Milliseconds before the first repeat; doubled to at most 5 s. */
   firstMs?: number;
@@ -17,10 +15,7 @@ export interface DecodeRetryOptions {
 
 const longestMs = 5_000;
 
-/**
- * Rejects only when the signal aborts a wait, and for bugs. Undecodable bytes are returned as a
- * value.
- */
+/** Rejects only when aborted, and for bugs; undecodable bytes are a value. */
 export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,

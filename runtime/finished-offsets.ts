@@ -1,16 +1,10 @@
-// The offsets beyond the committed one whose records are finished, as the metadata of a committed
-// offset (docs/design/delivery.md, Finished offsets): a bitmap or run lengths, whichever is
-// shorter. The broker refuses more than 4,096 characters, and not retriably.
+// Finished offsets beyond the committed one, as its metadata: bitmap or run lengths
+// (docs/design/delivery.md, Finished offsets). The broker refuses more than 4,096 characters.
 
-/**
- * Offsets that a partition may be ahead of its committed one: their bitmap takes 2,732 characters.
- */
+/** Offsets ahead of the committed one: their bitmap takes 2,732 characters. */
 export const windowOffsets = 16_384;
 
-/**
- * Relative offsets (0 is the committed offset itself), ascending, each in [0, windowOffsets).
- * Empty: "".
- */
+/** Ascending offsets relative to the committed one, [0, windowOffsets). Empty: "". */
 export function encodeFinished(relative: readonly number[]): string {
   const last = relative.at(-1);
   if (last === undefined) return "";

@@ -6,17 +6,10 @@ import { errorOf } from "../connections/errors.ts";
 import type { SinkDependencies } from "./rows.ts";
 
 export interface Flusher {
-  /**
-   * Sees to it that what is gathered goes after batchMs, later where storing takes long, or at once
-   * when the batch is full.
-   */
+  /** Flushes after batchMs, later where storing is slow, at once when full. */
   schedule(): void;
-  /**
-   * Sends the batch, or waits for the flush under way, at most so many milliseconds. Rejects when
-   * the sink is at its end.
-   */
+  /** Flushes or waits, `withinMs` at most. Rejects when the sink is at its end. */
   room(withinMs: number): Promise<void>;
-  /** Resolves when nothing is gathered and nothing under way. */
   drain(): Promise<void>;
   /** Why nothing is sent any more; null while it works. */
   broken(): Error | null;
@@ -24,10 +17,8 @@ export interface Flusher {
 }
 
 /**
- * Storing costs by the statement rather than by the row. Where it takes long, rows wait so many
- * times as long as the last flush took, so that it takes a tenth of the time at most, and a
- * thirtieth where many rows come: the store's merges of what is inserted cost as much again, and
- * the processor is needed elsewhere. But never longer than so many times batchMs.
+ * Storing costs by the statement: rows wait so many times the last flush, a tenth of the time at
+ * most (a thirtieth with many rows, for the store's merges), up to `most` times batchMs.
  */
 const pacing = { flushes: 9, flushesOfMany: 29, many: 500, most: 4 };
 
@@ -121,10 +112,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
   };
 }
 
-/**
- * Commits the newest positions, one call at a time; a failure is only logged: nothing rests on
- * them.
- */
+/** Commits the newest positions, one call at a time; failures are only logged. */
 function createCommitter(source: SinkDependencies["source"], log: Logger) {
   const waiting = new Map<string, { topic: string; partition: number; offset: number }>();
   let under: Promise<void> | null = null;

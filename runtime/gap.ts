@@ -1,7 +1,5 @@
-// The broker does not have what a stage asks for next: a batch from ahead of us (a leftover of a
-// former position), retention that has removed what lies between, a log that has lost its end, or a
-// topic that was made anew. The committed position and the log's ends tell which; the partition
-// goes on from there, or is adopted again.
+// The broker lacks the next offset: a batch from ahead, retention, a truncated log or a new topic.
+// Committed position and log ends tell which.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
@@ -17,14 +15,11 @@ export interface GapOptions {
   stopped: () => boolean;
   /** Retention removed records before they were taken. */
   onLost: () => void;
-  /** The partition goes on. */
   onClosed: () => void;
   log: Logger;
 }
 
-/**
- * from: where the batch began that came from ahead; undefined: the broker does not know the offset.
- */
+/** from: start of the batch ahead; undefined: the broker does not know the offset. */
 export type CloseGap = (state: PartitionState, from?: number) => Promise<void>;
 
 const retryMs = { first: 50, limit: 1_000 };

@@ -1,7 +1,5 @@
-// Looks now and then whether a transaction hangs in the group's offsets or in a topic of the stage:
-// positions stay unstable and read-committed readers stop there, for ever. One that is still there
-// at the next look is ended as its coordinator recorded it; one that can't be is logged, once, with
-// what to do about it, and makes the stage unhealthy.
+// Looks for hanging transactions in the group's offsets and the stage's topics. At the second look
+// one is ended as recorded; one that can't be is logged once and makes the stage unhealthy.
 import type { Logger } from "pino";
 import type { HangingSearch, HangingTransaction, Kafka } from "../connections/kafka/port.ts";
 

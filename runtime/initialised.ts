@@ -13,7 +13,6 @@ export interface Initialising {
 
 const retryMs = { first: 100, limit: 5_000 };
 
-/** Rejects with the last failure when the stage stops meanwhile. */
 export async function initialised({ producer, stopped, log }: Initialising): Promise<void> {
   const waits = backoff(retryMs);
   for (;;) {

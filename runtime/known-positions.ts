@@ -1,17 +1,12 @@
-// What this process itself has committed, for the case that the group's coordinator forgets it: a
-// broker that was killed under load has come back with committed offsets of minutes ago ("out of
-// sync with the underlying log"), and everything since would be done twice. Pure.
+// What this process has committed itself: a killed broker can come back with committed offsets of
+// minutes ago. Pure.
 import { sameOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey, type StoredPosition } from "./partition.ts";
 
 export interface KnownPositions {
-  /** Notes the position of a partition that is about to be let go. */
   note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void;
-  /**
-   * The later of what the broker says and what this process has committed of the same topic, as
-   * long as the log has that much.
-   */
+  /** The later of the broker's and our own commit of the same topic. */
   later(position: CommittedOffset): CommittedOffset;
 }
 

@@ -2,7 +2,6 @@
 // who asks tries again.
 export interface Lazily<T> {
   get(): Promise<T>;
-  /** What was opened or is being opened; undefined: nothing. */
   opened(): Promise<T> | undefined;
 }
 

@@ -1,6 +1,5 @@
-// An AbortController and its signal for callers that only read the state or add listeners. Node
-// takes some microseconds to create a signal and to add a listener, more than most operators take,
-// and most records end before any operator needs one.
+// An AbortController and signal made lazily: Node takes microseconds for each, and most records
+// never need one.
 
 /** What says that something ends before its time, as an AbortSignal does. */
 export interface Cancellation {

@@ -1,11 +1,9 @@
-// Rows of one table as lines of JSON, in chunks outside of V8's heap: there no garbage collection
-// moves or counts them, and they are sent as they stand. A row lies in one chunk whole. Chunks are
-// used again once their rows are stored (chunks.ts).
+// Rows of a table as lines of JSON in chunks off V8's heap, sent as they are; reused once stored
+// (chunks.ts).
 import { createChunks, type Chunks } from "./chunks.ts";
 import type { Lines, Row, Source } from "./rows.ts";
 
 export interface LinesBuilder extends Lines {
-  /** Bytes of the text so far. */
   bytes(): number;
   add(row: Row, source: Source): void;
 }
@@ -16,7 +14,6 @@ const widest = 3;
 
 export function createLines(chunks: Chunks = createChunks()): LinesBuilder {
   const sources: Source[] = [];
-  /** Where each row ends, counted from the first chunk's begin. */
   const ends: number[] = [];
   const parts: { chunk: Buffer; from: number; used: number }[] = [];
   const months: number[] = [];

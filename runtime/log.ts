@@ -24,9 +24,7 @@ function withRemedy(error: Error): object {
   return Object.assign(stdSerializers.err(error), remedy === undefined ? {} : { remedy });
 }
 
-/**
- * Names a stage on every line with log.child({ stage }), a request with log.child({ requestId }).
- */
+/** Add { stage } and { requestId } by log.child(). */
 export function createLog({ level, pretty, destination }: LogOptions): Logger {
   const options = {
     level,

@@ -1,6 +1,5 @@
 // What a step needs that lives: opened by the `open.ts` of its folder, closed with its stage.
 
-/** Dependencies of a step, and what ends with them. */
 export interface Opened<Dependencies> {
   dependencies: Dependencies;
   stop(): Promise<void>;

@@ -15,13 +15,9 @@ export type InItsTime<N extends TopicName> = <T>(record: RecordOf[N], work: () =
 export interface OutputsOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
   codec: Codec;
-  /** Full topic name of an output. */
   topicOf: (output: TopicName, owner?: string) => string;
   now: () => number;
-  /**
-   * Does the work on one record in a time of its own, as `now` then says it (a log replay);
-   * absent: in this one.
-   */
+  /** Does the work in a record's own time (log replay); absent: in the present. */
   inItsTime?: InItsTime<N> | undefined;
   metrics: StageMetrics;
   /** Absent: nothing is traced. */
@@ -29,7 +25,6 @@ export interface OutputsOptions<N extends TopicName> {
   log: Logger;
 }
 
-/** How work can end in emits. */
 export type Concluded = Exclude<Ending<Emitting, TopicName>, DeadLetter>;
 
 export interface Outputs<N extends TopicName> {

@@ -6,15 +6,11 @@ import { LazyAbort } from "./lazy-abort.ts";
 import type { Entry, Window } from "./window.ts";
 import { createWindow } from "./window.ts";
 
-/** A record on its way through the stage. */
 export interface Task {
   record: RawRecord;
   bytes: number;
-  /** Aborted when the partition is lost or the stage gives up on it. */
   controller: LazyAbort;
-  /** Outputs, once done. */
   messages: OutgoingMessage[];
-  /** Whose it is, for the share of slots. */
   flow: string;
   /** Whether it counts against the in-flight limits, or waits outside of them (slots.ts). */
   slot: "none" | "taken" | "parked";
@@ -22,16 +18,12 @@ export interface Task {
   parkedIn?: { pool: string; bytes: number } | undefined;
   /** A parked one that waits to have a slot again: told when it has. */
   onSlot?: (() => void) | undefined;
-  /** How often the broker has refused its outputs for good. */
   refusals: number;
 }
 
 export type TaskEntry = Entry<Task>;
 
-/**
- * A committed offset with the finished ones beyond it, as the broker has it; without an offset:
- * nothing was committed.
- */
+/** Committed offset and finished ones beyond; no offset: nothing committed. */
 export interface StoredPosition {
   offset: number | undefined;
   metadata: string;
@@ -39,19 +31,13 @@ export interface StoredPosition {
 
 export interface PartitionState extends TopicPartition {
   window: Window<Task>;
-  /** How many are delivered and not started. */
   waiting: number;
-  /** The position as last committed. */
   committed: number;
-  /** What its offsets belong to. */
   origin: Origin;
   /** What the broker has of it, unless a transaction is under way. */
   stored: StoredPosition;
   waitingBytes: number;
-  /**
-   * Outputs by offset that were ready when the partition was lost and came back; taken instead of
-   * doing the work again.
-   */
+  /** Ready outputs of a partition that was lost and came back, by offset. */
   results: Map<number, OutgoingMessage[]>;
   /** Fetching is paused because enough waits. */
   paused: boolean;
@@ -82,10 +68,7 @@ export function createPartition(
   };
 }
 
-/**
- * Takes up delivered records; what was delivered before is ignored. Returns how many were new;
- * onNew is called for each, in their order.
- */
+/** Takes new records and returns how many; onNew is called for each. */
 export function deliver(
   state: PartitionState,
   records: readonly RawRecord[],
@@ -117,7 +100,6 @@ export function forget(task: Task): void {
   task.messages = [];
 }
 
-/** Ends the calls under way; the results are discarded. */
 export function drop(state: PartitionState, reason: Error): void {
   state.dropped = true;
   state.waiting = 0;

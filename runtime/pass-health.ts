@@ -1,6 +1,5 @@
-// Whether the passes of a singleton's task succeed: one that has failed for too long makes the
-// stage unhealthy, with its error, and so does one that does not end. Who waits for the lock has no
-// passes and is healthy.
+// Whether a singleton's passes succeed: failing or endless ones make the stage unhealthy. Who waits
+// for the lock is healthy.
 import { messageOf } from "../connections/errors.ts";
 import { describeStall } from "./progress.ts";
 
@@ -12,10 +11,7 @@ export interface PassHealth {
   report(): { stalledMs?: number; problems?: string[] };
 }
 
-/**
- * A pass over a long history takes its time: only after so many times the limit is it taken for
- * hung.
- */
+/** So many times the limit and a pass is taken for hung. */
 const hungFactor = 10;
 
 export function watchPasses({

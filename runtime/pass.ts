@@ -8,9 +8,7 @@
 //     .end()
 /** What every pass is bound with, beside what its steps need. */
 export interface PassContext {
-  /** Told each step's name and milliseconds. */
   observe: (operator: string, milliseconds: number) => void;
-  /** Milliseconds that do not go back; performance.now by default. */
   now?: () => number;
 }
 
@@ -21,9 +19,7 @@ export type PassStep<Needs, A extends Adds> = (found: Needs) => A | Promise<A>;
 type Found<Value, A> = A extends object ? Value & A : Value;
 
 export interface PassDefinition<Dependencies, Value> {
-  /** Names of its steps, in order. */
   readonly operators: readonly string[];
-  /** The function that does one pass. */
   bind(dependencies: Dependencies & PassContext): () => Promise<Value>;
 }
 
@@ -32,10 +28,7 @@ export interface PassComposition<Dependencies, Value> {
     operator: string,
     create: (dependencies: Dependencies) => PassStep<Value, A>,
   ): PassComposition<Dependencies, Found<Value, A>>;
-  /**
-   * A step that is not due at every pass: the first one, and then after so many milliseconds since
-   * it last resolved. Where it is not, `idle` is what it adds.
-   */
+  /** A step that is due after so many milliseconds; `idle`: what it adds otherwise. */
   every<A extends object>(
     operator: string,
     milliseconds: (dependencies: Dependencies) => number,

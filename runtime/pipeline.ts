@@ -12,16 +12,12 @@ import type { Emit, Ending, Outcome, Position, Received, Step, StepContext } fro
 
 /** What a source owes its readers when no operator produced the answer. */
 export interface SourceContract<N extends TopicName, O extends TopicName = TopicName> {
-  /**
-   * How far back a timestamp that the producer made is believed, in milliseconds; absent: as of a
-   * client.
-   */
+  /** How far back a producer's timestamp is believed, ms; absent: as of a client. */
   toleranceMs?: number;
   /** Milliseconds since the epoch after which the result is no longer needed. */
   deadline(received: Received<RecordOf[N]>): number;
   /** Whose a dead letter is, where the record's position says it; absent: no account. */
   tenantOf?(position: Position): string | undefined;
-  /** Identity for logs. */
   id(received: Received<RecordOf[N]>): string;
   /** The final response that is owed when the record is refused or fails. */
   answer(received: Received<RecordOf[N]>, problem: Problem): Emit<O>[];
@@ -54,7 +50,6 @@ export interface PipelineDescription<N extends TopicName = TopicName> extends St
   readonly outputs: readonly TopicName[];
 }
 
-/** A pipeline whose operators have their dependencies. */
 export interface BoundPipeline<N extends TopicName> {
   description: PipelineDescription<N>;
   contract: SourceContract<N>;
@@ -71,15 +66,11 @@ export interface Emitting<O extends TopicName = TopicName> {
   emits: Emit<O>[];
 }
 export type Observe = (operator: string, milliseconds: number) => void;
-/**
- * Runs a step until it ends otherwise than with retryLater; what it leaves to be done elsewhere is
- * waited for. What a step says at once is given at once: waiting for it costs more than most steps.
- */
+/** Runs a step until it ends otherwise than with retryLater. Synchronous where the step is. */
 export type Retry = <T, O extends TopicName>(
   attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
 ) => Ending<T, O> | Promise<Ending<T, O>>;
 
-/** A pipeline that is complete but for its dependencies. */
 export type PipelineDefinition<Dependencies, D extends PipelineDeclaration> = D & {
   readonly operators: readonly string[];
   bind(dependencies: Dependencies): BoundPipeline<SourceOf<D>>;
@@ -89,10 +80,7 @@ type AnyStep = Step<unknown, unknown, TopicName>;
 type Factory<Dependencies> = (dependencies: Dependencies) => AnyStep;
 
 export interface Composition<Dependencies, D extends PipelineDeclaration, Value> {
-  /**
-   * The value so far must have what the step needs; what it adds is there for those behind it. What
-   * it depends on is asked for by bind.
-   */
+  /** The value must have what the step needs; later steps see what it adds. */
   step<Adds, Own>(
     operator: string,
     create: (dependencies: Own) => Step<Value, Adds, OutputOf<D>>,

@@ -1,6 +1,5 @@
-// What waits outside of a stage's slots (slots.ts), for one and the same reason: bounded in
-// records and bytes, and a flow has at most as much as it leaves free, so that there is always room
-// for the next one. Pure bookkeeping: no clock, no I/O.
+// What waits outside of a stage's slots (slots.ts), bounded in records and bytes; a flow has at
+// most as much as it leaves free. Pure.
 import { leavesRoom } from "../algorithms/queueing/fair-queue.ts";
 
 export interface PoolLimits {
@@ -12,7 +11,6 @@ export interface PoolLimits {
 export interface Pool {
   /** false: too much waits already, of this flow or of all. */
   enter(flow: string, bytes: number): boolean;
-  /** What entered goes, with the bytes that it entered with. */
   leave(flow: string, bytes: number): void;
   records(): number;
 }

@@ -1,7 +1,6 @@
-// The work on one record of a pipeline: decode, run the operators, encode what they emit. It always
-// ends in outputs: a record that is undecodable or breaks an operator goes to dead-letters and its
-// reader gets a final answer; a failing dependency is waited for until the deadline. Only a lost
-// partition ends it without outputs.
+// Work on one record: decode, operators, encode. It ends in outputs: undecodable records and bugs
+// are dead-lettered with a final answer; dependencies are waited for until the deadline. A lost
+// partition ends it.
 import { messageOf } from "../connections/errors.ts";
 import { arrivalOf } from "../algorithms/identity/identity.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
@@ -20,10 +19,7 @@ import type { RecordTrace } from "./tracing/port.ts";
 
 export interface Processor {
   process: Process;
-  /**
-   * Outputs instead of those that the broker refuses for good; again: those that stood in for them
-   * were refused, too.
-   */
+  /** Outputs instead of refused ones; again: stand-ins were refused, too. */
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
 }
 

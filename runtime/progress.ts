@@ -1,18 +1,13 @@
-// Whether a stage gets on, and if not, why: looked at every second, partition by partition. A
-// partition that is assigned and not adopted, records that are finished and not committed, records
-// that wait though nothing is under way, records in the broker that do not come: each is legal for
-// a while and a stall beyond it. A record under way is legal as long as the slowest request may
-// take. Its own partitions show only what was fetched, so the ends of the topics are asked for as
-// well.
+// Whether a stage gets on, by partition, every second: not adopted, finished but not committed,
+// waiting without work, or not fetched are stalls after a while. Records under way may take as long
+// as the slowest request.
 import type { Logger } from "pino";
 import type { PartitionEnds, PartitionProgress, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey } from "./partition.ts";
 import type { Window } from "./window.ts";
 
 export interface ProgressLimits {
-  /** Milliseconds without progress that are a stall. */
   stalledAfterMs: number;
-  /** How long a single record may legally be under way. */
   slowestMs: number;
 }
 
@@ -33,7 +28,6 @@ export interface Progress {
   stalledMs(): number;
   /** Stalls beyond the limit, each with its partitions, since when, and what to do. */
   problems(): string[];
-  /** Looks at once; every second by itself. */
   look(): void;
   /** Asks for the ends; by itself every few seconds. */
   ask(): Promise<void>;
@@ -64,10 +58,7 @@ interface Watched {
   /** Changes with everything that is committed. */
   reached: string;
   since: Partial<Record<Kind, number>>;
-  /**
-   * As the broker said last of the offset that was the next one then, and since when it has been
-   * that one.
-   */
+  /** What the broker said last of the next offset, and since when. */
   behind?: { next: number; kind: "unfetched" | "held"; since: number };
 }
 
@@ -79,7 +70,6 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
   let answeredAt = now();
   let asking: Promise<void> | undefined;
 
-  /** Which kind of stall the partition would be in, if it lasts. */
   const kindsOf = (key: string, at: TopicPartition, anyRunning: boolean): Kind[] => {
     const held = progress(at.topic, at.partition);
     if (held === undefined) return ["unadopted"];

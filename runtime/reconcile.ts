@@ -1,28 +1,20 @@
-// What became of a transaction whose outcome is unknown: the committed position says it, partition
-// by partition. What was finished or is under way is kept, so that a slow broker costs no second
-// model call.
+// What became of a transaction of unknown outcome, by committed positions; finished work is kept,
+// so no model is called twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 
-/** What a transaction would have committed of a partition. */
 export interface Attempt {
   state: PartitionState;
   position: StoredPosition & { offset: number };
 }
 
-/**
- * committed: the transaction went through; undone: nothing of it did, the same may be sent again;
- * unknown: another process has moved the position, what is held of the partition means nothing.
- */
+/** committed; undone: may be sent again; unknown: another process moved the position. */
 export type Outcome = "committed" | "undone" | "unknown";
 
-/**
- * before: as the broker had it before the attempt; found: read after the producer was initialised,
- * when no transaction of it is open.
- */
+/** before: prior to the attempt; found: read after the producer was initialised. */
 export function outcomeOf(attempted: StoredPosition, before: StoredPosition, found: StoredPosition): Outcome {
   if (same(found, attempted)) return "committed";
   return same(found, before) ? "undone" : "unknown";
@@ -40,9 +32,7 @@ export interface ReconcileOptions {
 
 const retryMs = { first: 50, limit: 1_000 };
 
-/**
- * The attempts that were committed. Waits for the broker as long as one of the partitions is held.
- */
+/** The committed attempts. Waits for the broker while a partition is held. */
 export async function reconcile<A extends Attempt>(
   attempts: readonly A[],
   { consumer, readAgain, log }: ReconcileOptions,

@@ -10,12 +10,8 @@ const graceMs = 1_000;
 export interface Limit {
   /** Aborted by the deadline, or with the partition. */
   cancellation: LazyAbort;
-  /**
-   * What the work ends in. An operator that doesn't heed the end is left behind: at once when the
-   * partition is lost, a grace after the deadline.
-   */
+  /** Work that doesn't heed its end is left: at once on loss, a grace after the deadline. */
   outcome<T, O extends TopicName>(work: () => Promise<Ending<T, O>>): Promise<Ending<T, O>>;
-  /** The work is done. */
   end(): void;
 }
 

@@ -6,10 +6,7 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { PartitionEntries } from "./batch.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
-/**
- * Outputs that stand in for those the broker will never take (too large); again: it did not take
- * the stand-ins either.
- */
+/** Stand-ins for outputs that the broker never takes; again: of stand-ins. */
 export type Rejected = (
   entry: TaskEntry,
   state: PartitionState,
@@ -17,7 +14,6 @@ export type Rejected = (
   again: boolean,
 ) => Promise<OutgoingMessage[]>;
 
-/** What the broker says of records that it will never take. */
 const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
 export const isRefusedForGood = (error: unknown): boolean => refusedForGood.has(kafkaErrorType(error) ?? "");
 
@@ -47,10 +43,7 @@ export async function replaceOutputs(
   onWithheld();
 }
 
-/**
- * Outputs that name a partition which their topic does not have go where their key puts them: they
- * are wanted, and once.
- */
+/** Outputs for a partition that does not exist go where their key puts them. */
 export function redirect({ missing }: NoSuchPartition, collected: readonly PartitionEntries[], log: Logger): boolean {
   const isMissing = (message: OutgoingMessage): boolean =>
     missing.some(({ topic, partition }) => topic === message.topic && partition === message.partition);

@@ -1,14 +1,11 @@
-// Repeats a pass over something that has no end: again after a pause, later and later while a
-// dependency is away. Never rejects but for bugs of its own; whatever a pass throws is logged and
-// the pass tried again, for ever or until the signal is aborted.
+// Repeats a pass for ever: after a pause, later and later while a dependency is away. Never
+// rejects; errors are logged.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 
 export interface RepeatOptions {
-  /** Milliseconds between the end of a pass and the next. */
   everyMs: number;
-  /** Longest pause after failures. */
   maxBackoffMs?: number;
   /** Told when a pass begins and how it ended. */
   health?: { began(): void; passed(): void; failed(error: unknown): void };

@@ -1,6 +1,5 @@
-// Repeats a step while its dependency fails, until the deadline; then the request is refused. A
-// record that waits for another one's outcome, or for what is done elsewhere, gives its slot back
-// meanwhile (slots.ts).
+// Repeats a step while its dependency fails, until the deadline refuses it. A record that waits for
+// others gives its slot back (slots.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Backoff } from "../algorithms/queueing/backoff.ts";
 import type { TopicName } from "../schemas/records.ts";

@@ -1,7 +1,5 @@
-// An instance id names a transactional producer, and two that share one fence each other for ever:
-// every fencing throws work away, and each model is asked many times over. So a stage does not
-// start while another living process has its id, and of two that started at once the one that finds
-// itself fenced while it sees the other stops.
+// Two processes with one instance id fence each other for ever. So a stage does not start while
+// another has its id, and a fenced one that sees another stops.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
@@ -24,9 +22,8 @@ const silentMs = 3_000;
 const lookMs = { first: 100, limit: 1_000 };
 
 /**
- * Waits until no other process is a member under this id: who was killed leaves the group after its
- * session timeout at the latest, so `withinMs` is longer than that. Rejects with InstanceTaken;
- * waits for the broker as long as it takes.
+ * Waits until no other process is a member under this id; `withinMs` is longer than the session
+ * timeout. InstanceTaken; waits for the broker as long as it takes.
  */
 export async function waitForRivals(options: RivalOptions, withinMs: number): Promise<void> {
   const { group, instance, log, stopped } = options;

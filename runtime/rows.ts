@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics/port.ts";
 
-/** A row knows its own time, by which its table is partitioned. */
 export interface Row {
   created_at: string;
   [column: string]: unknown;
@@ -32,7 +31,6 @@ export interface Lines {
   /** In JSON, each on a line; the pieces in their order make the text of rows from..to - 1. */
   bytesOf(from: number, to: number): Buffer[];
   source(index: number): Source;
-  /** Made anew each time: for the few who look into rows. */
   row(index: number): Row;
 }
 
@@ -41,7 +39,6 @@ export interface TableLines {
   lines: Lines;
 }
 
-/** Everything that a batch gathered. */
 export interface Taken {
   /** To be stored before those of `last`. */
   before: TableLines[];
@@ -58,9 +55,7 @@ export interface Batch {
   skip(source: Source): void;
   isFull(): boolean;
   isEmpty(): boolean;
-  /** Rows held. */
   rows(): number;
-  /** Everything gathered, and starts over. */
   take(): Taken;
 }
 
@@ -68,15 +63,9 @@ export interface SinkDependencies {
   source: SinkSource;
   decode(source: Source, signal: AbortSignal): Promise<DecodedRows>;
   batch: Batch;
-  /**
-   * Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects
-   * when the signal aborts.
-   */
+  /** Resolves when stored or given up as poison. Rejects when aborted. */
   insert(tables: readonly TableLines[], signal: AbortSignal): Promise<void>;
-  /**
-   * The highest offset that the store has of every partition's origin. anotherTopic: what it has
-   * belongs to another one.
-   */
+  /** Highest stored offset of every partition's origin. anotherTopic: of another. */
   storedOffsets(
     partitions: readonly SinkPartition[],
   ): Promise<readonly { topic: string; partition: number; offset: number | undefined; anotherTopic?: boolean }[]>;
@@ -88,7 +77,6 @@ export interface SinkDependencies {
   /** The offset behind a partition's last record, after every batch. */
   onHighWatermark?: (topic: string, partition: number, offset: number) => void;
   log: Logger;
-  /** Longest time that a row waits to be sent, milliseconds. */
   batchMs: number;
   /** Time for the last flush on stop, milliseconds. */
   drainMs: number;

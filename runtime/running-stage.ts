@@ -1,7 +1,6 @@
 // A stage that runs, and what it is called.
 import type { StageHealth } from "./stage-health.ts";
 
-/** A stage with everything that was opened for it. */
 export interface RunningStage {
   readonly name: string;
   health(): StageHealth;

@@ -1,6 +1,5 @@
-// Which of the delivered records are under way: starts what waits in fair turns (slots.ts), within
-// the limits, and keeps each partition's queue short by pausing it. What a record's work ends in is
-// the committer's.
+// Which delivered records are under way: fair turns (slots.ts) within limits; long queues pause
+// their partition.
 import type { Logger } from "pino";
 import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";
@@ -24,7 +23,6 @@ export interface ScheduleOptions extends SlotsOptions {
 export interface Schedule {
   /** Takes up delivered records of a partition; what was delivered before is ignored. */
   deliver(state: PartitionState, records: readonly RawRecord[], next: number): void;
-  /** Starts what may start. */
   run(): void;
   /** Its outputs are committed, or are no longer wanted. */
   release(entry: TaskEntry): void;
@@ -35,9 +33,8 @@ export interface Schedule {
 }
 
 /**
- * A partition is paused while this much of it waits in memory. With several flows, as many records
- * wait as the window takes: a flow can only pass what was fetched, so the one that floods a
- * partition must not fill its queue.
+ * A partition is paused while so much of it waits. With several flows as much as the window takes:
+ * only fetched records can pass a flooding flow.
  */
 const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
 

@@ -1,8 +1,5 @@
-// Runs a task in only one of many processes: the process that is assigned the only partition of
-// `locks` in the task's group. The signal of a process that lost the partition is aborted. A
-// process that does not know of the loss yet (a zombie) can't publish: its transactions carry the
-// generation in which it held the partition, and the winner's producer fences its own. Other
-// effects of a task must be idempotent.
+// Runs a task in the one process that is assigned the partition of `locks`; losing it aborts. A
+// zombie can't publish: generation and producer fence it. Other effects must be idempotent.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
@@ -14,41 +11,31 @@ import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../con
 export interface SingletonOptions<L extends string, T extends string> {
   /** What processes compete for; also names the group. */
   group: string;
-  /** Full name of the topic with one partition. */
   topic: L;
   instance: string;
   sessionTimeoutMs: number;
   /** Shared by everybody who may write what the task writes: initialising one fences the others. */
   transactionalId: string;
-  /** Full names of the topics that the task writes to. */
   outputs: readonly T[];
   kafka: Pick<Kafka<L, never, T>, "groupConsumer" | "transactionalProducer">;
   /** How long stop() waits for the task, milliseconds; 10,000 by default. */
   drainMs?: number;
-  /**
-   * Runs while this process is the one. Started again after it rejects; its end is waited for
-   * before anything else happens.
-   */
+  /** Runs while this process leads; started again after it rejects. */
   task: (lease: Lease<T>) => Promise<void>;
   log: Logger;
 }
 
 export interface FencedProducer<T extends string = string> {
-  /**
-   * Fences everybody else with the same transactional id. Needed before the first publish and after
-   * every publish that rejected.
-   */
+  /** Fences others. Needed before the first publish and after each that rejected. */
   initialise(): Promise<void>;
   /**
-   * All messages or none, and with them how far the task has read other topics: positions of its
-   * group, which no other process moves. Rejects with TransactionAborted or
-   * TransactionOutcomeUnknown.
+   * All messages or none, with the group's positions of what was read. Rejects with
+   * TransactionAborted or TransactionOutcomeUnknown.
    */
   publish: (messages: readonly OutgoingMessage<T>[], read?: readonly ReadPosition[]) => Promise<void>;
 }
 
 export interface ReadPosition extends TopicPartition {
-  /** The next offset to be read. */
   offset: number;
   /** What it belongs to, if that is known. */
   origin?: Origin;
@@ -60,7 +47,6 @@ export interface Lease<T extends string = string> extends FencedProducer<T> {
 }
 
 export interface Singleton {
-  /** Resolves when the group was joined, as the one or not. */
   start(): Promise<void>;
   stop(): Promise<void>;
   health(): { joined: boolean; partitions: number; inFlight: number };
@@ -71,10 +57,7 @@ const restartMs = { first: 500, limit: 30_000 };
 /** What says that another process holds the partition: initialising again would only disturb it. */
 const lostGroup = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
-/**
- * Whether a rejected publish means that the lease is over, told by the group's coordinator before
- * we have heard of it.
- */
+/** Whether a rejected publish means that the lease is over. */
 const isLeaseLost = (error: unknown): boolean =>
   error instanceof TransactionAborted && lostGroup.has(kafkaErrorType(error.cause) ?? "");
 

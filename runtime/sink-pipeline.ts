@@ -9,13 +9,11 @@ import type { Batch, SinkDependencies } from "./rows.ts";
 
 export type InsertRows = SinkDependencies["insert"];
 
-/** What a step that rows pass through hands them on to. */
 interface Onward {
   insert: InsertRows;
 }
 
 export interface SinkPipeline<Dependencies, Decode> {
-  /** Names of its steps, in order. */
   readonly operators: readonly string[];
   bind(dependencies: Dependencies): { decode: Decode; batch: Batch; insert: InsertRows };
 }

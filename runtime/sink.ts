@@ -1,10 +1,6 @@
-// Runs a stage that writes rows to a store and keeps its positions there: effectively once, without
-// Kafka transactions. On every assignment it goes on after the highest offset that the store has;
-// records become rows, rows are gathered and inserted, one flush at a time and in order, so that
-// what the store has of a partition is always whole up to its highest offset. Rows that arrive
-// twice are the store's matter (identity). While the store is away a flush waits, then a batch
-// fills, then onRecords does not resolve: memory stays bounded and nothing is skipped. Knows no
-// operator: decode, batch and insert are passed in.
+// Runs a stage that writes rows and keeps its positions in the store: effectively once. It goes on
+// after the store's highest offset; batches are inserted in order, so every prefix is whole. While
+// the store is away memory stays bounded and nothing is skipped.
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { createFlusher } from "./flusher.ts";
 import type { SinkDependencies } from "./rows.ts";
@@ -12,10 +8,7 @@ import type { SinkDependencies } from "./rows.ts";
 export interface Sink {
   /** Resolves when the group was joined. */
   run(): Promise<void>;
-  /**
-   * Leaves the group, then stores what was gathered if it can be done in time; the rest is read
-   * again by the next owner.
-   */
+  /** Leaves the group, then stores what can be stored in time. */
   stop(): Promise<void>;
   /** Why it stores nothing any more, and what to do; undefined while it works. */
   problem(): string | undefined;

@@ -1,8 +1,5 @@
-// The slots of a stage: how much it has under way, whose turn is next, and what waits outside of
-// them. Slots are shared between flows (the tenants) by
-// algorithms/queueing/fair-queue.ts; a record that only waits gives its slot back meanwhile (it is
-// parked): for another one that is under way, or for something slow elsewhere, each in a pool of
-// its own with bounds of its own (pool.ts). Knows no operator and no clock.
+// A stage's slots, shared between flows (tenants) by algorithms/queueing/fair-queue.ts. A waiting
+// record gives its slot back into a bounded pool (pool.ts).
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";
@@ -13,10 +10,7 @@ export interface SlotLimits {
   /** Records under way, and their bytes; a single larger one passes. */
   inFlight: number;
   inFlightBytes: number;
-  /**
-   * Records that may be parked in a pool; their bytes are bounded by inFlightBytes. 16 times
-   * inFlight by default.
-   */
+  /** Records parked in a pool; default 16 times inFlight. */
   parked?: number;
 }
 
@@ -36,17 +30,10 @@ export interface Turn {
 export interface Slots {
   /** A record was delivered, or a parked one wants its slot back. */
   wait(turn: Turn): void;
-  /**
-   * The next one to start, which has its slot from now on; undefined: all are taken, or nothing
-   * that waits may start.
-   */
   next(): Turn | undefined;
   /** Its outputs are committed, or are no longer wanted. */
   release(task: Task): void;
-  /**
-   * Gives its slot back; false: too much is parked in that pool already, by its flow or by all.
-   * Without `waiting`: it waits for another record. One that is parked moves to the pool named.
-   */
+  /** Gives its slot back; false: too much is parked. `waiting`: the pool. */
   park(task: Task, waiting?: Waiting): boolean;
   /** What waits in a partition belongs to another process. */
   drop(state: PartitionState): void;
@@ -55,10 +42,7 @@ export interface Slots {
   elsewhere(): number;
 }
 
-/**
- * What a stage's slots are divided into: a record's share is a whole number of them, so that sums
- * are exact.
- */
+/** Shares are whole numbers of this, so that sums are exact. */
 const capacity = 1_000_000;
 
 export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOptions): Slots {

@@ -16,12 +16,7 @@ export interface StageHealth {
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it; absent: nothing. */
   problems?: readonly string[];
-  /**
-   * How often a partition could not go on where it was: its log lost its end, or is another topic's
-   * (the log says more).
-   */
   resets?: number;
-  /** Why it has stopped by itself. */
   failure?: string;
 }
 
@@ -38,18 +33,13 @@ export interface StageWatchOptions {
   lag: Pick<Lag, "saw">;
   /** Where transactions that hang are looked for. */
   search: () => HangingSearch;
-  /** Absent: its progress is not watched. */
   limits: ProgressLimits | undefined;
   log: Logger;
 }
 
 export interface StageWatch {
-  /** From now on; progress is watched from the beginning. */
   start(): void;
   stop(): void;
-  /**
-   * What health() says of it: why the stage has stopped by itself, stalls, transactions that hang.
-   */
   report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure">;
 }
 

@@ -9,10 +9,7 @@ import type { ProgressLimits } from "./progress.ts";
 import type { Slot, Position } from "./step.ts";
 import type { StageTracing } from "./tracing/port.ts";
 
-/**
- * The work on one record: its outputs. Rejects only when its partition is lost; everything else
- * ends in outputs.
- */
+/** Outputs of a record. Rejects only when its partition is lost. */
 export type Process = (
   record: RawRecord,
   position: Position,
@@ -30,10 +27,7 @@ export interface StageOptions {
   outputs?: () => readonly string[];
   sessionTimeoutMs: number;
   limits: SlotLimits & { drainMs: number };
-  /**
-   * Whose a record is (its tenant): slots are shared between flows by weight. Absent: first come,
-   * first served.
-   */
+  /** Flow (tenant) of a record, for slots by weight. Absent: first come, first served. */
   flowOf?: (record: RawRecord) => string;
   /** 1 by default. */
   weightOf?: (flow: string) => number;
@@ -45,13 +39,9 @@ export interface StageOptions {
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   /** State to restore before a record of newly assigned partitions is taken. */
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
-  /**
-   * A partition was lost, or went away again while onAdopt was under way: what was restored for it
-   * may go.
-   */
+  /** A partition was lost; what was restored for it may go. */
   onDropped?: (partition: TopicPartition) => void;
   metrics: StageMetrics;
-  /** Absent: nothing is traced. */
   tracing?: Pick<StageTracing, "committed" | "dropped"> | undefined;
   log: Logger;
 }

@@ -29,9 +29,7 @@ export interface Stage {
   readonly name: string;
   /** Resolves when the group was joined; waits for the broker as long as it takes. */
   start(): Promise<void>;
-  /**
-   * Stops fetching, finishes what is under way within limits.drainMs, commits, leaves the group.
-   */
+  /** Finishes within limits.drainMs, commits, leaves the group. */
   stop(): Promise<void>;
   health(): StageHealth;
 }
@@ -110,10 +108,7 @@ export function createStage(options: StageOptions): Stage {
   const search = () => ({ groups: [group], topics: [...options.topics, ...outputs()], idPrefix: group });
   const watch = watchStage({ kafka, adoption, committer, lag, search, limits: options.health, log });
 
-  /**
-   * Another living process has our instance id and our producer: fighting for it would ask every
-   * model again and again.
-   */
+  /** Another living process has our instance id and producer. */
   function fail(rival: string): void {
     failure = `instance "${options.instance}" is running in ${group} as ${rival}, too: this stage has stopped; give each process an id of its own`;
     log.error({ group, instance: options.instance, rival }, failure);

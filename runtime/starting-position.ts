@@ -1,20 +1,14 @@
-// Where a newly adopted partition goes on, by what the group committed and what the broker has. A
-// position that can't be right is never followed: beyond the end of the log (a power loss, an
-// unclean election), or of another topic or cluster, it would pass over requests without a word.
-// Pure.
+// Where an adopted partition goes on. A position beyond the log's end or of another topic or
+// cluster is never followed: it would skip requests. Pure.
 import { sameOrigin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset } from "../connections/kafka/port.ts";
 import { decodeFinished } from "./finished-offsets.ts";
 
-/**
- * retention: records went before they were taken; truncated: the log lost its end; another_topic:
- * nothing of it was processed.
- */
+/** retention: records went unread; truncated: the log lost its end; another_topic. */
 export type Surprise = "retention" | "truncated" | "another_topic";
 
 export interface Start {
   base: number;
-  /** Offsets beyond it whose records are finished. */
   finished: number[];
   surprise?: Surprise;
 }

@@ -1,26 +1,20 @@
-// What an operator is: a function from whatever has what it needs to that plus what it found, and
-// the few ways it can end. A step throws only for bugs; everything that can go wrong outside of us
-// is one of the outcomes below.
+// What an operator is: from what it needs to that plus what it found, and its ways to end. It
+// throws only for bugs.
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";
 import type { Cancellation } from "./lazy-abort.ts";
 
-/** Where a record came from. */
 export interface Position {
   topic: string;
   partition: number;
   offset: number;
 }
 
-/** A decoded record as a pipeline receives it. */
 export interface Received<T> {
   record: T;
   position: Position;
-  /**
-   * When it came to the broker (algorithms/identity/identity.ts), never after receivedAt;
-   * milliseconds since the epoch.
-   */
+  /** When it came to the broker, never after receivedAt; ms since the epoch. */
   timestamp: number;
   /** When this process took it up, milliseconds since the epoch. */
   receivedAt: number;
@@ -41,14 +35,11 @@ export type Emit<O extends TopicName = TopicName> = {
   };
 }[O];
 
-/** The step succeeded. */
 export interface Ok<T> {
   kind: "ok";
   value: T;
 }
-/**
- * The record is answered already (copy of a first response): the steps after this one do not run.
- */
+/** Answered already: later steps do not run. */
 export interface Finish<O extends TopicName = TopicName> {
   kind: "finish";
   emits: Emit<O>[];
@@ -58,27 +49,18 @@ export interface Refuse {
   kind: "refuse";
   code: string;
   message: string;
-  /**
-   * Set for the refusal of a record that repeats another: the response is marked so, and never
-   * stands in for the other's.
-   */
+  /** Refuses a repeat: the response is marked so. */
   repeat?: boolean;
 }
 /** A dependency fails: the record waits and the step runs again, until its deadline. */
 export interface RetryLater {
   kind: "retryLater";
   cause: Error;
-  /**
-   * What it waits for is another record's outcome: it gives its slot back meanwhile. This is its
-   * outcome when no more may wait so.
-   */
+  /** Its outcome when no more may wait for another record. */
   elseRefuse?: Refuse;
 }
 
-/**
- * The record is not for us as it is: it goes to dead-letters whole, with a stable code, and its
- * producer gets no response.
- */
+/** Goes to dead-letters whole, with a stable code, without a response. */
 export interface DeadLetter {
   kind: "deadLetter";
   code: string;
@@ -94,16 +76,10 @@ export interface Waiting {
   /** In memory. */
   bytes: number;
 }
-/**
- * The rest of the step is done elsewhere and may take long (a model's answer): the record gives its
- * slot back meanwhile, so that others are not held up by it.
- */
+/** Continues elsewhere (a model's answer): the record gives its slot back. */
 export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
   kind: "elsewhere";
-  /**
-   * Called once it has left its slot; what it resolves to is the step's outcome, which may go on
-   * elsewhere again.
-   */
+  /** Called without the slot; resolves to the step's outcome. */
   go(): Promise<Outcome<T, O>>;
   /** The outcome where no more may wait in its pool. */
   full(): Ending<T, O>;
@@ -111,15 +87,11 @@ export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
 
 /** A record's slot among those under way (slots.ts). */
 export interface Slot {
-  /**
-   * Gives it back while the record only waits, for another record or, with `waiting`, for something
-   * elsewhere; a record that waits in another pool moves. false: no more may wait so.
-   */
+  /** Gives its slot back while it waits; false: no more may wait so. */
   leave(waiting?: Waiting): boolean;
   /** Resolves when it has one again, in its turn. */
   take(): Promise<void>;
 }
-/** How a step can end. */
 export type Ending<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | DeadLetter | RetryLater;
 export type Outcome<T, O extends TopicName = never> = Ending<T, O> | Elsewhere<T, O>;
 
@@ -137,7 +109,6 @@ export const elsewhere = <T, O extends TopicName>(what: Omit<Elsewhere<T, O>, "k
   ...what,
 });
 
-/** What the runtime gives to every call of a step. */
 export interface StepContext {
   /** Aborted when the deadline passes, the partition is lost or the stage shuts down. */
   readonly signal: AbortSignal;
@@ -147,14 +118,12 @@ export interface StepContext {
   log: Logger;
   /** Milliseconds since the epoch at which the result is no longer needed. */
   deadline: number;
-  /** Time of the steps that are done, in order. */
   timings: StepTiming[];
 }
 
 /**
- * Takes anything that has the fields it needs, and gives that with what it adds: whatever else
- * stands in it passes through, so that a step can be put between two others without either knowing.
- * O: the outputs that it may finish with.
+ * Takes anything with the fields it needs and gives that with what it adds; other fields pass
+ * through. O: outputs that it may finish with.
  */
 export interface Step<in Needs, out Adds = unknown, out O extends TopicName = never> {
   <T extends Needs>(input: T, context: StepContext): Outcome<T & Adds, O> | Promise<Outcome<T & Adds, O>>;

@@ -1,16 +1,13 @@
-// A compacted topic as a table in memory: read whole at the start, followed ever after; or only
-// some of its partitions, from where one was. Every process has its own. Delivery: each change is
-// applied at least once and in the order of its partition; appliers are idempotent by key.
+// A compacted topic, or some of its partitions, as a table in memory. Delivery: each change at
+// least once, in partition order; appliers are idempotent by key.
 import type { Logger } from "pino";
 import type { FollowHandlers, Kafka, RawRecord, TopicFollower, TopicReader } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { decodeWithRetries } from "./decode.ts";
 
-/** T: the type of the topic's full name. */
 interface RowOptions<N extends TopicName, T extends string> {
   codec: Codec;
-  /** Full name. */
   topic: T;
   record: N;
   log: Logger;
@@ -24,10 +21,7 @@ export interface TableOptions<N extends TopicName, T extends string> extends Row
 
 export interface PartitionsOptions<N extends TopicName, T extends string> extends RowOptions<N, T> {
   kafka: Pick<Kafka<never, T, never>, "followTopic">;
-  /**
-   * As for a whole table; `next` is the offset behind the changes. Not called for a partition that
-   * is no longer followed.
-   */
+  /** As for a whole table; `next` is the offset behind the changes. */
   apply(changes: readonly TableChange<RecordOf[N]>[], at: { partition: number; next: number }): void | Promise<void>;
   onRewound: NonNullable<FollowHandlers["onRewound"]>;
 }
@@ -47,6 +41,24 @@ export function followTable<N extends TopicName, T extends string>({
   return kafka.readTopic(rows.topic, async (records, partition) => {
     await apply(await decode(records, partition));
   });
+}
+
+/** The whole topic as it is now, by key, and the reader is gone again. */
+export async function readTable<N extends TopicName, T extends string>(
+  options: Omit<TableOptions<N, T>, "apply">,
+): Promise<Map<string, RecordOf[N]>> {
+  const found = new Map<string, RecordOf[N]>();
+  const reader = followTable({
+    ...options,
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (value === null) found.delete(key);
+        else found.set(key, value);
+      }
+    },
+  });
+  await reader.caughtUp.finally(() => reader.stop());
+  return found;
 }
 
 /** No partition at first: the follower says which. */

@@ -1,6 +1,5 @@
-// The delivered but not yet committed records of one partition. They finish in any order; what may
-// be committed is the first unfinished offset, with the finished ones beyond it as metadata, so
-// that nothing is lost and nothing is done twice. Pure bookkeeping: no clock, no I/O.
+// Delivered but uncommitted records of a partition. Committed: the first unfinished offset, with
+// finished ones beyond as metadata. Pure.
 import { encodeFinished, windowOffsets } from "./finished-offsets.ts";
 
 /** waiting -> running -> done (outputs are ready) -> committed. */
@@ -18,10 +17,7 @@ export interface Window<T> {
   /** Where delivery goes on; control markers and aborted records before it are behind us. */
   advanceTo(next: number): void;
   next(): number;
-  /**
-   * Whether an entry may be started: its offset must fit into the metadata of the position now
-   * committed.
-   */
+  /** Whether its offset fits into the metadata of the committed position. */
   admits(offset: number): boolean;
   /** What to commit when the entries of `taken` are finished too. */
   position(taken?: ReadonlySet<Entry<T>>): { offset: number; metadata: string };
@@ -30,9 +26,7 @@ export interface Window<T> {
   entries(): readonly Entry<T>[];
 }
 
-/**
- * base: the committed offset; finished: offsets beyond it that were finished when it was committed.
- */
+/** base: committed offset; finished: offsets beyond it. */
 export function createWindow<T>(base: number, finished: Iterable<number>): Window<T> {
   const restored = new Set(finished);
   let delivered: Entry<T>[] = [];

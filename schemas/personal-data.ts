@@ -1,11 +1,10 @@
-// Where a request, its answer and its feedback are stored, and how they are found there: what
-// `precedent forget` searches (docs/privacy.md). A topic or a table that is not listed does not
-// compile, or fails a test.
+// Where requests, answers and feedback are stored and how they are found (`precedent forget`,
+// docs/privacy.md). Unlisted topics don't compile, unlisted tables fail a test.
 import type { TopicName } from "./records.ts";
 
 /**
- * request: by tenant and id of the request. letter: by what its bytes hold. example: by the request
- * that its answer came from. document: by tenant. none: nothing of a request is in it; why.
+ * request: by tenant and id. letter: by its bytes. example: by the request of its answer. document:
+ * by tenant. none: nothing of a request, and why.
  */
 export type SearchKey = "request" | "letter" | "example" | "cache-entry" | "document" | { none: string };
 

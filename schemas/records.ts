@@ -25,10 +25,7 @@ import type {
   Work,
 } from "./types.ts";
 
-/**
- * Topic (without prefix) to record. `work` stands for every `work.<arm>`, those of tenants for
- * every `requests.<tenant>` and so on.
- */
+/** Topic (without prefix) to record; `work` and tenants' topics stand for many. */
 export interface RecordOf {
   requests: Request;
   "seen-ids": SeenId;
@@ -98,9 +95,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "dead-letters": "dead-letter",
 };
 
-/**
- * Topics of which there is one a tenant that writes to Kafka itself: what their names begin with.
- */
+/** Prefixes of topics of which each tenant with Kafka access has one. */
 export const tenantTopics = {
   "tenant-requests": "requests.",
   "tenant-feedback": "feedback.",
@@ -113,7 +108,6 @@ export type TenantTopic = keyof typeof tenantTopics;
 
 export const isTenantTopic = (topic: string): topic is TenantTopic => Object.hasOwn(tenantTopics, topic);
 
-/** Owners of topics of their own. */
 export interface TopicOwners {
   arms: readonly string[];
   tenants: readonly string[];

@@ -1,6 +1,5 @@
-// Archives of loaded classes (AppCDS) that halve the start of the Java servers. The first stack
-// that is stopped in the usual way leaves them beside the servers (its stop takes some seconds
-// longer); every later one starts from them.
+// Archives of loaded classes (AppCDS), which halve the start of the Java servers. The first clean
+// stop writes them.
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
@@ -16,9 +15,8 @@ export interface ClassArchive {
 const quiet = "-Xlog:disable -Xlog:all=error:stderr".split(" ");
 
 /**
- * `servers` must be the real path: Java compares the paths of the jars. An archive is good for one
- * java and one set of options and jars (`signature`); another gets a file of its own, and java
- * ignores one that does not fit.
+ * `servers`: the real path, as Java compares paths. An archive is good for one java, options and
+ * jars (`signature`).
  */
 export async function classArchive(servers: string, name: string, signature: readonly string[]): Promise<ClassArchive> {
   const nothing: ClassArchive = { options: [], keep: () => Promise.resolve() };

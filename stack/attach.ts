@@ -1,6 +1,5 @@
-// How everything else meets the embedded stack: attach to the one that runs on a folder, or start
-// it and wait until it is ready. Any number of processes may do this at the same time; one
-// supervisor comes of it.
+// Attaches to the embedded stack of a folder, or starts it and waits. Any number of processes at
+// once; one supervisor comes of it.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -19,7 +18,6 @@ import type { ServerName } from "./server.ts";
 import { isReady, readState, readStateOr, type StackState } from "./state.ts";
 
 export interface StackInfo {
-  /** Absolute. */
   folder: string;
   brokers: string[];
   registryUrl: string;
@@ -38,7 +36,6 @@ const withinMs = 180_000;
 export interface StackStatus {
   folder: string;
   running: boolean;
-  /** All servers answer. */
   ready: boolean;
   supervisor?: number;
   startedAt?: string;
@@ -47,10 +44,7 @@ export interface StackStatus {
   failure?: string;
 }
 
-/**
- * Throws when there is no stack and none is to be started, when it breaks, or when it is not ready
- * in time.
- */
+/** Throws when there is no stack, it breaks, or it is not ready in time. */
 export async function attachStack(folder: string, { start }: AttachOptions): Promise<StackInfo> {
   const paths = stackFolder(folder);
   if ((await readHolder(paths.lock)) === undefined) {
@@ -61,10 +55,7 @@ export async function attachStack(folder: string, { start }: AttachOptions): Pro
   return waitUntilReady(paths);
 }
 
-/**
- * Stops it and waits until all is gone; false when none ran. A supervisor that hangs is killed
- * after 60 s.
- */
+/** Waits until all is gone; false: none ran. Kills a hanging supervisor after 60 s. */
 export async function stopStack(folder: string): Promise<boolean> {
   const paths = stackFolder(folder);
   const holder = await readHolder(paths.lock);

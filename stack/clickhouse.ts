@@ -1,6 +1,5 @@
-// The embedded ClickHouse: the facade process (facade/main.ts), which holds chdb and speaks
-// ClickHouse's HTTP interface. chdb has a process of its own because its store takes one process
-// only, and a crash must not take a stage along.
+// The embedded ClickHouse: the facade process (facade/main.ts) with chdb, whose store takes one
+// process and whose crash must not take a stage along.
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { ServerSpec } from "./server.ts";
@@ -19,10 +18,7 @@ export function clickhouseUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/**
- * A file for curl -K, so that the token is not in a command line, which is visible to every user of
- * the machine.
- */
+/** A file for curl -K: command lines are visible to all users. */
 export function curlConfiguration(port: number, token: string): string {
   return [
     '# Reads ClickHouse: curl -K curlrc --data "SELECT count() FROM precedent.requests"',

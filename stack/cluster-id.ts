@@ -2,9 +2,8 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * A cluster id as Kafka writes it: 22 characters of base64url. Never one that begins with a dash
- * (one in 64 would): Kafka's tools take that for an option and refuse to format the storage, which
- * is why `org.apache.kafka.common.Uuid.randomUuid` avoids them as well.
+ * 22 characters of base64url, never beginning with a dash: Kafka's tools would take that for an
+ * option.
  */
 export function newClusterId(bytes: (size: number) => Buffer = randomBytes): string {
   for (;;) {

@@ -8,11 +8,9 @@ export interface StackFolder {
   servers: string;
   data: string;
   logs: string;
-  /** stack.json: what runs, on which ports. */
   state: string;
   /** What curl -K needs to ask ClickHouse: its address and the read token. */
   curl: string;
-  /** Holder file of the supervisor. */
   lock: string;
 }
 

@@ -1,6 +1,5 @@
-// Fetches the Java servers once, into a cache that all clones share, and links the stack folder to
-// them. The cache entry appears by one rename after everything is there, so a download that was cut
-// never looks complete.
+// Fetches the Java servers once into a cache that clones share, and links the stack folder. The
+// entry appears by one rename when complete.
 import { spawn } from "node:child_process";
 import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
@@ -12,10 +11,7 @@ import { withMutex } from "../connections/process/lock.ts";
 import { takePrefetched } from "../connections/process/prefetched.ts";
 import { startProgress } from "./progress.ts";
 
-/**
- * The versions are in pom.xml too; a change there must change this name, so that old caches are not
- * reused.
- */
+/** As in pom.xml; change it with the versions, so that no old cache is used. */
 export const serversName = "servers-kafka-4.2.2-apicurio-2.6.13";
 /** Last file written; without it a folder is not complete. */
 const marker = "complete";
@@ -23,9 +19,8 @@ const marker = "complete";
 const downloadedMegabytes = 190;
 
 /**
- * Makes sure that `<folder>/servers` holds Kafka and the registry; quick when it does. Needs `java`
- * (17 or newer) and, for the download only, `mvn`. Safe when several processes call it at once.
- * Throws with what is missing.
+ * Makes sure that `<folder>/servers` holds Kafka and the registry. Needs `java` 17, and `mvn` to
+ * download. Safe concurrently. Throws with what is missing.
  */
 export async function ensureServers(folder: string, say?: (line: string) => void): Promise<string> {
   const link = stackFolder(folder).servers;
@@ -125,10 +120,7 @@ async function maven(draft: string, say?: (line: string) => void): Promise<void>
   }
 }
 
-/**
- * Bytes of a line such as "Downloaded from central: .../x.jar (4.1 MB at 20 MB/s)"; 0 for any other
- * line.
- */
+/** Bytes of Maven's "Downloaded ..." line; 0 for any other line. */
 export function downloadedBytes(line: string): number {
   const found = /Downloaded from .*\(([\d.]+) (B|kB|MB|GB) at/.exec(line);
   const units: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
@@ -157,10 +149,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
-/**
- * The jars of Kafka as a class path, sorted: the order must not depend on the file system (and
- * AppCDS requires that).
- */
+/** Kafka's jars as a class path, sorted (AppCDS needs a fixed order). */
 export async function kafkaClassPath(servers: string): Promise<string> {
   const folder = join(servers, "kafka");
   const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).sort();

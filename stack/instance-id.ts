@@ -1,8 +1,5 @@
-// Default instance ids: "<slot>-<host>-<random>", e.g. plan-1-worker4-3f9c02ab. The host and the
-// random part distinguish machines with equal slots. The id is stored beside the slot, so that a
-// process that is restarted on the same machine ends its predecessor's transaction. A folder that
-// was copied to another machine (a container image, a backup) has an id of another host, which is
-// drawn again.
+// Default instance ids "<slot>-<host>-<random>", stored beside the slot, so that a restart ends its
+// predecessor's transaction. A folder copied to another host draws anew.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";

@@ -1,6 +1,5 @@
-// The stable id of a stage process. It names the transactional producer, so it must outlive the
-// process (a restart fences its predecessor's open transaction) and two living processes must never
-// share it.
+// Stable id of a stage process: names the transactional producer, outlives the process, and is
+// never shared by two.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { idOfSlot } from "./instance-id.ts";
@@ -13,13 +12,11 @@ export interface Instance {
   release(): Promise<void>;
 }
 
-/** Slots tried before giving up. */
 const most = 1000;
 
 /**
- * Takes `id` for a stage, or the id of the first free slot of `<stage>-1`, `<stage>-2`, ... under
- * `<folder>/instances` (instance-id.ts). One process may take one explicit id for several stages.
- * Throws when another living process holds it.
+ * Takes `id`, or the first free `<stage>-N` under `<folder>/instances`. One process may take an
+ * explicit id for several stages. Throws when another one holds it.
  */
 export async function acquireInstance(folder: string, stage: string, id?: string): Promise<Instance> {
   const instances = join(folder, "instances");

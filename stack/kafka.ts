@@ -1,6 +1,5 @@
-// Apache Kafka as one KRaft node (broker and controller in one) on 127.0.0.1, small enough for a
-// laptop. Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash
-// of the machine can lose them.
+// Kafka as one small KRaft node on 127.0.0.1. Acknowledged records survive kill -9, not a crash of
+// the machine.
 import { spawn } from "node:child_process";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +10,7 @@ import { kafkaClassPath } from "./install.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
 
-/**
- * The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its
- * envelope.
- */
+/** The largest batch of any topic: 32 MiB of record and its envelope. */
 const largestMessageBytes = 32 * 1_048_576 + 65_536;
 
 export interface KafkaOptions {
@@ -92,9 +88,8 @@ async function format(java: string[], properties: string): Promise<void> {
 }
 
 /**
- * Ready means more than an open port: the broker is registered with the controller, and both
- * coordinators lead their topics (this makes those topics on the first start, so that the first
- * group and the first transaction don't wait).
+ * Ready: registered with the controller, and both coordinators lead their topics, which the first
+ * start makes.
  */
 async function probe(port: number): Promise<void> {
   const kafka = new Kafka({

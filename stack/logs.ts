@@ -1,6 +1,4 @@
-// Logs of the servers. They write to files themselves (opened for append), so a killed supervisor
-// loses nothing; size is bounded by copying a full file to `.1` and cutting it to nothing, which
-// append mode allows under way.
+// The servers' logs, opened for append; a full one is copied to `.1` and cut.
 import { openSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,10 +10,7 @@ export function openLog(file: string): number {
   return openSync(file, "a", 0o600);
 }
 
-/**
- * A new start gets new files; those of the last one stay as `.1`. The supervisor's own file is in
- * use already.
- */
+/** A new start gets new files; the last ones stay as `.1`. */
 export async function turnOverAll(folder: string, names: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const name of names) {
@@ -24,10 +19,7 @@ export async function turnOverAll(folder: string, names: readonly string[]): Pro
   }
 }
 
-/**
- * Turns over every log that has grown too large. Lines written between copy and cut are lost; it is
- * a log.
- */
+/** Turns over logs that are too large; lines written meanwhile are lost. */
 export async function boundLogs(folder: string, limit = most): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.endsWith(".log")) continue;
@@ -39,7 +31,6 @@ export async function boundLogs(folder: string, limit = most): Promise<void> {
   }
 }
 
-/** The last lines of a log, for error messages. */
 export async function logTail(file: string, lines = 15): Promise<string> {
   try {
     const handle = await open(file, "r");

@@ -1,7 +1,5 @@
-// Ports of the servers. A new stack takes the ones used last time when they are free (clients of a
-// restarted stack then just reconnect), else random ones below the range from which the system
-// takes ports for outgoing connections. While a stack lives its servers keep their ports: every
-// client has the address, so a restart waits for the port instead of taking another one.
+// Ports of the servers: those used last if free, else random ones below the outgoing range. While a
+// stack lives a restarted server waits for its port.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,10 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 const [lowest, highest] = [20_000, 31_999];
 const lookMs = 100;
 
-/**
- * A free port on 127.0.0.1. Another process may still take it before the server does; the server
- * then fails and is restarted.
- */
+/** Free on 127.0.0.1 now; a server that loses it is restarted. */
 export async function freePort(preferred: number | undefined, taken: readonly number[]): Promise<number> {
   if (preferred !== undefined && !taken.includes(preferred) && (await isFree(preferred))) return preferred;
   for (let attempt = 0; attempt < 50; attempt++) {
@@ -22,10 +17,7 @@ export async function freePort(preferred: number | undefined, taken: readonly nu
   throw new Error(`no free port found on 127.0.0.1 between ${lowest} and ${highest}`);
 }
 
-/**
- * Resolves when the port is free; rejects after `withinMs` with the process that listens on it and
- * what to do.
- */
+/** Resolves when the port is free; rejects after `withinMs`, naming who has it. */
 export async function ownPort(name: string, port: number, withinMs: number): Promise<number> {
   const limit = performance.now() + withinMs;
   while (!(await isFree(port))) {
@@ -40,10 +32,7 @@ export async function ownPort(name: string, port: number, withinMs: number): Pro
   return port;
 }
 
-/**
- * Process that listens on the port, as "process 12 (java)"; undefined when it is another user's or
- * cannot be found.
- */
+/** "process 12 (java)"; undefined: another user's, or not found. */
 export function listenerOf(port: number): string | undefined {
   const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listening(file, port)));
   if (sockets.size === 0) return undefined;

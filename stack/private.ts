@@ -8,10 +8,7 @@ export function keepFilesPrivate(): void {
   process.umask(0o077);
 }
 
-/**
- * Makes the folder, and takes all rights of others from what lies in it; links are not followed.
- * What vanishes meanwhile is no error.
- */
+/** Makes the folder private with all in it; links are not followed. */
 export async function makePrivate(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await tighten(path);

@@ -22,10 +22,7 @@ export function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean
   }
 }
 
-/**
- * SIGTERM, then SIGKILL after graceMs; resolves when it is gone. Throws when it survives SIGKILL
- * for 10 s.
- */
+/** SIGTERM, then SIGKILL after graceMs. Throws when it survives that for 10 s. */
 export async function end(identity: ProcessIdentity, graceMs: number): Promise<void> {
   if (!signal(identity, "SIGTERM")) return;
   if (await gone(identity, graceMs)) return;

@@ -14,10 +14,7 @@ export interface ResolvedConnections {
   stack?: StackInfo;
 }
 
-/**
- * Starts the embedded stack (or attaches to it) when at least one of the three is not configured;
- * `start: false` only attaches. The stack runs whole, also when just one of its servers is needed.
- */
+/** Starts or attaches to the embedded stack unless all are configured; start: false attaches. */
 export async function resolveConnections(
   config: Pick<Config, "kafka" | "registry" | "clickhouse" | "stack">,
   { start = true }: { start?: boolean } = {},
@@ -31,10 +28,7 @@ export async function resolveConnections(
   };
 }
 
-/**
- * Only the choice, without starting anything. Throws when a service is neither configured nor in
- * the stack.
- */
+/** Only the choice. Throws when a service is neither configured nor embedded. */
 export function chooseConnections(
   { kafka, registry, clickhouse }: Pick<Config, "kafka" | "registry" | "clickhouse">,
   stack: StackInfo | undefined,

@@ -1,8 +1,5 @@
-// One server of the stack: its command and readiness check (ServerSpec), and the loop that keeps it
-// running (keepRunning). A server that dies after it was ready is restarted at once. One that was
-// never ready and keeps dying is set up wrongly: after a few attempts the loop gives up, with the
-// end of its log in the error. One that was ready before is retried without end, at a slower pace,
-// because its problem (a full disk, say) may pass.
+// One server (ServerSpec) and the loop that keeps it running. One that was never ready is given up
+// after some attempts with the end of its log; one that was is restarted without end, slower.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -25,16 +22,10 @@ export interface ServerSpec {
   name: ServerName;
   /** Writes what the server needs and says how to start it; called before every start. */
   prepare(): Promise<Launch>;
-  /**
-   * Called after every end; clean: it ended by itself or when asked to, not by SIGKILL or a crash.
-   */
+  /** After every end; clean: not by SIGKILL or a crash. */
   ended?(clean: boolean): Promise<void>;
-  /**
-   * Resolves once the server answers for real, rejects while it does not; each call is one short
-   * attempt.
-   */
+  /** One short attempt: resolves once the server answers for real. */
   probe(): Promise<void>;
-  /** Time between SIGTERM and SIGKILL, ms. */
   stopGraceMs: number;
 }
 

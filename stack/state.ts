@@ -1,6 +1,4 @@
-// stack.json: what the supervisor says about the running stack. It is replaced whole, so a reader
-// never sees half of it; it survives a kill -9 and then tells the next start which leftovers to end
-// and which ports to take again.
+// stack.json, replaced whole: the running stack; after a kill -9 it names leftovers and ports.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { messageOf } from "../connections/errors.ts";
@@ -16,13 +14,11 @@ const server = z.object({
 
 const stackState = z.object({
   supervisor: identity,
-  /** RFC 3339. */
   startedAt: z.string(),
   /** The write token of the embedded ClickHouse (tokens.ts); kept over restarts. */
   token: z.string().min(16),
   controllerPort: z.number().int().positive().optional(),
   servers: z.object({ kafka: server, registry: server, clickhouse: server }),
-  /** Why the stack ended, when it did not end because it was asked to. */
   failure: z.string().optional(),
 });
 
@@ -58,10 +54,7 @@ export function readStateOr(file: string, onUnreadable: (error: StateUnreadable)
   }
 }
 
-/**
- * Synchronous, so that a spawned process is on record before anything else can happen. Only the
- * owner may read the token.
- */
+/** Synchronous, so that a spawned process is on record. Private: it has the token. */
 export function writeState(file: string, state: StackState): void {
   writePrivately(file, `${JSON.stringify(state, undefined, 2)}\n`);
 }

@@ -1,6 +1,5 @@
-// Runs the three servers of one stack folder: one owner a folder, leftovers of a killed predecessor
-// ended first, ports and token of the last run kept, a dead server started again, all of it written
-// to stack.json as it happens.
+// Runs the three servers of a stack folder: one owner, leftovers ended first, former ports and
+// token kept, dead servers restarted, stack.json updated.
 import { randomBytes } from "node:crypto";
 import { renameSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -155,10 +154,7 @@ async function takeFolder(paths: StackFolder, log: SuperviseOptions["log"]): Pro
   });
 }
 
-/**
- * Servers that outlived a killed supervisor. They get a clean stop first: a Kafka that was stopped
- * cleanly starts faster.
- */
+/** Stops servers that outlived a killed supervisor. */
 async function endLeftovers(last: StackState, log: SuperviseOptions["log"]): Promise<void> {
   await Promise.all(
     names.map(async (name) => {

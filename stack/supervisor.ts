@@ -1,6 +1,5 @@
-// Entry of the supervisor process: node tools/bin/run.mjs stack/supervisor.ts --folder FOLDER. It
-// lives until SIGTERM or SIGINT and owns the servers of one stack folder. Exit codes: 0 stopped as
-// asked, 1 a server could not be kept running, 2 wrong call, 3 a stack runs on this folder already.
+// Entry of the supervisor: node tools/bin/run.mjs stack/supervisor.ts --folder FOLDER. Exit codes:
+// 0 stopped, 1 a server failed, 2 wrong call, 3 a stack runs here already.
 import { realpath } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { pino } from "pino";

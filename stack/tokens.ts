@@ -1,6 +1,5 @@
-// The two tokens of the embedded ClickHouse. The write token is random and is stored in stack.json.
-// The read token is derived from it, so it survives restarts without being stored. The write token
-// can't be derived from the read token.
+// Tokens of the embedded ClickHouse: a random write token in stack.json, and a read token derived
+// from it, not the other way.
 import { createHmac } from "node:crypto";
 
 export interface Tokens {

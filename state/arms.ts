@@ -13,7 +13,6 @@ export interface ArmsInForce {
   replace(arms: readonly ArmConfig[]): void;
 }
 
-/** Model of an arm as decisions name it. */
 export function modelOf(arm: ArmConfig): string {
   if (arm.type === "reuse") return REUSE_MODEL;
   return arm.type === "llama" ? basename(modelFile(arm.model), ".gguf") : arm.model;

@@ -1,21 +1,15 @@
-// What call learns of requests that their clients have taken back (topic cancels): a call under
-// way is ended, one that has not begun is not made, and the response is failed, cancelled. Best
-// effort: a cancel that comes after the answer changes nothing.
+// Cancelled requests for call (topic cancels): a call under way is ended, another not made, the
+// response is failed, cancelled. Best effort.
 import type { ArmFailure } from "../arms/arm.ts";
 import type { Cancellation } from "../runtime/lazy-abort.ts";
 
-/** A call that a cancel may be for. */
 export interface Cancellable {
   tenant: string;
   requestId: string;
-  /**
-   * When the request came to the broker, milliseconds since the epoch: what was taken back before
-   * that was another request.
-   */
+  /** When the request came to the broker, ms: earlier cancels are of another. */
   arrivedAt: number;
 }
 
-/** One call, watched for cancels. */
 export interface CancelWatch {
   /** Aborted by a cancel, and when the stage gives the call up. */
   readonly signal: AbortSignal;

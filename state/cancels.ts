@@ -1,7 +1,5 @@
-// Which requests their clients have taken back (topic cancels), for the processes that call arms: a
-// call under way is ended, and one that begins later, because its work was queued, is not made. A
-// cancel is remembered for a while and only so many are. Best effort: one that is forgotten or
-// comes late changes nothing, and none is for a request that came after it.
+// Cancelled requests (topic cancels) for processes that call arms. Remembered for a while, bounded,
+// best effort; a cancel before a request's arrival is not its own.
 import { requestKey } from "../algorithms/identity/identity.ts";
 import type { WatchCancels } from "./cancel.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
@@ -9,9 +7,7 @@ import type { Cancel } from "../schemas/types.ts";
 import type { SessionOf } from "./session.ts";
 
 export interface CancelsOptions {
-  /** Milliseconds since the epoch. */
   clock: () => number;
-  /** Milliseconds for which a cancel is remembered. */
   retentionMs?: number;
   /** Cancels that are remembered; the oldest go first. */
   most?: number;
@@ -29,7 +25,6 @@ const mostHeld = 65_536;
 const keyOf = ({ tenant, requestId }: Pick<Cancel, "requestId" | "tenant">): string => requestKey(tenant, requestId);
 
 export function createCancels({ clock, retentionMs = defaultRetentionMs, most = mostHeld }: CancelsOptions): Cancels {
-  /** When each was last taken back, the oldest first. */
   const known = new Map<string, number>();
   const open = new Map<string, Set<(at: number) => void>>();
 
@@ -86,7 +81,6 @@ export interface SharedCancels extends Pick<Cancels, "watch"> {
 /** Session of a stage that calls arms. */
 export type CancelSession = Pick<SessionOf<{ tables: ["cancels"] }>, "kafka" | "codec" | "topic" | "log">;
 
-/** The cancels that this process knows of, for a stage. */
 export type CancelsOf = (session: CancelSession) => Pick<Cancels, "watch">;
 
 /** Reads the topic, which holds minutes of cancels, and follows it; no stage waits for that. */

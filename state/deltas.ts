@@ -1,7 +1,5 @@
-// Publishes what arms have said so far, for readers of streams (topic deltas, and a copy to the
-// tenant's own topic where it has one): the pieces of a moment as one record a request, by a plain
-// producer of its own. Best effort: while the brokers take nothing pieces are dropped, never waited
-// for; the response has them all.
+// Publishes pieces of answers (topic deltas, and tenants' copies), those of a moment as one record
+// a request. Best effort: while the brokers take nothing they are dropped.
 import type { Logger } from "pino";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "./delta-port.ts";
@@ -13,7 +11,6 @@ import type { SessionOf } from "./session.ts";
 export interface CoalescedOptions {
   /** One send at a time. */
   send: (deltas: readonly (Delta & { partition: number })[]) => Promise<void>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Between two sends; the first piece after a pause goes at once. */
   everyMs?: number;
@@ -27,12 +24,10 @@ interface OpenAnswer extends DeltaTarget {
   text: string;
   /** By their index. */
   calls: Map<number, CallPiece>;
-  /** Characters of both. */
   length: number;
   lost: boolean;
 }
 
-/** Nothing of an answer waits. */
 const empty = () => ({ text: "", calls: new Map<number, CallPiece>(), length: 0 });
 
 /** Gathers pieces over everyMs, and sends them while no other send is under way. */
@@ -158,7 +153,6 @@ type Lane = Awaited<ReturnType<typeof openLane>>;
 
 interface LaneOptions {
   name: Pieces;
-  /** The tenant whose topic it is. */
   owner?: string;
   producer: () => Pick<ReturnType<DeltasSession["kafka"]["plainProducer"]>, "send">;
   everyMs?: number;

@@ -1,6 +1,5 @@
-// The documents as a process of plan holds them: the topic as a table, each text split once, when
-// it comes. One that can't be split in time is cut at lengths instead: requests that name it are
-// answered with it, and told.
+// A plan process's documents: the topic as a table, each text split once. One that can't be split
+// in time is cut at lengths, and its requests told.
 import type { Logger } from "pino";
 import { cutText } from "../algorithms/text/split.ts";
 import type { Documents, DocumentTable, HeldDocument } from "../connections/documents/port.ts";
@@ -11,7 +10,6 @@ import type { SessionOf } from "./session.ts";
 
 export interface HeldDocuments {
   table: Documents;
-  /** Resolves when everything that was on the topic is in the table. */
   caughtUp: Promise<void>;
   stop(): Promise<void>;
 }

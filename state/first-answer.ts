@@ -11,10 +11,7 @@ import { RegistryUnavailable } from "../connections/registry/port.ts";
 /** Before the longest wait it is given up, after five attempts. */
 const answerMs = { first: 500, limit: 8_000 };
 
-/**
- * Rejects, with what the server said last, after five attempts; at once when it is no server that
- * is away.
- */
+/** Rejects after five attempts; at once for other errors than an absent server. */
 export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
   const waits = backoff(answerMs);
   for (;;) {

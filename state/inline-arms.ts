@@ -1,7 +1,5 @@
-// The arms that plan calls itself (dispatch: inline), as they are configured now: opened before a
-// configuration comes into force, closed when their last call has ended. What an arm does is
-// counted under the name of the stage that would call it otherwise (generate.<arm>), so that its
-// figures stand in the same place either way.
+// Arms that plan calls itself: opened before a configuration comes into force, closed after their
+// last call. Counted under generate.<arm>, as if queued.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -9,7 +7,6 @@ import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Breakers } from "./breakers/breakers.ts";
 
 export interface InlineArmsOptions {
-  /** The arms in force; asked at every call. */
   configured: () => readonly ArmConfig[];
   /** Rejects when the arm can't be made. */
   open: (config: ArmConfig) => Promise<Arm>;
@@ -24,14 +21,9 @@ export interface InlineArm extends Pick<Arm, "answer"> {
 }
 
 export interface InlineArms {
-  /** The arm of that name, if it is an inline one. */
   of(name: string): InlineArm | undefined;
-  /** Calls under way or waiting for their turn, of every inline arm. */
   calls(): ReadonlyMap<string, number>;
-  /**
-   * Opens what the next arms need, and then lets them come into force; rejects, with nothing
-   * changed, when an arm can't be opened or they don't come into force.
-   */
+  /** Rejects, with nothing changed, when an arm can't be opened. */
   replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }

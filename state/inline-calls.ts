@@ -1,6 +1,5 @@
-// How many calls of inline arms the plan processes have under way (topic inline-calls,
-// process-rows.ts). What load.ts reads off the work topic of a queued arm. Best effort: what is
-// missing makes an arm look idler than it is.
+// Calls of inline arms under way in plan processes (topic inline-calls), as load.ts reads work
+// topics of queued ones. Best effort.
 import type { InlineCalls } from "../schemas/types.ts";
 import { followTable } from "../runtime/table.ts";
 import { createRowTable, shareRows, voidMs, type RowSession, type RowTable } from "./process-rows.ts";
@@ -9,7 +8,6 @@ import type { SessionOf } from "./session.ts";
 export { voidMs };
 
 export interface CallTable extends Pick<RowTable<InlineCalls>, "apply" | "remove"> {
-  /** Calls that other instances than this one have under way at an arm. */
   others(arm: string, instance: string): number;
 }
 
@@ -21,7 +19,6 @@ export function createCallTable(clock: () => number): CallTable {
 }
 
 export interface SharedCalls {
-  /** Calls under way at an arm, of all plan processes. */
   of(arm: string): number;
   /** Takes back what was said: this process calls no arm any more. */
   stop(): Promise<void>;
@@ -49,10 +46,7 @@ export function shareCalls(
   return { of: (arm) => (own().get(arm) ?? 0) + sum(rows.others(arm)), stop: rows.stop };
 }
 
-/**
- * The same for a process that calls no arm: it says nothing. Before it has caught up nothing is
- * known.
- */
+/** For a process that calls no arm. */
 export function followCalls(
   { kafka, codec, topic }: Pick<SessionOf<{ tables: ["inline-calls"] }>, "kafka" | "codec" | "topic">,
   log: SessionOf<object>["log"],

@@ -1,6 +1,5 @@
-// What the processes of an arm measured and chose of linked prefill: read from ClickHouse; written
-// to the topics prefill-samples and policies, from where record brings it there. Best effort: what
-// can't be sent is lost, and there will be more.
+// What an arm's processes measured and chose of linked prefill: read from ClickHouse, written to
+// prefill-samples and policies. Best effort.
 import { upperKl } from "../algorithms/linked-prefill/policy-choice.ts";
 import type { PastSample } from "../arms/linked/choice.ts";
 import type { LinkHistory } from "../arms/linked/history.ts";

@@ -16,7 +16,6 @@ export interface LoggedAnswer {
   finishReason: string;
   promptTokens: number;
   completionTokens: number;
-  /** In the currency of the prices. */
   cost: number;
   /** Milliseconds from the call of the arm to its first token and its end; null: not known. */
   firstTokenMs: number | null;
@@ -57,11 +56,9 @@ export function storedRow({ request, answer, load, saturation }: LogRow, positio
   };
 }
 
-/** A request of the log as the stages meet it. */
 export interface Replayed {
   request: LoggedRequest;
   load: number;
   saturation: Readonly<Record<string, number>>;
-  /** By arm. */
   answers: ReadonlyMap<string, Omit<LoggedAnswer, "arm">>;
 }

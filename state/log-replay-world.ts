@@ -1,8 +1,5 @@
-// What the stages of a log replay have in place of the clock, chance, the load and the arms: all of
-// it comes from the log, so that the same log, policy and seed give the same decisions, however
-// fast and in whichever order the records are done. A record has a time of its own, that of its
-// request, which goes on by what the log says that its arm took; it follows the asynchronous work
-// on the record.
+// A log replay's clock, chance, load and arms, all from the log, so that log, policy and seed
+// decide alone. A record's time is its request's, moved on by what the log says that its arm took.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -65,7 +62,6 @@ export function createWorld(options: WorldOptions): LogReplayWorld {
   };
 }
 
-/** Requests and work are all that the stages of a log replay read. */
 function identityOf(record: RecordOf[TopicName], beginning: number): { tenant: string; id: string; at: number } {
   if ("plannedAt" in record)
     return { tenant: record.request.tenant, id: record.decision.requestId, at: record.plannedAt };

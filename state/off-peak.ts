@@ -3,13 +3,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface OffPeakOptions {
-  /** Load of the busiest arm, as routing measures it (load.ts). */
   load: () => number;
   /** Work goes on at this load and below. */
   limit: number;
   /** Milliseconds that it waits at most, all waits together. */
   mostMs: number;
-  /** Milliseconds, of any clock that goes on. */
   now: () => number;
   /** Between two looks. */
   everyMs?: number;

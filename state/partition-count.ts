@@ -4,19 +4,14 @@ import type { Logger } from "pino";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { untilReachable } from "../connections/kafka/retry.ts";
 
-/** New partitions are known so soon. */
 const lookEveryMs = 10_000;
 
 export interface PartitionCount {
-  /** As last seen. */
   now(): number;
   stop(): void;
 }
 
-/**
- * Resolves when the brokers have said it for the first time; `everyMs` between two looks. Waits
- * while they are away.
- */
+/** Resolves with the brokers' first word; looks every `everyMs`. Waits while they are away. */
 export async function followPartitionCount(
   kafka: Pick<Kafka, "spans">,
   { topic, log, everyMs = lookEveryMs }: { topic: string; log: Logger; everyMs?: number },

@@ -1,6 +1,5 @@
-// What every process says of arms, on a compacted topic with the key arm/instance: each publishes
-// its own rows once a second, where they have changed, and follows those of the others. Best
-// effort: nothing but how well requests are routed depends on it.
+// What processes say of arms, on a compacted topic by arm/instance: own rows once a second when
+// changed, others' followed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TopicReader } from "../connections/kafka/port.ts";
 import { repeat } from "../runtime/repeat.ts";
@@ -8,9 +7,7 @@ import { followTable } from "../runtime/table.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
 
-/**
- * Rows are published again every `renewMs`, and void when they were not for `voidMs`; milliseconds.
- */
+/** Rows are published every `renewMs` and void after `voidMs`; ms. */
 const renewMs = 10_000;
 export const voidMs = 30_000;
 const everyMs = 1_000;
@@ -28,7 +25,6 @@ interface Row {
 export interface RowTable<R extends Row> {
   apply(key: string, row: R): void;
   remove(key: string): void;
-  /** What other instances than this one say of an arm. */
   others(arm: string, instance: string): R[];
 }
 
@@ -54,7 +50,6 @@ export interface ProcessRows<R extends Row> {
   stop(): Promise<void>;
 }
 
-/** What a row says besides whose it is and when it was said. */
 export type RowValues<N extends RowTopic> = Omit<RecordOf[N], "arm" | "tenant" | "instance" | "createdAt">;
 
 export interface ProcessRowsOptions<N extends RowTopic> {

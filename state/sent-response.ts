@@ -1,7 +1,6 @@
 // Where a response was published, and how it is read again from there.
 import type { Response } from "../schemas/types.ts";
 
-/** Where a response stands on its topic. */
 export interface SentPosition {
   topic: string;
   partition: number;

@@ -1,6 +1,5 @@
-// Responses as they were sent, read from their position on the topic: where ClickHouse has them
-// with placeholders (privacy.redact). Repeats of such requests are few, so they are read one at a
-// time, by a follower that is opened for the first of them.
+// Responses as sent, read from their position where ClickHouse has placeholders (privacy.redact):
+// one at a time, by a follower opened for the first.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { RawRecord, TopicFollower } from "../connections/kafka/port.ts";

@@ -34,15 +34,12 @@ export interface Session {
   /** config.tenants at first; likewise. */
   tenants: TenantsInForce;
   log: Logger;
-  /** Prometheus registry of this process. */
   metrics: MetricsRegistry;
   kafka: Kafka;
   codec: Codec & TenantOf;
-  /** Bound to the configured database. */
   clickhouse: ClickHouse;
   /** One for all stages of the process; starts its worker when it is first needed. */
   text: TextWork;
-  /** Absent: nothing is traced. */
   tracing?: Tracing | undefined;
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;
@@ -54,11 +51,7 @@ export interface Session {
   topic<N extends TopicName | "locks">(name: N, owner?: string): Topic<N>;
 }
 
-/**
- * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it
- * declares; anything else does not compile. Every session will do for it, and one of more for one
- * of less.
- */
+/** A session as a stage's declaration lets it use: anything undeclared does not compile. */
 export type SessionOf<D extends Reached> = Omit<Session, "kafka" | "clickhouse"> & {
   kafka: Kafka<Consumed<D>, Held<D>, Sent<D>>;
   clickhouse: Pick<ClickHouse, ClickHouseUse<D>>;

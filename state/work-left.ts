@@ -2,10 +2,7 @@
 import type { Kafka } from "../connections/kafka/port.ts";
 import { groupName } from "../runtime/running-stage.ts";
 
-/**
- * Rejects while the broker is away, or has no such topic. Markers of transactions count as well, so
- * how many records it is can't be told.
- */
+/** Rejects while the broker is away or has no such topic. Transaction markers count. */
 export async function isWorkLeft(
   kafka: Pick<Kafka, "lag">,
   { prefix, arm, topic }: { prefix: string; arm: string; topic: string },

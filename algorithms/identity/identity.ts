@@ -14,9 +14,8 @@ export interface RecordPosition {
 const positionText = ({ topic, partition, offset }: RecordPosition): string => `${topic}-${partition}-${offset}`;
 
 /**
- * A request without id (absent or empty) is named by its position, without createdAt dated by the
- * Kafka timestamp. Names that are too long have short ones in their place (names.ts): plan refuses
- * such a request, and the refusal must stand under some name.
+ * Without id it is named by its position, without createdAt dated by Kafka. Too long names are
+ * shortened (names.ts), so that the refusal can stand under some name.
  */
 export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<Pick<Request, "tenant" | "domain">>>(
   request: R,
@@ -40,23 +39,16 @@ export const requestKey = (tenant: string, id: string): string => JSON.stringify
 /** Lone surrogates can't be encoded; Avro strings hold none. */
 const escape = (name: string): string => encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\ufffd"));
 
-/**
- * tenant/domain; null or empty is the domain "default". Both are percent-encoded, so that no name
- * can forge another tenant's domain.
- */
+/** tenant/domain, percent-encoded so that no name forges another's; null or empty: "default". */
 export const sharingDomain = (tenant: string, domain: string | null): string =>
   `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
 
-/**
- * Maximum difference between the clocks of two hosts, or of a host and a broker, that is tolerated.
- */
+/** Tolerated difference between the clocks of two hosts, or of a host and a broker. */
 export const skewMs = 5_000;
 
 /**
- * Arrival time of a record at the broker, milliseconds since the epoch. It is the only time of a
- * client's record that counts, for deadlines, order, memory and retention. A broker's own timestamp
- * (message.timestamp.type=LogAppendTime, as on the topics we create) is trusted. A producer's
- * timestamp is clamped to within skewMs of now, the time of receipt.
+ * Arrival time at the broker, milliseconds since the epoch: the only time of a client's record that
+ * counts. A broker's timestamp is trusted, a producer's clamped to within skewMs of now.
  */
 export function arrivalOf(
   { timestamp, appended = false }: { timestamp: number; appended?: boolean },
@@ -67,10 +59,7 @@ export function arrivalOf(
   return Number.isFinite(timestamp) ? Math.min(Math.max(timestamp, now - toleranceMs), now) : now;
 }
 
-/**
- * Milliseconds since the epoch after which the client no longer needs the answer; createdAt: the
- * request's arrival (arrivalOf).
- */
+/** Milliseconds since the epoch after which no answer is needed; createdAt: as of arrivalOf(). */
 export const deadlineOf = (
   request: Pick<Request, "allow"> & { createdAt: number },
   defaultMs: number,
@@ -78,19 +67,15 @@ export const deadlineOf = (
 ): number => request.createdAt + Math.min(request.allow.deadlineMs ?? defaultMs, mostMs);
 
 /**
- * Deadline of work that plan handed over, by the clock of the process that holds it now. If the
- * clocks of plan and the broker differ by more than a hop takes, the rest of the deadline counts
- * from the arrival of the work.
+ * Deadline of work handed over by plan, by this process's clock. If clocks differ by more than a
+ * hop takes, the rest counts from the arrival of the work.
  */
 export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "plannedAt">, arrivedAt: number): number {
   const hop = arrivedAt - plannedAt;
   return hop >= 0 && hop <= skewMs ? notAfter : arrivedAt + (notAfter - plannedAt);
 }
 
-/**
- * The same pair in the same domain is the same example, however often it is admitted. 32 hex
- * digits.
- */
+/** Equal for the same pair in the same domain, however often it is admitted. 32 hex digits. */
 export const exampleId = (domain: string, request: string, response: string): string =>
   hash("sha256", JSON.stringify([domain, request, response])).slice(0, 32);
 

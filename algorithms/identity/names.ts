@@ -10,10 +10,7 @@ export const bytesOf = (text: string): number => Buffer.byteLength(text);
 /** A UTF-16 unit has three bytes at most, so most names need not be measured. */
 export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes && bytesOf(name) > nameBytes;
 
-/**
- * The name, or one of fixed length made of it: always the same for the same, so that its owner can
- * still be answered.
- */
+/** The name, or one of fixed length made of it, so that its owner can still be answered. */
 export const shortName = (name: string): string => (isTooLong(name) ? `sha256:${hash("sha256", name)}` : name);
 
 /** Error message that lists the names that are too long; null: none. */
@@ -24,9 +21,8 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
   return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
 }
 
-/** Maximum bytes of metadata; limits.maxMetadataBytes may set a lower maximum for requests. */
+/** Maximum bytes of metadata; of requests fewer (operators/validate/bounds.ts). */
 export const mostMetadataBytes = 65_536;
 
-/** Bytes of all keys and values. */
 export const metadataBytes = (metadata: Readonly<Record<string, string>>): number =>
   Object.entries(metadata).reduce((sum, [key, value]) => sum + bytesOf(key) + bytesOf(value), 0);

@@ -1,7 +1,5 @@
-// What an offset belongs to: the cluster and the topic as it was made, by their ids. The same
-// offset of another cluster, or of a topic that was deleted and made again, means other records.
-// Committed offsets carry it in front of their metadata: "@<cluster>.<topic id>:", 48 of the 4,096
-// characters.
+// What an offset belongs to: cluster and topic by their ids; elsewhere the same offset is another
+// record. Committed offsets carry it in their metadata: "@<cluster>.<topic id>:".
 import { createHash } from "node:crypto";
 
 export interface Origin {
@@ -13,10 +11,7 @@ export interface Origin {
 
 export const unknownOrigin: Origin = { cluster: "", topicId: "" };
 
-/**
- * Whether an offset of the one can be one of the other. What is not known is taken for the same: an
- * upgrade loses no position.
- */
+/** Whether an offset of one can be one of the other. Unknown counts as the same. */
 export function sameOrigin(one: Origin, other: Origin): boolean {
   const agree = (a: string, b: string): boolean => a === "" || b === "" || a === b;
   return agree(one.cluster, other.cluster) && agree(one.topicId, other.topicId);
@@ -34,15 +29,13 @@ export const withOrigin = ({ cluster, topicId }: Origin, metadata: string): stri
 export const originText = ({ cluster, topicId }: Origin): string =>
   cluster === "" && topicId === "" ? "" : `${cluster}.${topicId}`;
 
-/** The reverse of originText. */
 export function parseOrigin(text: string): Origin {
   const [cluster = "", topicId = ""] = text.split(".");
   return { cluster, topicId };
 }
 
 /**
- * Under which name positions in a topic are kept. Those from before origins were known stay where
- * they were; no topic's name has an @.
+ * Key of positions in a topic; those from before origins were known stay under the topic's name.
  */
 export const positionName = (topic: string, origin: string): string => (origin === "" ? topic : `${topic}@${origin}`);
 

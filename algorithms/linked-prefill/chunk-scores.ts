@@ -1,7 +1,6 @@
 // How far a chunk's KV cache may be reused behind another prefix than it was made behind
 // (Cache-Craft, sections 3.1 and 3.3; docs/design/linked-prefill.md, Conventions).
 
-/** A chunk of the prefix that a cache was made behind. */
 export interface OldChunk {
   id: string;
   /** inter of it on the cached chunk. */
@@ -9,9 +8,8 @@ export interface OldChunk {
 }
 
 /**
- * beta (eq. 6): share of the old prefix's inter-attention whose chunks stand before the cached
- * chunk again. Cached alone: 1 when it is first again, else 0. Where the chunk looked at none of
- * its prefix the share of chunks stands for that of attention.
+ * beta (eq. 6): share of the old prefix's inter-attention whose chunks stand before the chunk
+ * again. Cached alone: 1 when first again, else 0.
  */
 export function prefixOverlap(old: readonly OldChunk[], now: readonly string[]): number {
   if (old.length === 0) return now.length === 0 ? 1 : 0;
@@ -21,10 +19,7 @@ export function prefixOverlap(old: readonly OldChunk[], now: readonly string[]):
   return total > 0 ? common.reduce((sum, { inter }) => sum + inter, 0) / total : common.length / old.length;
 }
 
-/**
- * gamma (eq. 7): Kendall's tau distance between the common chunks' orders, [0, 1]; 0 for fewer than
- * two.
- */
+/** gamma (eq. 7): Kendall's tau distance of the common chunks' orders, [0, 1]; 0 below two. */
 export function orderPenalty(old: readonly string[], now: readonly string[]): number {
   const position = new Map(now.map((id, index) => [id, index] as const));
   const common = [...new Set(old)].flatMap((id) => position.get(id) ?? []);
@@ -49,9 +44,8 @@ export interface Variant {
 }
 
 /**
- * CCI (1 - beta'), [0, 1]: the reusability score without alpha. `now`: the chunks before it in the
- * new prompt, in order. countNew multiplies beta by knownShare, for otherwise chunks that were not
- * in the old prefix go unseen (docs/design/linked-prefill.md, Conventions; not in the paper).
+ * CCI (1 - beta'), [0, 1]. now: chunks before it in the new prompt. countNew multiplies beta by
+ * knownShare (not in the paper): otherwise new chunks go unseen.
  */
 export function reusabilityScore(
   { cci, prefix }: Variant,

@@ -1,16 +1,13 @@
-// Chooses the tokens of a linked prompt that are recomputed (docs/design/linked-prefill.md,
-// Policies; EPIC 4.2). Positions count from the first token of the first chunk. The question behind
-// the last chunk is always prefilled and is in no plan.
+// Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC
+// 4.2). Positions count from the first chunk; the question behind the last is in no plan.
 import type { LinkPolicy } from "./link-policy.ts";
 
-/** A chunk in prompt order. */
 export interface PlannedChunk {
   /** Tokens, >= 1. */
   length: number;
   /**
-   * missing: no cache, so all of it is computed whatever the policy. exact: the prompt up to its
-   * end is the one that its cache was made behind, so nothing of it needs repair (only the first
-   * chunks can be); `full` alone computes it again.
+   * missing: no cache, so all of it is computed. exact: the prompt up to its end is the one behind
+   * which its cache was made; only `full` computes it again.
    */
   state: "linked" | "missing" | "exact";
 }
@@ -48,12 +45,8 @@ export function planRecompute(policy: LinkPolicy, chunks: readonly PlannedChunk[
 export interface Layout {
   /** Position of each chunk's first token. */
   starts: number[];
-  /** Tokens of all chunks. */
   total: number;
-  /**
-   * Where what stands before is not what the cache was made behind; the last chunks are computed
-   * whole instead.
-   */
+  /** Where what stands before is not what the cache was made behind. */
   repairable: boolean[];
 }
 
@@ -68,7 +61,6 @@ export function layout(chunks: readonly PlannedChunk[], last: number): Layout {
   return { starts, total, repairable: chunks.map(({ state }, index) => state === "linked" && index < firstLast) };
 }
 
-/** Runs of consecutive positions that are marked with 1. */
 export function runsOf(chosen: Uint8Array): Run[] {
   const runs: Run[] = [];
   for (let start = chosen.indexOf(1); start >= 0;) {
@@ -79,5 +71,4 @@ export function runsOf(chosen: Uint8Array): Run[] {
   return runs;
 }
 
-/** Tokens in runs. */
 export const tokensIn = (runs: readonly Run[]): number => runs.reduce((sum, [a, b]) => sum + b - a, 0);

@@ -1,8 +1,5 @@
-// The names of recomputation policies that are served, as they stand in the configuration, in
-// requests and in ClickHouse (docs/design/linked-prefill.md, Policies). Those that benchmarks
-// compare with them are in bench/linked/research/policy.ts.
-//   full | naive | attnlink-K | prefix-R | last-M | last-M+ANY
-// with K tokens a boundary, R percent, M chunks.
+// Names of recomputation policies that are served (docs/design/linked-prefill.md, Policies): full,
+// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY.
 
 export interface LinkPolicy {
   kind: "full" | "naive" | "attnlink" | "prefix";
@@ -33,10 +30,7 @@ export function parsePolicy(name: string): LinkPolicy | Problem {
   };
 }
 
-/**
- * The M of "last-M+REST", "last-M" (the rest is naive) or "REST" (0); null: the name has no such
- * form.
- */
+/** The M and REST of "last-M+REST"; "last-M" has the rest naive, "REST" M = 0; null: neither. */
 export function splitLast(name: string): { last: number; rest: string } | null {
   const [, digits, rest] = /^last-(\d{1,3})(?:\+(.+))?$/.exec(name) ?? [];
   if (digits === undefined) return name.startsWith("last-") ? null : { last: 0, rest: name };
@@ -51,7 +45,6 @@ function restOf(name: string): Omit<LinkPolicy, "last"> | null {
   return kind === "prefix" && number > 0 && number <= 100 ? { kind, amount: number / 100 } : null;
 }
 
-/** The name that parsePolicy reads as this policy. */
 export function policyName({ kind, amount, last }: LinkPolicy): string {
   const number = kind === "prefix" ? Number((amount * 100).toPrecision(8)) : amount;
   const rest = kind === "full" || kind === "naive" ? kind : `${kind}-${number}`;

@@ -33,10 +33,7 @@ export function upperKl({ weight, kl, klSquared }: PolicyRecord): number {
   return kl + 2 * Math.sqrt(Math.max(0, klSquared - kl * kl) / Math.max(1, weight));
 }
 
-/**
- * Name of the policy with the smallest share among those that stay under `bound` and have `least`
- * samples; `fallback` where none does.
- */
+/** Policy with the smallest share among those under `bound` with `least` samples, or `fallback`. */
 export function choosePolicy(
   records: ReadonlyMap<string, PolicyRecord>,
   { bound, least, fallback }: { bound: number; least: number; fallback: string },

@@ -1,6 +1,5 @@
-// Value of a stored chunk cache (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache that
-// needs little repair counts more than one that is used as often. Values decay, unlike in the
-// paper: otherwise formerly popular caches would never be evicted.
+// Value of a stored chunk cache (Cache-Craft, section 3.3): every use adds 1/CFO. Values decay,
+// unlike in the paper: formerly popular caches must leave.
 
 /** Value at a time; milliseconds of any clock. */
 export interface ReuseValue {
@@ -8,10 +7,7 @@ export interface ReuseValue {
   at: number;
 }
 
-/**
- * What one use adds: 1 / max(CFO, 1/length), at most the chunk's tokens. CFO in [0, 1], length >=
- * 1.
- */
+/** What one use adds: 1 / max(CFO, 1/length), CFO in [0, 1], length (tokens) >= 1. */
 export const reuseCredit = (cfo: number, length: number): number => 1 / Math.max(cfo, 1 / length);
 
 /** Halves every halfLife milliseconds; a clock that went back changes nothing. */
@@ -19,7 +15,6 @@ export function valueAt({ value, at }: ReuseValue, now: number, halfLife: number
   return now <= at ? value : value * 2 ** ((at - now) / halfLife);
 }
 
-/** The value after a use. */
 export function addUse(before: ReuseValue, credit: number, now: number, halfLife: number): ReuseValue {
   return { value: valueAt(before, now, halfLife) + credit, at: Math.max(now, before.at) };
 }
@@ -33,10 +28,7 @@ export interface Evictable {
   pinned: boolean;
 }
 
-/**
- * Keys to evict, in order, until at most `budget` bytes are left: lowest value first, the older of
- * equals; never pinned entries.
- */
+/** Keys to evict, in order, until at most `budget` bytes are left; never pinned ones. */
 export function chooseVictims(entries: readonly Evictable[], budget: number): string[] {
   let excess = entries.reduce((sum, { bytes }) => sum + bytes, 0) - budget;
   if (excess <= 0) return [];

@@ -1,10 +1,7 @@
 // A Bloom filter: a set of names in few bytes, with false positives but no false negatives. Two
 // halves of one hash give all positions (Kirsch and Mitzenmacher, 2006).
 
-/**
- * A name as filters of any size look for it; made once, asked of many. Two whole numbers from 0 to
- * 2^32 - 1.
- */
+/** Hash of a name for filters of any size: two whole numbers from 0 to 2^32 - 1. */
 export type BloomHash = readonly [first: number, second: number];
 
 export interface BloomFilter {
@@ -15,28 +12,17 @@ export interface BloomFilter {
 }
 
 export interface BloomOptions {
-  /**
-   * Share of foreign names that it says yes to, (0, 1). Default 0.01, which takes 9.6 bits a name.
-   */
+  /** Share of false positives, (0, 1). Default 0.01, which takes 9.6 bits a name. */
   falsePositives?: number;
-  /**
-   * Maximum bytes; beyond it, the rate of false positives rises. Default 64 KiB: 54,000 names at
-   * 0.01.
-   */
+  /** Maximum bytes, by default 64 KiB: 54,000 names at 0.01. Beyond, false positives rise. */
   mostBytes?: number;
 }
 
 const mostHashes = 16;
-/**
- * In fewer, the positions of one name fall on each other and on those of others more often than
- * chance.
- */
+/** In fewer, positions collide more often than by chance. */
 const leastBytes = 64;
 
-/**
- * cyrb53 (public domain), both of its halves: asked for every candidate of every request, and a
- * cryptographic hash takes ten times as long.
- */
+/** cyrb53 (public domain), both halves: a tenth of the time of a cryptographic hash. */
 export function bloomHash(name: string): BloomHash {
   let first = 0xdeadbeef;
   let second = 0x41c6ce57;
@@ -53,10 +39,7 @@ export function bloomHash(name: string): BloomHash {
 const mixed = (a: number, b: number): number =>
   Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
 
-/**
- * The size follows the names, so that a small set is a small record. Throws RangeError for options
- * out of range.
- */
+/** The size follows the number of names. Throws RangeError for options out of range. */
 export function createBloom(names: ReadonlySet<string>, options: BloomOptions = {}): BloomFilter {
   const { falsePositives = 0.01, mostBytes = 65_536 } = options;
   if (!(falsePositives > 0 && falsePositives < 1)) throw new RangeError(`falsePositives is ${falsePositives}`);
@@ -79,10 +62,7 @@ export function mayContain({ bits, hashes }: BloomFilter, name: BloomHash): bool
   return true;
 }
 
-/**
- * Below 2^37, so exact. An even step could share a divisor with the size and come back to the same
- * few places.
- */
+/** Below 2^37, so exact; an even step could share a divisor with the size. */
 function* positions([first, second]: BloomHash, hashes: number, bytes: number): Generator<number> {
   const step = (second | 1) >>> 0;
   for (let i = 0; i < hashes; i++) yield (first + i * step) % (8 * bytes);

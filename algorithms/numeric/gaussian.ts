@@ -51,16 +51,11 @@ export function erfc(x: number): number {
   return x < 0 ? 2 - result : result;
 }
 
-/** Distribution function of the standard normal. */
 export const normalCdf = (z: number): number => 0.5 * erfc(-z * Math.SQRT1_2);
 
-/** Density of the standard normal. */
 export const normalDensity = (z: number): number => Math.exp(-0.5 * z * z) * 0.3989422804014326779;
 
-/**
- * z with normalCdf(z) = probability, by bisection: 60 steps bring the error below 1e-9 in the
- * middle of the distribution. Throws RangeError outside of (0, 1).
- */
+/** z with normalCdf(z) = probability, error below 1e-9. Throws RangeError outside of (0, 1). */
 export function normalQuantile(probability: number): number {
   if (!(probability > 0 && probability < 1)) throw new RangeError(`a quantile of ${probability} is not in (0, 1)`);
   let [low, high] = [-39, 39];

@@ -1,8 +1,6 @@
-// The little linear algebra that the bandit needs: symmetric positive definite matrices of some
-// dozen rows. A matrix is packed as its lower triangle by rows, n (n + 1) / 2 numbers: what
-// ClickHouse sums and what a policy carries.
+// Linear algebra of the bandit: small symmetric positive definite matrices, packed as the lower
+// triangle by rows, n (n + 1) / 2 numbers, as ClickHouse sums them and policies carry them.
 
-/** A vector, or a packed lower triangle. */
 export type Numbers = ArrayLike<number>;
 
 export const packedLength = (n: number): number => (n * (n + 1)) / 2;
@@ -18,14 +16,12 @@ export function packedRows(length: number): number {
   return n;
 }
 
-/** Adds weight * x xT to the packed matrix in place. */
 export function addOuter(packed: Float64Array, x: Numbers, weight: number): void {
   let at = 0;
   for (let i = 0; i < x.length; i++)
     for (let j = 0; j <= i; j++, at++) packed[at] = packed[at]! + weight * x[i]! * x[j]!;
 }
 
-/** Symmetric packed matrix times vector. */
 export function multiply(packed: Numbers, x: Numbers): Float64Array {
   const out = new Float64Array(x.length);
   for (let i = 0; i < x.length; i++) {
@@ -43,10 +39,8 @@ export const dot = (a: Numbers, b: Numbers): number => {
 };
 
 /**
- * Lower factor L with L LT = the matrix, packed. The matrix is first scaled to unit diagonal, so
- * that features of different sizes cost no precision; when rounding has made it indefinite, a
- * growing jitter (1e-14 to 1e-4 of the diagonal) is added. Throws RangeError when it is not finite,
- * has a diagonal that is not positive, or is far from positive definite.
+ * Lower factor L with L LT = the matrix, packed; scaled to unit diagonal, with growing jitter
+ * (1e-14 to 1e-4) against rounding. RangeError when not finite or far from positive definite.
  */
 export function cholesky(packed: Numbers): Float64Array {
   const n = packedRows(packed.length);
@@ -83,7 +77,6 @@ function factorScaled(packed: Numbers, scale: Float64Array, jitter: number): Flo
   return factor.every(Number.isFinite) ? factor : null;
 }
 
-/** Solves L y = b for the packed lower factor L. */
 export function solveLower(factor: Numbers, b: Numbers): Float64Array {
   const y = new Float64Array(b.length);
   for (let i = 0; i < b.length; i++) {

@@ -8,7 +8,6 @@ export function quantileOf(sorted: ArrayLike<number>, q: number): number {
   return below + (sorted[Math.ceil(at)]! - below) * (at - Math.floor(at));
 }
 
-/** Several of them; the numbers stay as they are. */
 export function quantilesOf(values: ArrayLike<number>, qs: readonly number[]): number[] {
   const sorted = Float64Array.from(values).sort();
   return qs.map((q) => quantileOf(sorted, q));

@@ -5,10 +5,7 @@ export type Random = () => number;
 
 const MASK = (1n << 64n) - 1n;
 
-/**
- * splitmix64, 53 bits a draw: the generator of every fixture. The state starts at the seed (its low
- * 64 bits).
- */
+/** splitmix64, 53 bits a draw. The state starts at the seed (its low 64 bits). */
 export function splitmix64(seed: number | bigint): Random {
   let state = BigInt(seed) & MASK;
   return () => {
@@ -21,18 +18,13 @@ export function splitmix64(seed: number | bigint): Random {
   };
 }
 
-/**
- * Standard normal by Box and Muller, two draws (u1, then u2); the second value of the pair is not
- * kept, so a stream depends on nothing else.
- */
+/** Standard normal by Box and Muller: two draws, the second value of the pair is dropped. */
 export function normal(random: Random): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()));
   return radius * Math.cos(2 * Math.PI * random());
 }
 
-/**
- * Index drawn in proportion to the weights (>= 0, finite). Throws RangeError when none is positive.
- */
+/** Index in proportion to the weights (>= 0, finite). RangeError when none is positive. */
 export function drawIndex(weights: readonly number[], random: Random): number {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   if (!(total > 0) || !Number.isFinite(total))

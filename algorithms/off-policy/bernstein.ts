@@ -1,12 +1,8 @@
-// The empirical Bernstein bound (Maurer and Pontil, "Empirical Bernstein bounds and sample-variance
-// penalization", COLT 2009, theorem 4): an interval for the mean of independent terms in [low,
-// high] that holds for every number of them, not only for large ones.
+// Empirical Bernstein bound (Maurer and Pontil, COLT 2009, theorem 4): an interval for the mean of
+// independent terms in [low, high] that holds for any number of them.
 import { errorOf, type Interval } from "./ratio.ts";
 
-/**
- * Two-sided interval of the mean at the confidence. Throws RangeError for a term outside of
- * [low, high]; null for fewer than two terms.
- */
+/** Interval of the mean; null below two terms. RangeError for terms outside of [low, high]. */
 export function empiricalBernstein(
   terms: Float64Array,
   { low, high, confidence }: Interval & { confidence: number },

@@ -1,7 +1,5 @@
-// Percentile bootstrap over decisions with Poisson weights: in every draw a decision counts as
-// often as a Poisson variable of mean 1 says, which needs no sampling with replacement and can be
-// done in any order. The weight depends on the seed, the draw and the decision's index alone, so
-// policies that are compared on the same decisions get the same weights.
+// Percentile bootstrap over decisions with Poisson weights of mean 1. Weights depend on seed, draw
+// and index alone, so that compared policies get the same ones.
 import type { Interval, Terms } from "./ratio.ts";
 import { quantileOf } from "../numeric/quantile.ts";
 
@@ -40,7 +38,6 @@ export function poissonWeight(key: number, index: number): number {
   return count;
 }
 
-/** Key of the n-th draw of a seed. */
 export const drawKey = (seed: number, n: number): number => bits(n + 1, bits(seed, 0x5bd1e995));
 
 /**

@@ -1,6 +1,5 @@
-// The estimators of a target policy's value from logged choices (docs/off-policy.md, Estimators):
-// IPS, self-normalised IPS (Swaminathan and Joachims 2015), the direct method, doubly robust
-// (Dudik et al. 2011) and switch-DR (Wang et al. 2017).
+// Estimators of a target policy's value (docs/off-policy.md, Estimators): IPS, SNIPS (Swaminathan
+// and Joachims 2015), DM, DR (Dudik et al. 2011), switch-DR (Wang et al. 2017).
 import { decisionsOf, type LoggedChoices } from "./log.ts";
 import type { Terms } from "./ratio.ts";
 import { importanceWeights } from "./weights.ts";
@@ -18,15 +17,12 @@ export interface EstimatorOptions {
   costWeight: number;
   /** Predicted reward, one per candidate. */
   predicted?: Float64Array | undefined;
-  /**
-   * Inverse probability of feedback, one per decision; 0 for decisions without feedback. Absent:
-   * every decision must have a reward.
-   */
+  /** Inverse probability of feedback, one per decision; 0: none. Absent: all have a reward. */
   feedbackWeight?: Float64Array | undefined;
 }
 
 /**
- * What the estimator takes the mean of. Throws RangeError where rewards or predictions are missing.
+ * Terms of which the estimator is a mean. RangeError without the rewards or predictions it needs.
  */
 export function termsOf(
   estimator: Estimator,
@@ -62,10 +58,7 @@ export function termsOf(
   return { numerator, denominator };
 }
 
-/**
- * Least and largest value that a term can have, for bounds that hold for any number of decisions;
- * null for snips, whose value is no mean of bounded terms.
- */
+/** Smallest and largest possible term; null for snips, which is no mean of bounded terms. */
 export function termBounds(
   estimator: Estimator,
   { cap, costWeight, feedbackWeight }: EstimatorOptions,

@@ -7,8 +7,7 @@ import type { LoggedChoices } from "./log.ts";
 import { errorOf, normalInterval, ratioOf, type Interval, type Terms } from "./ratio.ts";
 
 /**
- * normal: by the standard error of the terms, for snips by the delta method; bootstrap: percentiles
- * of Poisson draws; bernstein: holds for any number of decisions.
+ * normal: standard error (delta method for snips); bootstrap: Poisson; bernstein: for any number.
  */
 export const intervalKinds = ["normal", "bootstrap", "bernstein"] as const;
 export type IntervalKind = (typeof intervalKinds)[number];
@@ -16,7 +15,6 @@ export type IntervalKind = (typeof intervalKinds)[number];
 export interface IntervalOptions {
   kind: IntervalKind;
   confidence: number;
-  /** Seed of the bootstrap. */
   seed: number;
 }
 
@@ -60,7 +58,6 @@ export function evaluate(
   return { ...known, interval: normalInterval(value, error, interval.confidence), intervalBy: normalBy(estimator) };
 }
 
-/** The value of `target` less that of `base`, on the same decisions. */
 export function difference(
   estimator: Estimator,
   log: LoggedChoices,

@@ -1,16 +1,9 @@
-// Feedback rates: the share of decisions with a reward by arm, length of the prompt and domain, and
-// by whether feedback was asked for. Where rates differ, the observed rewards are no fair sample
-// (missing not at random); weighting a reward by the inverse of its probability corrects for what
-// these variables explain. The probability that feedback was asked for is known exactly, because it
-// was logged.
+// Rates of feedback by arm, length of the prompt, domain and whether it was asked for. Where they
+// differ, rewards are weighted by the inverse of their probability (missing not at random).
 
-/**
- * asked, unasked: of decisions with a chance to be asked about (a logged probability above 0);
- * never: of all others.
- */
+/** asked, unasked: of decisions with a logged chance to be asked about; never: of all others. */
 export type Asking = "asked" | "unasked" | "never";
 
-/** Decisions of one kind, and how many of them got a reward. */
 export interface FeedbackCell {
   arm: string;
   /** Lengths in classes; 0 is the shortest. */
@@ -28,7 +21,6 @@ interface Heard {
 
 export interface ArmRate extends Heard {
   arm: string;
-  /** rewarded / decisions. */
   rate: number;
 }
 
@@ -42,32 +34,21 @@ export interface FeedbackRates {
   asking: Record<Asking, number | null>;
   /** Feedback depends on whether it was asked for, so it comes mostly from where it was. */
   selective: boolean;
-  /**
-   * Decisions that could not be asked about, where none of these has a reward while others have.
-   */
+  /** Decisions that could not be asked about, where none of them has a reward. */
   silent: number;
-  /**
-   * Probability of feedback for a decision of this kind, which was asked about with this
-   * probability; in [leastHeard, 1].
-   */
+  /** Probability of feedback of such a decision, in [leastHeard, 1]. */
   rateOf(arm: string, length: number, domain: string, askProbability: number): number;
-  /** The same by asking alone. */
   askedRateOf(askProbability: number): number;
 }
 
-/** Rates that differ by more are warned of, or corrected for. */
 const unevenRatio = 2;
 /** Lower bound of an estimated feedback rate. */
 export const leastRate = 0.01;
-/**
- * Lower bound of the probability of feedback: larger weights than 1,000 would let one reward
- * dominate.
- */
+/** Lower bound of the probability of feedback: no reward weighs more than 1,000. */
 export const leastHeard = 0.001;
 /** Pseudo-decisions with which a cell is shrunk towards its arm's rate. */
 const drawn = 20;
 
-/** Classes of length for a component of the context in [0, 1]. */
 export const lengthClass = (share: number): number => Math.min(7, Math.max(0, Math.floor(share * 8)));
 
 export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {

@@ -1,6 +1,5 @@
-// The log as off-policy estimators read it (docs/off-policy.md): decisions in typed arrays, each
-// with the arms that could have been chosen, so that a million of them fit in memory and every pass
-// over them is linear.
+// The log as off-policy estimators read it (docs/off-policy.md): decisions in typed arrays with
+// their candidates, so that a million fit in memory and every pass is linear.
 import { bloomHash } from "../numeric/bloom.ts";
 
 /** Decisions in the order in which they were read; candidates are their arms, one after another. */
@@ -9,7 +8,6 @@ export interface LoggedChoices {
   arms: readonly string[];
   /** Candidates of decision i lie at start[i] up to, not including, start[i + 1]. */
   start: Int32Array;
-  /** Arm index, one per candidate. */
   arm: Int32Array;
   /** Logged propensity, one per candidate. */
   logged: Float64Array;
@@ -18,7 +16,6 @@ export interface LoggedChoices {
   /** Context x: `dimension` numbers per candidate. */
   x: Float64Array;
   dimension: number;
-  /** Index of the chosen candidate, one per decision. */
   chosen: Int32Array;
   /** Reward in [0, 1], NaN without feedback, one per decision. */
   reward: Float64Array;
@@ -38,7 +35,6 @@ export const decisionsOf = (log: Pick<LoggedChoices, "chosen">): number => log.c
 export interface LoggedDecision {
   requestId: string;
   candidates: readonly { arm: string; logged: number; cost: number; x: ArrayLike<number> }[];
-  /** Index of the chosen one in `candidates`. */
   chosen: number;
   /** null: no feedback. */
   reward: number | null;
@@ -68,10 +64,7 @@ export function growing<A extends Float64Array | Int32Array | Uint8Array>(make: 
 }
 
 export interface LogBuilder {
-  /**
-   * Throws RangeError for a context of another length, a choice that is not there or that had no
-   * chance, and a reward outside [0, 1].
-   */
+  /** RangeError for a context of another length, an impossible choice, a reward outside [0, 1]. */
   add(decision: LoggedDecision): void;
   done(): LoggedChoices;
 }
@@ -116,7 +109,6 @@ export function createLogBuilder(dimension: number): LogBuilder {
   };
 }
 
-/** A log of these decisions; throws as LogBuilder.add does. */
 export function logOf(decisions: readonly LoggedDecision[], dimension: number): LoggedChoices {
   const builder = createLogBuilder(dimension);
   for (const decision of decisions) builder.add(decision);

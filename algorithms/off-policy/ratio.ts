@@ -1,7 +1,5 @@
-// Every estimator of this folder is a ratio of two means over the decisions: of a term and of 1
-// (IPS, DM, DR), or of a term and of the weight (SNIPS). So one standard error serves all of them:
-// that of the linearised terms (delta method), which is the sample variance where the denominator
-// is 1.
+// Every estimator here is a ratio of two means: of a term and of 1 (IPS, DM, DR) or of the weight
+// (SNIPS). One standard error serves all: that of the linearised terms (delta method).
 import { normalQuantile } from "../numeric/gaussian.ts";
 
 export interface Terms {
@@ -17,7 +15,6 @@ export interface Interval {
 
 export interface Ratio {
   value: number;
-  /** Standard error of the value. */
   error: number;
   /** Influence on the value times the number of decisions, one per decision; they sum to 0. */
   influence: Float64Array;

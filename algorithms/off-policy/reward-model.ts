@@ -1,16 +1,12 @@
-// The reward model of dm and dr: for each arm a ridge regression of the reward on the context x,
-// cross-fitted. The prediction for a decision comes from a model that was fitted on the other
-// folds, so that no reward explains itself. One pass for the sums, one for the predictions.
+// Reward model of dm and dr: for each arm a ridge regression of the reward on x, cross-fitted, so
+// that no reward explains itself.
 import { constantPrior, emptyStatistics, observe, solvePosterior, type Statistics } from "../routing/bandit.ts";
 import { decisionsOf, folds, type LoggedChoices } from "./log.ts";
 
 /** Penalty on the squared distance of the weights from a model that always predicts the mean. */
 const penalty = 1;
 
-/**
- * Predicted reward of every candidate, in [0, 1]. An arm without rewards in the other folds is
- * predicted to earn the mean of all.
- */
+/** Predicted reward of every candidate, [0, 1]; of an arm without rewards the mean of all. */
 export function crossFitted(log: LoggedChoices): Float64Array {
   const { dimension, arms, x } = log;
   const n = decisionsOf(log);
@@ -45,7 +41,6 @@ export function crossFitted(log: LoggedChoices): Float64Array {
 const contextOf = (x: Float64Array, dimension: number, candidate: number): Float64Array =>
   x.subarray(candidate * dimension, (candidate + 1) * dimension);
 
-/** The sums of all folds but one. */
 function added(byFold: readonly Statistics[], left: number, dimension: number): Statistics {
   const out = emptyStatistics(dimension);
   byFold.forEach(({ a, b }, fold) => {

@@ -5,10 +5,7 @@ import { decisionsOf, type LoggedChoices } from "./log.ts";
 /** Logged probabilities below this are none: no log is long enough to show such an arm. */
 export const leastSupport = 1e-9;
 
-/**
- * The weight of every decision, not clipped.
- * @param target of every candidate: the probability that the target policy chooses it
- */
+/** The unclipped weight of every decision. @param target its probability of every candidate */
 export function importanceWeights(log: LoggedChoices, target: Float64Array): Float64Array {
   if (target.length !== log.logged.length)
     throw new RangeError(`${target.length} probabilities for ${log.logged.length} candidates`);
@@ -22,14 +19,10 @@ export interface Support {
   largestWeight: number;
   /** Share of the decisions whose weight exceeds the cap. */
   clipped: number;
-  /**
-   * Share of the target's choices that falls on arms the log never shows: not allowed, or without a
-   * logged probability.
-   */
+  /** Share of the target's choices on arms without a logged probability. */
   unsupported: number;
 }
 
-/** weights: as importanceWeights gives them. */
 export function supportOf(log: LoggedChoices, target: Float64Array, weights: Float64Array, cap: number): Support {
   const decisions = decisionsOf(log);
   let [sum, squares, largest, above] = [0, 0, 0, 0];

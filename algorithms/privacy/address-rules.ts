@@ -29,10 +29,7 @@ const isBlank = (code: number): boolean => code === 32 || code === 9;
 const isUpper = (code: number): boolean => code >= 65 && code < 91;
 const dash = 45;
 
-/**
- * Where the name of a street begins whose kind begins at `end`: with a capital, behind three parts
- * with dashes at most; -1: nowhere.
- */
+/** Start of the street's name whose kind begins at `end`; three dashed parts at most; -1: none. */
 function startOfName(text: string, from: number, end: number): number {
   const start = runBefore(text, from, end, inName);
   if (!isAscii(text, start, end)) {

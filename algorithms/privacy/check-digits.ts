@@ -22,13 +22,9 @@ function luhnSum(text: string, start: number, end: number): number {
   return sum;
 }
 
-/** Whether a payment card's number may begin with this character. */
 export const isIssuer = (code: number): boolean => code >= zero + 2 && code <= zero + 6;
 
-/**
- * Whether text[start, end), with this number of digits, looks like a payment card's number: 13 to
- * 19 digits, an issuer's first digit, Luhn.
- */
+/** Whether text[start, end) looks like a card number: 13 to 19 digits, issuer's digit, Luhn. */
 export function isCardNumber(text: string, start = 0, end = text.length, digits = end - start): boolean {
   const issuer = text.charCodeAt(start);
   if (digits < 13 || digits > 19 || !isIssuer(issuer)) return false;
@@ -48,17 +44,13 @@ for (const entry of (
 ).split(" "))
   ibanLengths[indexOf(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
 
-/** IBAN length of the country that these two capital letters name. */
 const ibanLength = (first: number, second: number): number => ibanLengths[indexOf(first, second)]!;
 
 function indexOf(first: number, second: number): number {
   return letters * (first - capitalA) + second - capitalA;
 }
 
-/**
- * ISO 13616: where the account number ends that begins with a country's two capitals and two check
- * digits at `start`, with at most one blank or dash between two characters; -1: there is none.
- */
+/** ISO 13616: end of the account number that begins at `start`; -1: there is none. */
 export function endOfIban(text: string, start: number): number {
   const length = ibanLength(text.charCodeAt(start), text.charCodeAt(start + 1));
   if (length === 0 || start + length > text.length) return -1;
@@ -80,13 +72,11 @@ export function endOfIban(text: string, start: number): number {
 }
 
 const [greatest, separator, none] = [35, 36, 37];
-/** Value of each ASCII character in an account number: A is 10. */
 const values = new Uint8Array(128).fill(none);
 for (let i = 0; i < 10; i++) values[zero + i] = i;
 for (let i = 0; i < letters; i++) values[capitalA + i] = 10 + i;
 values[blank] = values[dash] = separator;
 const valueOf = (code: number): number => (code < 128 ? values[code]! : none);
 
-/** Whether the whole text is one. */
 export const isIban = (text: string): boolean => ibanHead.test(text) && endOfIban(text, 0) === text.length;
 const ibanHead = /^[A-Z]{2}\d{2}/;

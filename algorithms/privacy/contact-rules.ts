@@ -74,10 +74,7 @@ const isNational = (value: string): boolean => {
   return count >= 9 && count <= 12;
 };
 
-/**
- * Whether a dotted decimal address is routable: private, loopback, multicast and documentation
- * addresses identify no person.
- */
+/** Whether the address is routable: others identify no person. */
 function isPublicAddress(value: string): boolean {
   const bytes = value.split(".").map(Number);
   const [a = 0, b = 0, c = 0] = bytes;

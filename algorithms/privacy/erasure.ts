@@ -1,6 +1,5 @@
-// Hashes that an erasure keeps of what it erased. They recognise erased data that arrives again,
-// and do not reveal it. The same hashes in SQL search the tables in place. Names are prefixed with
-// their lengths, so no two lists of names give the same text.
+// Hashes that an erasure keeps to recognise erased data that arrives again; in SQL they search
+// tables. Names are prefixed with their lengths, so that no two lists give the same text.
 import { hash } from "node:crypto";
 
 const hashOf = (text: string): string => hash("sha256", text).slice(0, 32);
@@ -11,7 +10,6 @@ export const erasedRequest = (tenant: string, requestId: string): string =>
   hashOf(`request ${counted(tenant)}${requestId}`);
 /** Hash for all records of a tenant. */
 export const erasedTenant = (tenant: string): string => hashOf(`tenant ${tenant}`);
-/** Where the record of a dead letter stood. */
 export interface LetterPosition {
   topic: string;
   partition: number;
@@ -21,6 +19,5 @@ export interface LetterPosition {
 export const erasedLetter = ({ topic, partition, offset }: LetterPosition): string =>
   hashOf(`letter ${counted(topic)}${partition} ${offset}`);
 
-/** erasedRequest of two columns or expressions. */
 export const erasedRequestSql = (tenant: string, requestId: string): string =>
   `substring(lower(hex(SHA256(concat('request ', toString(length(toString(${tenant}))), ':', toString(${tenant}), ${requestId})))), 1, 32)`;

@@ -1,9 +1,5 @@
-// What Gaussian noise costs in privacy. A query whose answer one example changes by 1 at most (in
-// L2), with noise of deviation s, is mu-Gaussian-private with mu = 1 / s; several, each chosen with
-// the answers of those before it in sight, are together with the root of the sum of the squares (J.
-// Dong, A. Roth, W. Su, Gaussian Differential Privacy, 2022, corollary 3.3). mu-Gaussian privacy is
-// (epsilon, delta)-privacy for every epsilon with the delta below, and for no smaller one (B.
-// Balle, Y.-X. Wang, Improving the Gaussian Mechanism, 2018, theorem 8). Pure.
+// Privacy cost of Gaussian noise: mu = sensitivity / deviation composes by root of squares (Dong,
+// Roth, Su 2022, 3.3); (epsilon, delta) by Balle and Wang 2018, theorem 8. Pure.
 import { normalCdf } from "../numeric/gaussian.ts";
 
 export interface Privacy {

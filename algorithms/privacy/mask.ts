@@ -1,11 +1,9 @@
-// Replaces personal data in the texts of requests, each text by itself. Equal values of one request
-// get equal placeholders, in whatever order its texts come (placeholders.ts). JSON stays valid
-// JSON: its strings are cleaned one by one, after unescaping. Pure.
+// Replaces personal data in each text of a request by itself, equal values by equal placeholders
+// (placeholders.ts). JSON stays valid: its strings are cleaned one by one. Pure.
 import { replacePersonalData, type PersonalDataOptions } from "./pii.ts";
 
 export interface MaskItem {
   text: string;
-  /** The request that the text belongs to (scopeOf). */
   scope: string;
   /** A text by default. */
   form?: "text" | "json";

@@ -14,10 +14,7 @@ const dot = 46;
 const codeAt = (text: string, at: number): number => (at >= 0 && at < text.length ? text.charCodeAt(at) : 32);
 const isCapital = (code: number): boolean => code >= 65 && code < 91;
 
-/**
- * A country and check digits, then as many characters as its accounts have, at most one blank or
- * dash between two.
- */
+/** Country and check digits, then the country's length; at most one blank or dash between two. */
 export function findIbans(text: string): Span[] {
   const spans: Span[] = [];
   const last = text.length - shortestIban;
@@ -37,10 +34,7 @@ const shortestIban = 15;
 const longestCard = 19;
 const shortestGroup = 3;
 
-/**
- * Written in one piece, or in groups of three and more with a shorter one at the end at most: "4 5
- * 6 7 ..." is a list of numbers. The longest that fits.
- */
+/** In one piece or in groups of three digits and more. The longest that fits. */
 export function findCards(text: string): Span[] {
   const spans: Span[] = [];
   for (let at = 0; at < text.length; at++) {
@@ -74,8 +68,7 @@ const isFollowed = (text: string, end: number): boolean =>
 const doubled = Uint8Array.from([0, 2, 4, 6, 8, 1, 3, 5, 7, 9]);
 
 /**
- * End of the longest card number that begins with the group at `start`; -1: none. Both Luhn sums
- * are kept, because which digits are doubled depends on where the number ends.
+ * End of the longest card number from `start`; -1: none. Which digits double depends on the end.
  */
 function endOfCard(text: string, start: number): number {
   if (!isIssuer(codeAt(text, start))) return -1;

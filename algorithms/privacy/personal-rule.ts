@@ -1,6 +1,5 @@
-// What a rule of personal data is, and how most are made: from a pattern. Texts come from users:
-// every rule takes time in proportion to the text. A run that no bound limits either ends what is
-// looked for (it is consumed) or is looked at from its anchor alone.
+// What a rule of personal data is, and rules made from patterns. Every rule takes linear time:
+// unbounded runs are consumed, or looked at from an anchor alone.
 
 export const personalKinds = ["SECRET", "EMAIL", "IBAN", "CARD", "IP", "PHONE", "ADDRESS", "NAME"] as const;
 export type PersonalKind = (typeof personalKinds)[number];
@@ -24,10 +23,7 @@ export interface Rule {
 
 const nothing: readonly Span[] = [];
 
-/**
- * Matches of a global pattern; of its group where it has one. The group has no name: a match
- * with named groups costs twice as much.
- */
+/** Matches of a global pattern; of its first group where it has one (unnamed: half the time). */
 export function shape(
   kind: PersonalKind,
   { needs, least }: Pick<Rule, "needs" | "least">,
@@ -56,14 +52,12 @@ export function shape(
   };
 }
 
-/** For each ASCII character, whether it is one of these. */
 export const asciiOf = (one: RegExp): readonly boolean[] =>
   Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)));
 
 /**
- * The beginning, at `from` at the earliest, of the run of these characters that ends at `end`;
- * whatever is beyond ASCII may be one. A pattern that ends there tries every beginning, and should
- * be given few.
+ * Start, at `from` at the earliest, of the run of these characters that ends at `end`. Give few
+ * ends: a pattern tries every beginning.
  */
 export function runBefore(text: string, from: number, end: number, ofRun: readonly boolean[]): number {
   let start = end;

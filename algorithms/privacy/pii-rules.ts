@@ -1,8 +1,5 @@
-// The rules by which personal data and secrets are found in texts (algorithms/privacy/pii.ts
-// replaces what they find). A rule that is too wide spoils examples (a shell command must stay what
-// it is), one that is too narrow lets data through: docs/examples.md says where each of them
-// stands, and `bench -- privacy` how much they find. operators/slow-text.test.ts holds them to
-// linear time.
+// Rules that find personal data and secrets (pii.ts replaces it). Too wide ones spoil examples, too
+// narrow ones leak: docs/examples.md, `bench -- privacy`, operators/slow-text.test.ts.
 import { addressRules } from "./address-rules.ts";
 import { addressRule, emailRule, phoneRules } from "./contact-rules.ts";
 import { nameRules } from "./name-rules.ts";
@@ -13,10 +10,7 @@ import { traits } from "./text-traits.ts";
 
 export { personalKinds, type PersonalKind, type Rule } from "./personal-rule.ts";
 
-/**
- * In the order in which they are applied: what may hold another (a key with an e-mail in it) comes
- * first.
- */
+/** In the order of application: what may hold another comes first. */
 export const personalRules: readonly Rule[] = [
   ...secretRules,
   emailRule,

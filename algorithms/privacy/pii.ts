@@ -1,7 +1,5 @@
-// Replaces names, contact data and credentials by placeholders such as <EMAIL_1>, before an example
-// is stored (docs/design/selection.md, Example lifecycle). Uses rules only (pii-rules.ts); pure and
-// deterministic. The same value gets the same placeholder in all texts of a call, so that an answer
-// still fits its question. docs/examples.md lists what the rules miss.
+// Replaces personal data by placeholders such as <EMAIL_1> before an example is stored. Rules only
+// (pii-rules.ts); pure. Equal values of a call get equal placeholders.
 import type { Span } from "./personal-rule.ts";
 import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";
@@ -10,20 +8,14 @@ import { traitsOf } from "./text-traits.ts";
 export { personalKinds, type PersonalKind } from "./pii-rules.ts";
 
 export interface Replaced {
-  /** The given texts, in order, with placeholders. */
   texts: string[];
-  /** How many different values of each kind were replaced. */
   found: Partial<Record<PersonalKind, number>>;
 }
 
-/** In units of the text. */
 export type Finding = Span;
 
 export interface PersonalDataOptions {
-  /**
-   * Public IPv4 addresses too; false by default, for in commands they are mostly examples, masks
-   * and versions.
-   */
+  /** Public IPv4 addresses too; false by default: in commands they are mostly examples. */
   ipAddresses?: boolean;
   /** Absent: placeholders are numbered 1, 2, 3 by their order in the texts. */
   keyed?: Keyed;
@@ -46,13 +38,9 @@ export function replacePersonalData(texts: readonly string[], options: PersonalD
 
 /** A finding may uncover what stood too close to it; so much nesting no text has. */
 const mostRounds = 8;
-/** Nothing that a rule finds is shorter. */
 const shortest = 5;
 
-/**
- * In order, not overlapping. Rules see only what stands between findings and placeholders, as if
- * it were a text of its own.
- */
+/** In order, not overlapping. A rule sees only what stands between former findings. */
 export function findPersonalData(text: string, { ipAddresses = false }: PersonalDataOptions = {}): Finding[] {
   const table = ipAddresses ? allRules : withoutAddresses;
   const { rules } = table;

@@ -1,6 +1,5 @@
-// How values of people are named where they were: <EMAIL_1>, counted in the order of the texts, or
-// with a number that a key makes of the value, where texts of one request are cleaned one by one
-// and at different places (docs/privacy.md, Redaction). Pure.
+// Placeholders: <EMAIL_1>, counted in the order of the texts, or numbered by a key where texts of
+// one request are cleaned at different places (docs/privacy.md, Redaction). Pure.
 import { createHmac } from "node:crypto";
 import { personalKinds, type PersonalKind } from "./personal-rule.ts";
 
@@ -56,10 +55,7 @@ const counter = (numbers: Map<string, number>) => (kind: string) => {
   return number;
 };
 
-/**
- * Counts on after the placeholders that the texts have already, so that two people never become
- * one.
- */
+/** Counts on after placeholders in the texts, so that two people never become one. */
 export function createPlaceholders(
   texts: readonly string[],
   keyed?: Keyed,
@@ -85,10 +81,7 @@ export function createPlaceholders(
   };
 }
 
-/**
- * The texts with counted placeholders instead of those that a key numbered: as if they had been
- * cleaned together.
- */
+/** The texts with counted placeholders instead of numbers made by a key. */
 export function renumberPlaceholders(texts: readonly string[]): string[] {
   const next = counter(countedIn(texts));
   const known = new Map<string, string>();

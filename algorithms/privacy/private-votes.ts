@@ -1,13 +1,8 @@
-// Ranks public candidates by their similarity to private texts, with differential privacy. Every
-// private text votes for the nearest candidate, the counts get Gaussian noise, and only results of
-// the noisy counts are published (private evolution: Z. Lin et al. 2024, C. Xie et al. 2024,
-// algorithm 1). Adding or removing one text changes one count by 1. Pure.
+// Differentially private ranking of public candidates: private texts vote for the nearest, counts
+// get Gaussian noise (Lin et al. 2024; Xie et al. 2024, algorithm 1). Pure.
 import { dot } from "../selection/embedding.ts";
 
-/**
- * Votes, one per candidate. All vectors have unit length; the first of equally near candidates gets
- * the vote.
- */
+/** Votes per candidate; vectors of unit length. The first of equally near ones gets the vote. */
 export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Float32Array[]): Float64Array {
   const votes = new Float64Array(candidates.length);
   if (candidates.length === 0) return votes;
@@ -27,10 +22,8 @@ export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Floa
 const threshold = 2;
 
 /**
- * `count` seats for candidates, in proportion to what their votes, with noise of this deviation on
- * every count, are above the threshold; the best first, one with many votes several times. Where
- * none is above it, those with the most. `normal` draws from the standard normal distribution: by a
- * secure source, or the noise hides nothing.
+ * `count` seats in proportion to noisy votes above the threshold, best first; where none is above,
+ * those with the most. `normal` must draw from a secure source, or the noise hides nothing.
  */
 export function seatsByVotes(
   votes: Float64Array,

@@ -1,15 +1,11 @@
-// The shapes of keys and tokens (pii-rules.ts puts them into the order of all rules). Keys are long
-// runs of letters, digits and dashes: a pattern that may begin anywhere in a run and must see its
-// end would read the run once for each beginning, so runs are looked at from their anchor, once.
+// Shapes of keys and tokens (pii-rules.ts orders them). Long runs are looked at from their anchor,
+// once, so that patterns stay linear.
 import { shape, type Rule, type Span } from "./personal-rule.ts";
 import { traits } from "./text-traits.ts";
 
 const { at, capital, colonOrEquals, dashOrUnderscore, digit, dot } = traits;
 
-/**
- * JSON web tokens: three parts of eight characters and more with dots between them, the first
- * beginning with eyJ.
- */
+/** JSON web tokens: three parts of eight characters and more, the first beginning with eyJ. */
 function findWebTokens(text: string): Span[] {
   const spans: Span[] = [];
   for (let at = text.indexOf("eyJ"); at !== -1; at = text.indexOf("eyJ", at)) {
@@ -47,9 +43,7 @@ function findApiKeys(text: string): Span[] {
   return spans;
 }
 
-/**
- * A value after "password=": neither a variable, a path, a mask, nor a plain word of the sentence.
- */
+/** A value after "password=": no variable, path, mask or plain word. */
 const isSecretValue = (value: string): boolean =>
   !/^(?:\p{L}+[.!?:]?|[.~]{0,2}\/.*|[*.xX]+|%\w+|-.*|\p{L}[\w.]*[[(].*|\p{L}+(?:[._]\p{L}+)+)$/u.test(value);
 /** "token" is a word of much else: its value is long and has letters and digits. */

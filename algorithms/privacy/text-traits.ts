@@ -27,7 +27,6 @@ for (const [characters, trait] of [
   for (const character of characters) byCode[character.charCodeAt(0)] = trait;
 const all = 255;
 
-/** Traits of the characters in text[start, end). */
 export function traitsOf(text: string, start: number, end: number): number {
   let found = 0;
   for (let i = start; i < end && found !== all; i++) {

@@ -8,7 +8,6 @@ export interface Waits {
 }
 
 export interface Backoff {
-  /** The wait before the next attempt. */
   next(): number;
   /** An attempt succeeded: the next wait is the first one again. */
   reset(): void;

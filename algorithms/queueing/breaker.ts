@@ -1,10 +1,6 @@
-// A circuit breaker: whether an arm that keeps failing may be called now. Closed, it keeps the
-// outcomes of a bounded window and opens when enough of them are failures; open, it lets nothing
-// through for a time that doubles with every opening in a row; then it is half-open and lets a few
-// probes through: as many successes close it, one failure opens it again. Failures are counted by
-// flow (the tenants, as serving says): the share is the mean of the flows' shares, and a flow keeps
-// a bounded number of outcomes, so that no single one opens it for others that are answered. Pure:
-// time (any clock that never goes back) and the random number of the jitter are passed in.
+// A circuit breaker. It opens when enough of a bounded window of outcomes are failures, for a time
+// that doubles each time; half-open, a few probes close it or one failure opens it. The share of
+// failures is the mean over flows (tenants), so that none opens it for the others. Pure.
 import { waitAfter } from "./backoff.ts";
 
 export interface BreakerSettings {
@@ -12,7 +8,6 @@ export interface BreakerSettings {
   share: number;
   /** Outcomes in the window before it may open. */
   minimum: number;
-  /** Milliseconds, as every time here. */
   windowMs: number;
   /** How long it is open at first, and at the most. */
   openMs: number;
@@ -26,7 +21,6 @@ export type BreakerState = "closed" | "open" | "half-open";
 /** success: the arm answered; failure: the arm could not; ignored: no evidence of its health. */
 export type Verdict = "success" | "failure" | "ignored";
 
-/** A call that was let through. */
 export interface BreakerTurn {
   readonly probe: boolean;
   /** Changes whenever it opens or closes; outcomes of calls from earlier epochs are ignored. */

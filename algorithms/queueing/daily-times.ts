@@ -1,6 +1,5 @@
-// Times of day in a time zone, with its daylight saving: when the next one is. A time that a day
-// leaves out (clocks go forward) comes as much later as they go; one that comes twice counts the
-// first time. Pure, but for the time zones that the runtime knows.
+// The next time of day in a time zone. A time left out (clocks go forward) comes as much later; one
+// that comes twice counts the first time. Pure.
 
 export const weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 export type Weekday = (typeof weekdays)[number];
@@ -10,7 +9,6 @@ export interface DailyTimes {
   times: readonly string[];
   /** Empty: every day. */
   days: readonly Weekday[];
-  /** IANA name, such as Europe/Berlin. */
   timeZone: string;
 }
 

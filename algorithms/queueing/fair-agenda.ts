@@ -1,11 +1,8 @@
-// Fair order of work where all owners share a common number of turns. The owner with the fewest
-// turns so far goes first, and no owner exceeds the limit per owner. Pure; linear except for the
-// sort.
+// Fair order of work: the owner with the fewest turns goes first, none exceeds its own limit. Pure.
 
 export interface AgendaLimits {
   /** Turns of all owners together, those already taken included. */
   all: number;
-  /** Turns of one owner, those already taken included. */
   each: number;
 }
 

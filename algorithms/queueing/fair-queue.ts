@@ -1,24 +1,15 @@
-// Whose turn it is: items of many flows (tenants) share slots by weight. A free slot goes to the
-// flow that holds least for its weight (max-min fair), and among equals to the one that was served
-// least (start-time fair queueing), so no flow starves and a flow alone gets everything. A flow's
-// items lie in lanes (partitions), each first in, first out, served in turn. Pure bookkeeping: no
-// clock, no random source, no I/O.
+// Fair sharing of slots between flows (tenants) by weight: max-min fair, among equals start-time
+// fair queueing. Lanes (partitions) of a flow are FIFO and served in turn. Pure.
 
 export interface FairQueue<T> {
   /** cost: what the item will hold, a positive whole number (so that sums are exact). */
   push(flow: string, lane: string, item: T, cost: number): void;
-  /**
-   * The next item whose lane may move, and its cost is held from now on; undefined: none may. Only
-   * the head of a lane is asked.
-   */
+  /** The next item whose lane may move; its cost is held from now on. Only heads are asked. */
   take(admits: (item: T) => boolean): T | undefined;
-  /** Gives back what a taken item held. */
   release(flow: string, cost: number): void;
   /** Forgets what waits in a lane. What was taken from it stays held until it is released. */
   dropLane(lane: string): void;
-  /** Items that wait. */
   size(): number;
-  /** What a flow holds. */
   held(flow: string): number;
 }
 
@@ -37,17 +28,13 @@ interface Flow<T> {
   /** Virtual time at which its next item begins. */
   turn: number;
   waiting: number;
-  /** In the order in which they are served. */
   lanes: Map<string, Lane<T>>;
 }
 
 /** weightOf: a positive number; a flow of weight 2 gets twice the share of one of weight 1. */
 export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
-  /**
-   * Virtual time: the tag of the item that was taken last. A returning flow starts here and has
-   * accumulated no credit.
-   */
+  /** Virtual time: tag of the item taken last, where a returning flow starts. */
   let time = 0;
   let size = 0;
 
@@ -60,7 +47,6 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
     return own < its || (own === its && one.turn < other.turn);
   };
 
-  /** The first lane of a flow whose head may be taken. */
   const movable = (flow: Flow<T>, admits: (item: T) => boolean): string | undefined => {
     for (const [name, { items, first }] of flow.lanes) {
       const head = items[first];
@@ -136,9 +122,8 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
 }
 
 /**
- * Whether a flow may take `more` of a bounded pool that is not taken back from anyone: it may have
- * as much as it leaves free. One flow fills half of the pool, a second half of the rest, so there
- * is always something for the next.
+ * Whether a flow may take `more` of a bounded pool: as much as it leaves free, so that there is
+ * always something for the next.
  */
 export const leavesRoom = (own: number, more: number, used: number, limit: number): boolean =>
   own + more <= limit - used - more;

@@ -1,6 +1,5 @@
-// Limits how many of an owner's requests get something extra: a share of the owner's requests in
-// the hour, and a maximum. The first request of an hour may get it at once. Pure except for its own
-// counts: the time is passed in. Owners beyond the bound get nothing until the next hour.
+// Gives a share of an owner's requests in the hour something extra, up to a maximum. Bounded:
+// owners beyond the bound get nothing until the next hour. Pure but for its counts.
 
 export interface ShareBudget {
   /** One more request of the owner. */

@@ -4,10 +4,8 @@ import type { Response } from "../../schemas/types.ts";
 
 const dayMs = 86_400_000;
 
-/** Days since the epoch, in UTC. */
 export const dayOf = (milliseconds: number): number => Math.floor(milliseconds / dayMs);
 
-/** Milliseconds since the epoch. */
 export const startOf = (day: number): number => day * dayMs;
 
 export const periods = ["day", "month"] as const;
@@ -41,7 +39,6 @@ export function costIn({ first, next }: Window, costs: Iterable<DayCost>): numbe
 export interface Spent {
   /** By all, when that was last read. */
   recorded: number;
-  /** By who asks, of what was not recorded then. */
   own: number;
   /** What those of who asks that are under way may cost at most. */
   held: number;
@@ -54,11 +51,8 @@ export interface Spent {
 export type Standing = "left" | "held" | "share_used_up" | "used_up";
 
 /**
- * Whether one more may begin that costs `next` at most. used_up: the whole spend limit is.
- * share_used_up: for all that is known here it may be. held: it may be by those under way. One that
- * is alone may always begin where anything is left, for what a request costs at most says little of
- * what it costs; so every holder overspends by one request at most. A spend limit that is no number
- * is used up.
+ * Whether a request of at most `next` may begin. used_up, share_used_up: the limit is, or may be.
+ * held: by those under way. A request alone may begin where anything is left. NaN is used up.
  */
 export function standing(limit: number, { recorded, own, held, sharers, holders }: Spent, next: number): Standing {
   if (!(recorded + own < limit)) return "used_up";

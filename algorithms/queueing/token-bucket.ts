@@ -1,6 +1,5 @@
-// A token bucket: what may be taken in the long run and at once. Pure but for its own level: the
-// time is passed in, and so is the rate, which may be another at every call. What was taken by an
-// estimate is set right later, which may leave a debt: nothing more is taken until it is refilled.
+// A token bucket whose rate may change at every call. Estimates are corrected later, which may
+// leave a debt. Pure but for its level: the time is passed in.
 
 export interface TokenBucket {
   /**

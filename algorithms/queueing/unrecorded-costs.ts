@@ -1,7 +1,5 @@
-// Costs of answers that a process has seen and that the table of all costs may not have yet. The
-// table has an answer once it has one of its partition with the same offset or a higher one,
-// because rows come in offset order. Bounded: if the table falls far behind, neighbours are merged
-// and count as the later of them.
+// Costs of answers seen by a process that the table may not have yet: it has one once it has an
+// equal or higher offset of its partition. Bounded: neighbours are merged.
 import { costIn, type DayCost, type Window } from "./spend-limit.ts";
 
 /** Maximum entries per partition; beyond it, neighbours are merged in pairs. */
@@ -13,7 +11,6 @@ export interface Unrecorded {
   /** The table has answers of the partition up to this offset. */
   recorded(partition: number, offset: number): void;
   costIn(window: Window): number;
-  /** Entries held. */
   size(): number;
 }
 
@@ -49,7 +46,6 @@ export function createUnrecorded(): Unrecorded {
   };
 }
 
-/** Two neighbours in one, in the position of the later. */
 const merged = (entries: readonly Entry[]): Entry[] =>
   entries.flatMap((entry, index) => {
     const next = entries[index + 1];

@@ -1,8 +1,6 @@
-// The policy of the response cache. An answer displaces entries of lower density (decayed
-// popularity times mean cost, per byte) until it fits; if it does not fit, nothing changes. The
-// decay rate of popularity, and whether new answers get a probation window, are learned: shadow
-// caches hold only metadata and follow one rule each, and from time to time the cache adopts the
-// rule of the shadow that lost least. Facts about ids lie in columns, so requests allocate nothing.
+// The response cache's policy: an answer displaces entries of lower density (decayed popularity x
+// mean cost per byte) or is not kept. Shadow caches of metadata try rules (half-lives, a window);
+// the cache adopts the one that loses least. Requests allocate nothing.
 import { createDensityCache, type DensityCache, type Known, type Rule } from "./density-cache.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
 import { ADMITTED, checkAnswer, checkCapacity, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";
@@ -19,11 +17,9 @@ export interface AdaptiveOptions {
 }
 
 export interface Adaptive extends CachePolicy {
-  /** The half-life in force, in requests. */
   halfLife(): number;
   /** The share of the capacity that new answers have for themselves now. */
   window(): number;
-  /** Ids that something is known of. */
   known(): number;
 }
 
@@ -91,7 +87,6 @@ export function createAdaptive(
     for (const shadow of shadows) if (shadow.has(slot)) shadow.remove(slot);
   }
 
-  /** Forgets the ids that were not requested for longest. */
   function bound(): void {
     const most = Math.max(leastOutside, outsidePerEntry * live.count());
     while (outside.count() > most) {
@@ -102,7 +97,6 @@ export function createAdaptive(
     }
   }
 
-  /** At the first eviction: shadows begin as copies of the cache. */
   function startShadows(entries: number): void {
     halfLivesNow = halfLives.map((multiple) => multiple * entries);
     scale = createDecayingScale(halfLivesNow);
@@ -147,7 +141,6 @@ export function createAdaptive(
     lossWeight = 1;
   }
 
-  /** What is known of an entry changed. */
   function changed(slot: number, asked: boolean): void {
     if (live.has(slot)) live.changed(slot, asked);
     if (sampled[slot] === 0) return;

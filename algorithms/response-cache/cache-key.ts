@@ -1,12 +1,9 @@
-// The key of a request in the response cache. Everything that a request says is in it but what is
-// named here as having no influence on the answer, so that a field that is added to
-// requests counts from its first day; and everything of the configuration that makes the answer
-// another one. Pure.
+// Key of a request in the response cache: all of the request but what is named here as irrelevant,
+// so that new fields count, and the configuration that changes the answer. Pure.
 import { hash } from "node:crypto";
 import type { Request } from "../../schemas/types.ts";
 import { canonicalContent } from "../text/canonical.ts";
 
-/** What of an arm its answers depend on. */
 export interface AnsweringArm {
   name: string;
   model: string;
@@ -18,7 +15,6 @@ export interface AnsweringArm {
 
 export interface Asked {
   request: Request;
-  /** tenant/domain. */
   domain: string;
   /** Those in force; the ones that the request does not allow do not count. */
   arms: readonly AnsweringArm[];

@@ -1,12 +1,9 @@
-// What one cache of the adaptive policy holds: by density, and, where it has a window, what was
-// asked for last. An answer displaces the entries of least density, only those of strictly lower
-// density, until it fits; if it does not fit, nothing changes. With a window a new answer enters
-// it whatever its density, and competes by density when it is the window's oldest.
+// What one cache of the adaptive policy holds: by density, and in a window by recency. An answer
+// displaces strictly lower densities until it fits; with a window it competes on leaving it.
 import { createSlotHeap } from "./slot-heap.ts";
 import { createSlotList } from "./slot-list.ts";
 import type { Slots } from "./slots.ts";
 
-/** What is known of the slots, whichever cache holds them. */
 export interface Known {
   /** Bytes, by slot. */
   sizes: Float64Array;
@@ -18,7 +15,6 @@ export interface Known {
 }
 
 export interface Rule {
-  /** Which half-life. */
   halfLife: number;
   /** Share of the capacity that the window has at most. */
   window: number;
@@ -38,7 +34,6 @@ export interface DensityCache {
   setRule(rule: Rule): void;
   /** Half-lives were scaled by these factors. */
   rekey(): void;
-  /** Who left in the last call of admit. */
   readonly victims: readonly number[];
 }
 
@@ -92,7 +87,6 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
     return false;
   }
 
-  /** Into the window, whose oldest compete for what it takes. */
   function enterWindow(slot: number): void {
     window.touch(slot);
     used += known.sizes[slot]!;
@@ -105,7 +99,6 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
     shed();
   }
 
-  /** The entries of least density leave until the rest fits. */
   function shed(): void {
     while (used > capacity) {
       const next = heap.first();

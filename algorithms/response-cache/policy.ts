@@ -1,20 +1,15 @@
-// Interface of response cache policies: requests and answers go in, decisions come out. A policy
-// keeps metadata only. Its caller holds the answers and drops those that a decision names. No
-// clock, no random source, no I/O: time is counted in requests.
+// Interface of response cache policies: metadata in, decisions out; the caller holds the answers.
+// No clock, no random source: time is counted in requests.
 
 /** Ids are of one type within a policy: it compares them where two entries are worth the same. */
 export type Id = string | number;
 
-/** What a request found, and which entries leave because of it. */
 export interface Arrival {
   hit: boolean;
   evicted: readonly Id[];
 }
 
-/**
- * Whether an answer is kept, and which other entries leave. Where it is not kept, nothing is held
- * under its id: a former answer that grew too large has left, too.
- */
+/** Whether an answer is kept, and which other entries leave. Not kept: nothing is under its id. */
 export interface Admission {
   admitted: boolean;
   evicted: readonly Id[];
@@ -23,21 +18,15 @@ export interface Admission {
 export interface CachePolicy {
   /** A request came. Counts for its popularity. */
   arrive(id: Id): Arrival;
-  /**
-   * A request that missed was answered. size: bytes of request and answer; cost: what the answer
-   * cost. Both > 0. Throws RangeError for anything else.
-   */
+  /** A miss was answered. size: bytes; cost: of the answer. RangeError unless both are > 0. */
   answered(id: Id, size: number, cost: number): Admission;
   /** An entry expired or must not be used any more. False: it was not held. */
   remove(id: Id): boolean;
   has(id: Id): boolean;
-  /** Bytes of what is held; never more than the capacity. */
   used(): number;
-  /** Entries held. */
   count(): number;
 }
 
-/** Makes a policy with this capacity in bytes. */
 export type CreatePolicy = (capacity: number) => CachePolicy;
 
 const NOTHING: readonly Id[] = [];

@@ -1,6 +1,5 @@
-// Popularity with several half-lives at once, counted in requests. Weights never decay: later
-// arrivals weigh more instead, so an order by weight stays valid until the next arrival. When the
-// weights grow large, all are scaled down and the owner is notified.
+// Popularity with several half-lives, counted in requests. Weights never decay: later arrivals
+// weigh more, and all are scaled down when large, of which the owner is notified.
 const LARGE = 1e200;
 
 export interface DecayingScale {

@@ -1,6 +1,5 @@
-// A binary heap of slots (slots.ts) whose keys can change and which can leave from the middle, in
-// logarithmic time and without an object for each. The least key is first, and among equal keys
-// the least id.
+// Binary heap of slots (slots.ts) with changing keys and removal from the middle, without
+// allocation. Least key first, then least id.
 import { longer, type Slots } from "./slots.ts";
 
 export interface SlotHeap {
@@ -10,10 +9,8 @@ export interface SlotHeap {
   remove(slot: number): void;
   /** -1: empty. */
   first(): number;
-  /** Key of the first slot. */
   leastKey(): number;
   count(): number;
-  /** Gives every slot the key that `keyOf` says. */
   rekey(keyOf: (slot: number) => number): void;
 }
 
@@ -61,7 +58,6 @@ export function createSlotHeap(slots: Slots): SlotHeap {
     put(slot, key, at);
   }
 
-  /** Something goes to a position whose neighbours are in order. */
   const settle = (slot: number, key: number, at: number): void =>
     at > 0 && before(key, slot, (at - 1) >> 1) ? up(slot, key, at) : down(slot, key, at);
 

@@ -4,7 +4,6 @@ import { longer, type Slots } from "./slots.ts";
 
 export interface SlotList {
   has(slot: number): boolean;
-  /** To the newest end, from wherever it is. */
   touch(slot: number): void;
   remove(slot: number): void;
   /** -1: empty. */

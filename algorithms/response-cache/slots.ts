@@ -9,11 +9,9 @@ export interface Slots {
   add(id: Id): number;
   free(slot: number): void;
   idOf(slot: number): Id;
-  /** Ids that have a number. */
   count(): number;
   /** All numbers are below. */
   length(): number;
-  /** Calls `grow` now and whenever columns need more room. */
   onGrowth(grow: (length: number) => void): void;
 }
 
@@ -52,7 +50,6 @@ export function createSlots(): Slots {
   };
 }
 
-/** The same values in a longer array. */
 export function longer<T extends Float64Array | Int32Array | Uint8Array>(values: T, length: number, filler = 0): T {
   const grown = new (values.constructor as new (length: number) => T)(length);
   if (filler !== 0) grown.fill(filler, values.length);

@@ -1,6 +1,5 @@
-// The router's model of one arm: Bayesian linear regression of the reward on the context
-// (docs/design/routing.md, Model of an arm, IC-Cache section 4.2). It is solved from sufficient
-// statistics alone, so that ClickHouse can keep them by the hour and forget by weighting.
+// The router's model of one arm: Bayesian linear regression of the reward on x
+// (docs/design/routing.md, Model of an arm), solved from sums that ClickHouse keeps by the hour.
 import {
   addOuter,
   cholesky,
@@ -15,7 +14,6 @@ import {
 } from "../numeric/matrix.ts";
 import { normal, type Random } from "../numeric/random.ts";
 
-/** Sums over the rewarded decisions of one arm, weighted by w. */
 export interface Statistics {
   /** Sum of w x xT, packed lower triangle. */
   a: Numbers;
@@ -30,7 +28,6 @@ export interface Prior {
   noise: number;
 }
 
-/** Gaussian posterior of an arm's weights. */
 export interface Posterior {
   mean: Numbers;
   /** Packed lower Cholesky factor of the precision (the inverse of the covariance). */
@@ -66,10 +63,7 @@ export function observe(
   for (let i = 0; i < x.length; i++) statistics.b[i] = statistics.b[i]! + weight * reward * x[i]!;
 }
 
-/**
- * Posterior of the weights. Throws RangeError for sizes that differ, values that are not finite, or
- * an `a` that is not positive semidefinite.
- */
+/** Posterior of the weights. RangeError for wrong sizes, not finite or indefinite values. */
 export function solvePosterior(statistics: Statistics, prior: Prior): Posterior {
   const n = prior.mean.length;
   if (statistics.b.length !== n || packedRows(statistics.a.length) !== n)
@@ -106,13 +100,8 @@ export function predict(posterior: Posterior, x: Numbers): Prediction {
   return { mean: dot(posterior.mean, x), deviation: Math.sqrt(dot(half, half)) };
 }
 
-/**
- * The deviation with which an arm is tried: d^2 / (d + indifference). What is not known is tried as
- * by Thompson sampling; what is known to within the indifference hardly any more. 0: d, plain
- * Thompson sampling.
- */
+/** Deviation with which an arm is tried: d^2 / (d + indifference). 0: plain Thompson sampling. */
 export const triedWith = (deviation: number, indifference: number): number =>
   indifference === 0 || deviation === 0 ? deviation : (deviation * deviation) / (deviation + indifference);
 
-/** A Thompson sample of the predicted quality; two draws. */
 export const sample = ({ mean, deviation }: Prediction, random: Random): number => mean + deviation * normal(random);

@@ -4,7 +4,6 @@ import { withoutTemplateMarkers } from "../text/template-markers.ts";
 import type { Piece } from "../../schemas/types.ts";
 
 export interface Comparison {
-  /** For logs of the arm. */
   requestId: string;
   question: string;
   first: string;
@@ -38,7 +37,6 @@ where n is an integer: 3 answer A is much better, 2 better, 1 slightly better, 0
 const inside = (tag: string, text: string): string =>
   `<${tag}>\n${withoutTemplateMarkers(text.replaceAll(`</${tag}`, `<\\/${tag}`))}\n</${tag}>`;
 
-/** The prompt that shows `a` first and `b` second. */
 export function comparisonPrompt(question: string, a: string, b: string): Piece[] {
   const text = [inside("question", question), inside("answer_a", a), inside("answer_b", b)].join("\n");
   return [
@@ -47,10 +45,7 @@ export function comparisonPrompt(question: string, a: string, b: string): Piece[
   ];
 }
 
-/**
- * The verdict at the end of what the model wrote: an integer in [-3, 3], positive for the first
- * answer; null where there is none.
- */
+/** The verdict at the end of a text, [-3, 3], positive for the first answer; null: none. */
 export function readVerdict(text: string): number | null {
   const plain = text.replace(/[−–—]/g, "-").replace(/[*_`]/g, "");
   // White space first: a pattern that may take it in three places would try every way to share it
@@ -65,10 +60,8 @@ export function readVerdict(text: string): number | null {
 }
 
 /**
- * How much better the first answer is, [-3, 3]: each order averaged on its own, so that a
- * preference for a position cancels even where more verdicts of one order could be read; verdicts
- * of the swapped order have their sign flipped. null: of one order nothing could be read, so that a
- * preference for a position would pass for one for an answer.
+ * How much better the first answer is, [-3, 3]; orders are averaged apart, swapped ones with the
+ * sign flipped. null: one order gave nothing, so a preference for a position would count.
  */
 export function combineVerdicts(straight: readonly number[], swapped: readonly number[]): number | null {
   if (straight.length === 0 || swapped.length === 0) return null;

@@ -1,8 +1,5 @@
-// Effect of a domain on the arms' quality (docs/design/routing.md, The domain's mean): in domain d,
-// arm i is better or worse by a constant, v_d + v_id, the first common to all arms. The constants
-// are weights of features that are 1 in their domain, so the hierarchy of the arms solves them
-// exactly together with all other weights. Its variance estimates decide how strongly a domain's
-// effect is shrunk.
+// Effect of a domain: arm i is better there by v_d + v_id (docs/design/routing.md, The domain's
+// mean). They are features that are 1 in their domain, solved with all other weights.
 import type { Posterior, Prediction } from "./bandit.ts";
 import { inverse, type ArmSums, type Hierarchy, type SolvedHierarchy } from "./hierarchy.ts";
 import { cholesky, dot, packedIndex, packedLength, type Numbers } from "../numeric/matrix.ts";
@@ -25,9 +22,8 @@ export interface DomainShift {
 }
 
 /**
- * A domain has to show that it differs: the variance begins where a difference of 0.1 is usual, and
- * is drawn to nearly nothing. With a first guess that is kept until the data deny it, four domains
- * that were all alike cost as much as four that differed brought (docs/design/routing.md).
+ * A domain has to show that it differs: the variance starts at a usual difference of 0.1 and is
+ * pulled to nearly nothing (docs/design/routing.md).
  */
 const ownVariance = 0.01;
 const pull = { towards: 0.0005, weight: 0.3 };
@@ -39,10 +35,7 @@ export interface WithDomains {
   hierarchy: Hierarchy;
 }
 
-/**
- * The same arms with a feature a domain behind the others; domains[i]: of arm i, by the index of
- * the domain, undefined where it has no rewards there.
- */
+/** The same arms with a feature a domain; domains[i]: of arm i, by the index of the domain. */
 export function withDomains(
   arms: readonly ArmSums[],
   domains: readonly (readonly (DomainSums | undefined)[])[],
@@ -84,7 +77,6 @@ export function withDomains(
 export interface Separated<P> {
   /** Posterior of the first n weights, which apply where no domain is known. */
   posterior: P;
-  /** In the order of the domains. */
   shifts: DomainShift[];
 }
 

@@ -1,18 +1,12 @@
-// How often something is wrong, at the most: from verified cases that come one after the other and
-// are looked at after each of them (docs/arms.md, reuse). A bound for one fixed number of cases
-// (Clopper-Pearson) is broken by looking again and again until it suits; this one holds at all
-// times together. Pure.
+// Time-uniform upper bound of an error rate from verified cases (docs/arms.md, reuse): it holds
+// however often it is looked at, unlike Clopper-Pearson. Pure.
 
-/** Cases in the order in which they happened, counted. */
 export interface Verified {
   cases: number;
   wrong: number;
 }
 
-/**
- * Prior of the mixture: its mean is 5 % wrong. Any prior is valid; one near the rates that a limit
- * allows needs the fewest cases.
- */
+/** Prior of the mixture, mean 5 % wrong: near usual limits, it needs the fewest cases. */
 const prior = { wrong: 0.25, right: 5 } as const;
 
 const lanczos = [
@@ -29,11 +23,8 @@ function lnGamma(x: number): number {
 const lnBeta = (a: number, b: number): number => lnGamma(a) + lnGamma(b) - lnGamma(a + b);
 
 /**
- * Upper confidence bound of the rate of wrong cases, [0, 1]; 1 without any. The chance that the
- * true rate ever exceeds it, at whatever number of cases, is at most 1 - confidence: the
- * beta-binomial mixture is a martingale under the true rate, and Ville's inequality bounds its
- * largest value (Robbins 1970; Howard et al. 2021). A rate is left out when the mixture has reached
- * 1 / (1 - confidence) against it.
+ * Upper confidence bound of the rate of wrong cases, [0, 1]; 1 without any. Time-uniform by a
+ * beta-binomial mixture and Ville's inequality (Robbins 1970; Howard et al. 2021).
  */
 export function upperErrorBound({ cases, wrong }: Verified, confidence: number): number {
   if (cases === 0) return 1;
@@ -54,7 +45,6 @@ export function upperErrorBound({ cases, wrong }: Verified, confidence: number):
 }
 
 export interface ErrorWatch {
-  /** Since the last alarm: what counts. */
   counted: Verified;
   bound: number;
   alarms: number;
@@ -64,22 +54,16 @@ export interface ErrorWatch {
 const casesBetweenAlarms = 200;
 
 export interface WatchSettings {
-  /** Rate of wrong cases above which an alarm is wanted. */
   limit: number;
   confidence: number;
 }
 
-/**
- * Share of the error probability that is spent after this many alarms; the shares sum to 1. Each
- * alarm restarts the evidence, and without this each would spend the whole probability again.
- */
+/** Share of the error probability spent after so many alarms; the shares sum to 1. */
 const spent = (alarms: number): number => (alarms === 0 ? 0.75 : 0.25 / (alarms * (alarms + 1)));
 
 /**
- * Takes verified cases in their order. Beside the bound, which a long good record keeps low for
- * long, it watches for a change for the worse: the mean of two CUSUMs of likelihood ratios against
- * the limit, an e-detector (Shin, Ramdas, Rinaldo 2023). At an alarm nothing that was before it
- * counts any more, so the bound is 1 until new cases have lowered it.
+ * Takes verified cases in order. Beside the bound, the mean of two CUSUMs against the limit watches
+ * for a change (e-detector; Shin, Ramdas, Rinaldo 2023). An alarm restarts the evidence.
  */
 export function createErrorWatch({ limit, confidence }: WatchSettings) {
   const far = (1 + limit) / 2;

@@ -1,24 +1,15 @@
-// Where an example replay run stops: at the gain below which replaying an example is expected to
-// save less than it costs (docs/replay.md, Example replay). The saving for a gain is estimated from
-// past replays by isotonic regression, because the ranking only assumes that more gain saves more.
-// Savings and costs are in average answers of an arm of cost 1. Pure.
+// Gain at which an example replay run stops: where the expected saving, by isotonic regression of
+// past replays, is below the cost (docs/replay.md). Units: answers of cost 1. Pure.
 import { isotonicBlocks } from "../numeric/isotonic.ts";
 
-/**
- * Savings of an example replay count for this many hours, two weeks, as far as the ranking looks
- * back.
- */
+/** Hours for which savings of an example replay count: two weeks. */
 export const savingHours = 336;
-/**
- * Before there are enough past replays: the share of its gain that replaying an example saves.
- * G(e) is a mean of g an hour, so that all of it would be gain * savingHours.
- */
+/** Saved share of an example's gain, before there are enough past replays. */
 export const priorShare = 0.25;
 /** Past replays that are enough. */
 export const enoughExampleReplays = 20;
 
 export interface PastExampleReplay {
-  /** G(e) when it was tried. */
   gain: number;
   /** In savingHours hours; below 0: the new answer did worse. */
   saved: number;
@@ -26,14 +17,10 @@ export interface PastExampleReplay {
 
 export interface SavingCurve {
   from: "prior" | "past replays";
-  /** Past replays there are. */
   replays: number;
   /** What replaying an example of this gain is expected to save; never falls with the gain. */
   expected(gain: number): number;
-  /**
-   * The least gain whose expected saving is the cost of one replay; Infinity: no gain that was seen
-   * saved so much.
-   */
+  /** The least gain whose expected saving is the cost of a replay; Infinity: none. */
   cutOff(cost: number): number;
 }
 

@@ -1,6 +1,5 @@
-// The bandit's context x (docs/design/routing.md, Context): what is known of a request, of an arm,
-// and of the examples it would be shown, as numbers in [-1, 1]. The layout is a contract with the
-// learner: any change of it needs a new FEATURE_VERSION.
+// The bandit's context x (docs/design/routing.md, Context), numbers in [-1, 1]. The layout is a
+// contract with the learner: any change needs a new FEATURE_VERSION.
 import { HELPFULNESS_FEATURE_NAMES, HELPFULNESS_FEATURES } from "../selection/helpfulness-features.ts";
 import { project, PROJECTED, projectionOf } from "../selection/projection.ts";
 
@@ -10,7 +9,6 @@ export const FEATURE_VERSION = 2;
 export const FEATURE_GROUPS = ["constant", "question", "embedding", "examples"] as const;
 type Group = (typeof FEATURE_GROUPS)[number];
 
-/** Each component in order, and its group. */
 const layout: readonly (readonly [name: string, group: Group])[] = [
   ["constant", "constant"],
   // Normalised cost: what arms of a price have in common.
@@ -58,15 +56,12 @@ const layout: readonly (readonly [name: string, group: Group])[] = [
   ).map((name) => [name, "examples"] as const),
 ];
 
-/** Meaning of each component, in order. */
 export const FEATURE_NAMES: readonly string[] = layout.map(([name]) => name);
-/** Index into FEATURE_GROUPS of each component. */
 export const FEATURE_GROUP_OF: readonly number[] = layout.map(([, group]) => FEATURE_GROUPS.indexOf(group));
 export const FEATURE_COUNT = FEATURE_NAMES.length;
 
 export interface FeatureInput {
   question: string;
-  /** Characters of the whole conversation. */
   promptCharacters: number;
   messages: number;
   /** Unit length, or null when there is none. */
@@ -151,16 +146,14 @@ const consensus = HELPFULNESS_FEATURE_NAMES.indexOf("consensus");
 const agreement = HELPFULNESS_FEATURE_NAMES.indexOf("agreement");
 const sourceCost = HELPFULNESS_FEATURE_NAMES.indexOf("sourceCost");
 
-/** One figure of an example's row; 0 where it has none. */
 const known = ({ features }: FeatureInput["examples"][number], at: number): number => {
   const value = features?.length === HELPFULNESS_FEATURES ? features[at]! : 0;
   return Number.isFinite(value) ? bound(value) : 0;
 };
 
 /**
- * Returns the function from a request and an arm's examples to x. It keeps the projection matrices
- * (one a dimension) it has made,
- *  and the last question's part. A vector must not be changed once it was given.
+ * Returns the function from a request and an arm's examples to x. It caches projections and the
+ * last question's part: don't change a given vector.
  */
 export function createFeatures(): (input: FeatureInput) => number[] {
   const projections = new Map<number, Float64Array>();

@@ -1,7 +1,5 @@
-// What there is to gain by bettering an example (docs/design/selection.md, Example lifecycle):
-// G(e), the time-decayed sum of g = (1 - q) * c over its uses. A sum, for a mean would rank one bad
-// use above a thousand. ClickHouse computes the same in the view example_gain; this is its
-// definition and its check.
+// G(e): time-decayed sum of g = (1 - q) * c over an example's uses. The view example_gain computes
+// the same; this is its definition and check.
 
 /** rho: share of G that is left after an hour. The view has the same constant. */
 const gainRetention = 0.9;
@@ -12,9 +10,8 @@ export const creditRetention = 0.9;
 export const useGain = (quality: number, cost: number): number => (1 - Math.min(1, Math.max(0, quality))) * cost;
 
 /**
- * G after `now`'s hour, by the recursion G_h = rho * G_(h-1) + (1 - rho) * total_h from the
- * earliest hour on; idle hours count 0. Hours since the epoch, any order, several entries an hour
- * allowed; later hours than `now` do not count.
+ * G after `now`'s hour: G_h = rho * G_(h-1) + (1 - rho) * total_h; idle hours count 0. Hours since
+ * the epoch in any order; later ones than `now` do not count.
  */
 export function decayedGain(
   totals: readonly { hour: number; total: number }[],

@@ -1,10 +1,7 @@
-// Hierarchical prior over the arms, and its width, estimated from data (docs/design/routing.md,
-// Prior). The weights of arm i are m0 + shared + own_i, with shared ~ N(0, S) common to all arms
-// and own_i ~ N(0, O). S and O are diagonal, one variance per group of features. What the arms have
-// in common (long questions are hard) is learned from all of them, and an untried arm starts from
-// it. Variances and noise maximise the evidence (MacKay's fixed point), with a weak inverse gamma
-// prior about their first guesses. Pure, with a fixed number of steps: sums that differ by rounding
-// give posteriors that differ by rounding.
+// Hierarchical prior over the arms (docs/design/routing.md, Prior): weights m0 + shared + own_i,
+// shared ~ N(0, S), own_i ~ N(0, O), S and O diagonal by group of features. Variances and noise
+// maximise the evidence (MacKay's fixed point), with weak inverse gamma priors. Pure, fixed number
+// of steps.
 import type { Posterior, Statistics } from "./bandit.ts";
 import {
   cholesky,
@@ -36,11 +33,9 @@ export interface Hierarchy {
 
 export interface Pull {
   towards: number;
-  /** Observations that it is worth. */
   weight: number;
 }
 
-/** Sums of one arm, with what the noise is estimated from. */
 export interface ArmSums extends Statistics {
   /** Sum of w, and of w r^2. */
   weight: number;
@@ -48,9 +43,7 @@ export interface ArmSums extends Statistics {
 }
 
 export interface SolvedHierarchy {
-  /** In the order of the arms. */
   arms: Posterior[];
-  /** Posterior of an arm without data. */
   unknown: Posterior;
 }
 
@@ -60,10 +53,7 @@ const steps = 12;
 /** Rewards in [0, 1] are never surer than this: a log of one value must not freeze exploration. */
 const leastNoise = 1e-3;
 
-/**
- * Throws RangeError for sizes that differ, or sums that are not finite or not positive
- * semidefinite.
- */
+/** RangeError for wrong sizes, or sums that are not finite or not positive semidefinite. */
 export function solveHierarchy(arms: readonly ArmSums[], hierarchy: Hierarchy): SolvedHierarchy {
   return posteriors(condition(arms, hierarchy), hierarchy);
 }
@@ -125,7 +115,6 @@ function condition(arms: readonly ArmSums[], hierarchy: Hierarchy): Conditioned 
   return { shift, sharedCovariance: inverse(factor, n), each };
 }
 
-/** Mean of an arm's weights less m0. */
 function armStep({ shift }: Conditioned, { residual, covariance }: Conditioned["each"][number], own: Float64Array) {
   return multiply(
     covariance,

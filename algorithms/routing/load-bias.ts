@@ -1,17 +1,10 @@
-// What load subtracts from an arm's score, in overload alone and never from the learnt model
-// (docs/design/routing.md, Load; IC-Cache section 4.2, appendix A.2 eq. 9): lambda0 tanh(gamma
-// max(0, L - L*)) C_i for the load L of the more expensive arms, which raises the cost of expensive
-// arms while they are short, and a penalty of the same form for the arm's own utilisation, whatever
-// it costs, so that a bottleneck is not fed, the cheapest arm included.
+// What overload subtracts from scores (docs/design/routing.md, Load; IC-Cache eq. 9): lambda0
+// tanh(gamma max(0, L - L*)) C_i, and the same form for an arm's own utilisation.
 
-/** What is known of the arms' load; all of them moving averages. */
 export interface Load {
   /** L: mean utilisation of the arms more expensive than the cheapest; 0 when there are none. */
   costlier: number;
-  /**
-   * Utilisation of each arm, by name: what it has not finished over what it takes at a time, >= 0.
-   * An arm that is missing counts as idle.
-   */
+  /** Utilisation by name: unfinished over what it takes at a time, >= 0. Missing: idle. */
   byArm: ReadonlyMap<string, number>;
 }
 
@@ -32,32 +25,20 @@ export interface SaturationBias extends Pressing {
   weight: number;
 }
 
-/**
- * How hard overload presses, [0, 1): the magnitude that autoscaling watches. A load that is not
- * finite counts as none.
- */
+/** How hard overload presses, [0, 1); 0 for a load that is not finite. */
 export function pressure(load: number, { threshold, gamma }: Pressing): number {
   return Number.isFinite(load) ? Math.tanh(gamma * Math.max(0, load - threshold)) : 0;
 }
 
-/**
- * The penalty of an arm with normalised cost C_i in [0, 1] at the load L; to be subtracted from its
- * score. In [0, lambda0 C_i].
- */
+/** Penalty of an arm of normalised cost C_i at load L, [0, lambda0 C_i]. */
 export const loadPenalty = (load: number, cost: number, bias: LoadBias): number =>
   bias.lambda0 * pressure(load, bias) * cost;
 
-/**
- * The penalty of an arm for its own utilisation; to be subtracted from its score. In [0, weight];
- * equally busy arms have the same, so it ranks none.
- */
+/** Penalty of an arm for its own utilisation, [0, weight]. */
 export const saturationPenalty = (utilisation: number, bias: SaturationBias): number =>
   bias.weight * pressure(utilisation, bias);
 
-/**
- * The utilisation that gives this penalty: what a log that has the penalty alone says of it. 0 for
- * none; a penalty at or above the weight counts as just below it.
- */
+/** The utilisation that gives this penalty; 0 for none. */
 export function utilisationOf(penalty: number, { threshold, gamma, weight }: SaturationBias): number {
   if (!(penalty > 0) || !(weight > 0)) return 0;
   return threshold + Math.atanh(Math.min(penalty / weight, 1 - 1e-12)) / gamma;
@@ -71,11 +52,9 @@ const LARGEST_GAP = 1;
 const MARGIN = 0.1;
 
 /**
- * The least lambda0 with which the cheapest arm beats every more expensive one by `margin` in full
- * overload, whatever the qualities: (largestGap + margin) / (smallest cost difference from the
- * cheapest). The paper's Theorem 4 claims the limit for any lambda0; tanh saturates, so it needs
- * this condition. 0 when all arms cost the same. A cheapest arm that is itself saturated is another
- * matter: it wins surely where the more expensive ones are as saturated.
+ * Least lambda0 with which the cheapest arm wins by `margin` in full overload: (largestGap +
+ * margin) / (smallest cost difference). Theorem 4 of the paper lacks this condition. 0 when all
+ * cost the same.
  */
 export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GAP, margin = MARGIN): number {
   const cheapest = Math.min(...costs);
@@ -84,9 +63,8 @@ export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GA
 }
 
 /**
- * The smallest weight with which an idle arm beats a fully saturated one by `margin` while the load
- * price L is 0, whatever the qualities and although it costs more: largestGap + margin + costWeight
- * (largest cost difference). costWeight: lambda_c.
+ * Least weight with which an idle arm beats a saturated one by `margin` at L = 0: largestGap +
+ * margin + costWeight (lambda_c) x largest cost difference.
  */
 export function defaultSaturationWeight(
   costs: readonly number[],

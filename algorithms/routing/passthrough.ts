@@ -15,16 +15,12 @@ const ofTools: ReadonlySet<string> = new Set([
 ]);
 
 export const isReserved = (name: string): boolean => reserved.has(name);
-/** What a member other than messages requires. */
 export const requiredByMember = (name: string): Capability => (ofTools.has(name) ? "tools" : "parameters");
 
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/**
- * A part of a message beyond role and text: its path in the message, and the capability it
- * requires; null: no arm can get it.
- */
+/** A part of a message beyond role and text; capability null: no arm can get it. */
 export interface Beyond {
   path: string;
   requires: Capability | null;

@@ -1,8 +1,5 @@
-// Slope of preferences over a difference in quality of 1 (docs/learning.md, Preferences): the
-// maximum a posteriori slope of the rows, given the rewards' posterior of the arms. Rewards and
-// preferences need not share a scale: raters who always prefer a slightly better answer have a
-// slope far above 1. A weak prior about 1 decides when rows say little. Pure, and a bounded number
-// of steps.
+// Slope of preferences per unit of quality (docs/learning.md, Preferences): maximum a posteriori
+// given the rewards' posterior, with a weak prior about 1. Pure, bounded steps.
 import type { Posterior } from "./bandit.ts";
 import { preferenceEvidence, type PreferenceRow } from "./preferences.ts";
 

@@ -1,9 +1,6 @@
-// What comparisons of two answers say of the arms that gave them (docs/learning.md, Preferences): a
-// Bradley-Terry model on the same weights that the rewards are about, logit P(i over j) =
-// slope (x_i . theta_i - x_j . theta_j), or slope x . (theta_i - theta_j) where both saw the same
-// context. It has no fixed sums, so the rows are kept and added to Gaussian posteriors by Newton's
-// method, and the curvature at the maximum gives the new covariance (Laplace). Pure, and a bounded
-// number of steps.
+// Comparisons of answers (docs/learning.md, Preferences): Bradley-Terry on the rewards' weights,
+// logit P(i over j) = slope (x_i . theta_i - x_j . theta_j), added to Gaussian posteriors by Newton
+// and Laplace. Pure, bounded steps.
 import type { Posterior } from "./bandit.ts";
 import {
   cholesky,
@@ -20,7 +17,6 @@ import {
 export interface PreferenceRow {
   first: number;
   second: number;
-  /** Contexts of the two arms. */
   firstContext: Numbers;
   secondContext: Numbers;
   /** 1: the first is better; 0: the second; 0.5: a tie. [0, 1]. */
@@ -37,9 +33,8 @@ const enough = 1e-20;
 const unseen = 1e-9;
 
 /**
- * The posteriors with the rows added; those of arms that stand in no row are the same objects.
- * Which arms a row couples is forgotten: each posterior is that arm's own share of the joint one.
- * Throws RangeError for what is not finite or has other sizes.
+ * The posteriors with the rows added; arms in no row keep their objects. Each is that arm's part of
+ * the joint one. RangeError for wrong sizes or not finite values.
  */
 export function addPreferences(
   posteriors: readonly Posterior[],
@@ -61,8 +56,7 @@ export function addPreferences(
 }
 
 /**
- * Logarithm of the probability of the rows under a slope, the weights integrated out (Laplace), but
- * for what does not depend on the slope. 0 without rows. Throws as addPreferences does.
+ * Log probability of the rows under a slope, weights integrated out (Laplace), up to a constant.
  */
 export function preferenceEvidence(
   posteriors: readonly Posterior[],
@@ -138,13 +132,11 @@ interface Problem {
   arms: readonly Posterior[];
   /** Packed precision matrices, one per arm. */
   precisions: readonly Float64Array[];
-  /** first and second: indexes into the arms. */
   pairs: readonly PreferenceRow[];
   n: number;
   slope: number;
 }
 
-/** Logit of the probability that the first is better. */
 function lead(
   { arms, n, slope }: Problem,
   step: Numbers,
@@ -162,7 +154,6 @@ function lead(
 const softplus = (z: number): number => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 const sigmoid = (z: number): number => (z >= 0 ? 1 / (1 + Math.exp(-z)) : Math.exp(z) / (1 + Math.exp(z)));
 
-/** Logarithm of the posterior density but for a constant. */
 function objective(problem: Problem, step: Float64Array): number {
   const { precisions, pairs, n } = problem;
   let value = 0;
@@ -218,10 +209,7 @@ function squared(factor: Numbers, n: number): Float64Array {
   return out;
 }
 
-/**
- * Factor of an arm's own precision, the others integrated out: the last block of the Cholesky
- * factor where that arm stands last.
- */
+/** Factor of an arm's own precision, the others integrated out. */
 function marginalFactor(hessian: Numbers, arm: number, count: number, n: number): Float64Array {
   const order = [...Array.from({ length: count }, (_, at) => at).filter((at) => at !== arm), arm];
   const at = (row: number): number => order[Math.floor(row / n)]! * n + (row % n);

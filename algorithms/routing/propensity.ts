@@ -1,6 +1,5 @@
-// The exact probability that each of several independent normals is the largest: the chance with
-// which Thompson sampling chooses an arm. It is logged with every decision, so that other policies
-// can be estimated from the log; a Monte Carlo estimate would bias that.
+// Exact probability that each of several independent normals is the largest: Thompson sampling's
+// choice. Logged with every decision; a Monte Carlo estimate would bias estimates.
 import { normalCdf, normalDensity } from "../numeric/gaussian.ts";
 
 /** An arm's score ~ N(mean, deviation^2); deviation >= 0. */
@@ -14,10 +13,7 @@ export const PROBABILITY_FLOOR = 1e-15;
 
 /** Beyond this many deviations the tail (1e-19) is below the rounding. */
 const REACH = 9;
-/**
- * A panel spans this many deviations of the narrowest arm in it: 16 nodes are then exact to about
- * 1e-14.
- */
+/** Deviations of the narrowest arm that a panel spans: 16 nodes are exact to about 1e-14. */
 const PANEL = 2;
 /** Abscissae and weights of the 16-point Gauss-Legendre rule on [-1, 1], the positive half. */
 const NODES = [
@@ -36,10 +32,8 @@ const RULE = NODES.flatMap(([node, weight]) => [
 ]);
 
 /**
- * P(score i is the largest) for each i, summing to 1; absolute error below 1e-9 (1e-12 in
- * practice). Arms without deviation are point masses: the best of them (ties share equally, so ties
- * must be broken at random) wins when every other arm falls below it. Throws RangeError for no
- * arms, a negative deviation or anything not finite.
+ * P(score i is the largest), summing to 1; error below 1e-9. Arms without deviation are point
+ * masses, ties share equally. RangeError for no arms, a negative deviation, not finite values.
  */
 export function winProbabilities(scores: readonly Score[]): number[] {
   if (scores.length === 0) throw new RangeError("no arms to choose from");
@@ -72,10 +66,7 @@ function winsOfTwo(one: Score, other: Score): [number, number] {
   return [normalCdf(z), normalCdf(-z)];
 }
 
-/**
- * For each moving arm: the integral over s > from of its density times the distribution functions
- * of the others.
- */
+/** For each moving arm: integral over s > from of its density times the others' distributions. */
 function integrate(arms: readonly Score[], from: number): Float64Array {
   const n = arms.length;
   const wins = new Float64Array(n);
@@ -106,10 +97,7 @@ function integrate(arms: readonly Score[], from: number): Float64Array {
   return wins;
 }
 
-/**
- * Intervals in each of which every arm is smooth: no wider than PANEL deviations of any arm that
- * varies there.
- */
+/** Intervals no wider than PANEL deviations of any arm that varies there. */
 function panels(arms: readonly Score[], from: number): [number, number][] {
   const low = arms.map(({ mean, deviation }) => mean - REACH * deviation);
   const high = arms.map(({ mean, deviation }) => mean + REACH * deviation);

@@ -1,7 +1,5 @@
-// What tells whether the answer to one question may be given to another (docs/arms.md, reuse):
-// cosine alone ranks "in 2002" beside "in 1992" first. Words that only one of the two has, numbers,
-// names, negations and the kind of question stand beside it. One row a pair; the order of the two
-// makes no difference. Pure; takes time in proportion to the heads of both texts.
+// Whether the answer to one question may be given to another (docs/arms.md, reuse): cosine, words,
+// numbers, names, negations, kinds. Symmetric; linear in the heads of both texts. Pure.
 import { normalise } from "../text/normalise.ts";
 
 /** Any change of the layout, or of a meaning, needs new weights (reuse-quality.ts). */

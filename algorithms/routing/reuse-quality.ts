@@ -5,16 +5,10 @@ import { reuseFeatures } from "./reuse-features.ts";
 import { reuseModel } from "./reuse-model.ts";
 import { reuseScore } from "./reuse-trees.ts";
 
-/**
- * What decisions call the model of the arm: another version of features or trees is another arm to
- * the router.
- */
+/** The arm's model in decisions: other features or trees are another arm to the router. */
 export const REUSE_MODEL = "reuse/1";
 
-/**
- * Quality at the similarity of identical questions; the pairs that the trees were fitted to have
- * none.
- */
+/** From here on questions are identical; the trees were fitted to pairs below. */
 const sameQuestion = 0.99;
 /** Marks of code: with other ones other code is asked for, which the trees know nothing of. */
 const marks = /[<>=+*%&|^~@#$\\{}[\]]/g;

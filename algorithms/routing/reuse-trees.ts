@@ -1,11 +1,7 @@
 // Boosted trees as they are shipped, and their score. Pure.
 
-/** A tree: splits in fours, and what stands at its leaves. */
 export interface ReuseTree {
-  /**
-   * Feature, threshold, and where to go on when the feature is not above it, and when it is: the
-   * number of a split, or -1 - the number of a leaf. The first split is the root.
-   */
+  /** Feature, threshold, next if not above, next if above: a split's number, or -1 - a leaf's. */
   splits: readonly number[];
   leaves: readonly number[];
 }

@@ -1,41 +1,26 @@
-// Do the answers of the candidates agree? An example whose answer looks like those of its
-// neighbours shows what this kind of request asks for; one that stands alone is more likely to
-// mislead. Costs at most n^2 / 2 comparisons for each of the tokens: 0.05 ms for 32 short answers.
+// Agreement of the candidates' answers: one that stands alone is more likely to mislead. At most
+// n^2 / 2 comparisons a token: 0.05 ms for 32 short answers.
 import { commonTokensOfPairs, type HashedTokens, overlapF1 } from "../text/text-overlap.ts";
 
-/** Each by candidate. */
 export interface Agreements {
-  /**
-   * Mean token F1 with the answers of the others, weighted by their similarity to the request,
-   * [0, 1]; 0 when there are no others.
-   */
+  /** Mean token F1 with the other answers, weighted by similarity, [0, 1]; 0: no others. */
   all: Float64Array;
-  /** Token F1 with the answer of the most similar other candidate. */
   nearest: Float64Array;
-  /**
-   * Weighted share of the others whose answer begins with the same token, such as the same command.
-   */
+  /** Weighted share of the others whose answer begins with the same token. */
   opening: Float64Array;
   /**
-   * Mean token F1 with the answers of all, its own among them, [0, 1]: what its answer is expected
-   * to score if each candidate's answer were the right one with a probability that goes by its
-   * weight (minimum Bayes risk). Weighted by similarity and by words shared with the request.
+   * Expected token F1, [0, 1], if each candidate's answer were right with a probability by its
+   * weight (minimum Bayes risk): similarity and words shared with the request.
    */
   consensus: Float64Array;
 }
 
 /** Weight of another candidate: e^(-sharpness d), where its cosine is d below the best. */
 const sharpness = 10;
-/**
- * The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a
- * time (bench/results/NOTES.md).
- */
+/** Exponents of the weights, chosen on training pairs (bench/results/NOTES.md). */
 const consensusSharpness = { similarity: 15, overlap: 6 } as const;
 
-/**
- * similarities: of each candidate to the request; tokens: of its answer; overlaps: token F1 of its
- * request with the request, [0, 1].
- */
+/** similarities, overlaps ([0, 1]): of each candidate with the request; tokens: of its answer. */
 export function agreementsOf(
   similarities: ArrayLike<number>,
   tokens: readonly HashedTokens[],

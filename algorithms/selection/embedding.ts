@@ -38,9 +38,8 @@ export function toUnitLength(vector: Float32Array): void {
 }
 
 /**
- * Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums
- * at a time: they don't wait for each other. Declared one by one: taken out of an array, V8 keeps
- * them on the heap, a new object for every addition (4.5 KB a product of 384 numbers).
+ * Inner product; of unit vectors the cosine. The shorter length counts. Four sums at a time,
+ * declared one by one: V8 would keep those of an array on the heap.
  */
 export function dot(a: Float32Array | Float64Array, b: Float32Array | Float64Array): number {
   const length = Math.min(a.length, b.length);

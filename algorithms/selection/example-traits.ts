@@ -12,7 +12,6 @@ interface Texts {
 export interface ExampleTraits {
   isUnit: boolean;
   isSafe: boolean;
-  /** Estimated, that it adds to a prompt. */
   tokens: number;
   request: HashedTokens;
   response: HashedTokens;
@@ -33,7 +32,6 @@ export const traitsOf = ({ request, response }: Texts, vector: Float32Array): Ex
         response: hashTokens(response),
       };
 
-/** In memory, estimated. */
 export const bytesOfTraits = (traits: ExampleTraits | null): number =>
   traits === null ? 0 : 256 + 8 * (traits.request.sorted.length + traits.response.sorted.length);
 
@@ -43,15 +41,9 @@ export function isUnit(vector: Float32Array): boolean {
   return length > 0.9 && length < 1.1;
 }
 
-/**
- * Control characters other than tab and line ends: no text that a person or a model wrote on
- * purpose.
- */
+/** Control characters other than tab and line ends. */
 const control = /(?![\t\n\r])\p{Cc}/u;
 
-/**
- * Whether both texts are texts. Takes time in proportion to them: ask only for those that fit a
- * prompt.
- */
+/** Whether both are texts. Linear: ask only for those that fit a prompt. */
 export const isSafe = ({ request, response }: Texts): boolean =>
   !control.test(request) && !control.test(response) && response.trim() !== "";

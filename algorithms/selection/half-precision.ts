@@ -1,6 +1,5 @@
-// Half-precision floats (IEEE 754 binary16) for vectors of unit length: half the bytes, and an
-// inner product that is off by less than 0.001 (0.0001 at 384 numbers). Numbers below 6e-8 become
-// 0; beyond 65,504 is not for unit vectors and becomes infinite.
+// Half-precision floats (binary16) for unit vectors: half the bytes, inner products off by less
+// than 0.001. Numbers below 6e-8 become 0.
 
 const single = new Float32Array(1);
 const bits = new Uint32Array(single.buffer);

@@ -1,19 +1,13 @@
-// What the helpfulness model looks at (docs/design/selection.md, Stage 2): one row for each
-// (request, candidate, arm). Similarity alone correlates weakly with helpfulness (IC-Cache Fig. 7),
-// so the texts' sizes, the example's record and its agreement with the other candidates stand
-// beside it. Pure: the same function makes the rows that are served and those that are trained on.
+// Features of the helpfulness model (docs/design/selection.md, Stage 2): one row a (request,
+// candidate, arm). Pure: the same function serves and trains.
 import { type Agreements, agreementsOf } from "./agreement.ts";
 import { centroidOf, createInteraction, wideDot } from "./helpfulness-vectors.ts";
 import { PROJECTED } from "./projection.ts";
 import { coverage, type HashedTokens, hashTokens, literalsIn, literalsOf, overlapF1 } from "../text/text-overlap.ts";
 
-/**
- * Version of the layout below; a helpfulness model of another version is refused. Any change of the
- * layout or of a meaning needs a new one.
- */
+/** Version of the layout; any change of it or of a meaning needs a new one. */
 export const HELPFULNESS_FEATURE_VERSION = 2;
 
-/** Meaning of each component, in order. All lie in [-1, 1]. */
 export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
   // Relevance, and where the candidate stands among the others.
   "similarity",
@@ -58,20 +52,16 @@ export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
 export const HELPFULNESS_FEATURES = HELPFULNESS_FEATURE_NAMES.length;
 
 export interface RequestFacts {
-  /** The last user turn. */
   text: string;
-  /** Unit length. */
   vector: Float32Array;
 }
 
 export interface CandidateFacts {
   request: string;
   response: string;
-  /** Unit length. */
   vector: Float32Array;
   /** Hashed tokens of its texts, where they are known. */
   tokens?: { request: HashedTokens; response: HashedTokens } | null | undefined;
-  /** Cosine with the request, [-1, 1]. */
   similarity: number;
   /** Rewarded quality of the answer when it was admitted, [0, 1]. */
   quality: number;
@@ -83,16 +73,12 @@ export interface CandidateFacts {
 }
 
 export interface ArmFacts {
-  /** Normalised cost C_i, [0, 1]. */
   cost: number;
 }
 
 /** The rows of a request's candidates for each arm. Every number is finite, whatever is given. */
 export interface HelpfulnessRows {
-  /**
-   * All of them, row-major: the row of arm a and candidate i begins at (a * candidates.length + i)
-   * * HELPFULNESS_FEATURES. The order of the candidates changes only the order of the rows.
-   */
+  /** Row-major: arm a, candidate i begins at (a * candidates.length + i) * HELPFULNESS_FEATURES. */
   all(): Float32Array<ArrayBuffer>;
   /** The same numbers of arm a and candidate i alone: where few rows are read, few are made. */
   one(a: number, i: number): number[];
@@ -187,7 +173,6 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
   };
 }
 
-/** What the rows of a request's candidates have in common. */
 interface Together {
   /** A row a candidate, once it was asked for. */
   rows: Float32Array;
@@ -203,7 +188,6 @@ interface Together {
   literals: readonly string[];
   requestTokens: readonly HashedTokens[];
   responseTokens: readonly HashedTokens[];
-  /** Token overlap of each candidate's request with the question. */
   overlaps: Float64Array;
   agreements: Agreements;
   bestAgreement: number;

@@ -1,15 +1,11 @@
-// Features of the helpfulness model that are computed from embeddings: the centroid of the
-// candidates' vectors, and a random projection of each vector's product with the question's. Every
-// sum is in float64 and in one order, so that equal vectors give equal numbers.
+// Features from embeddings: centroid of the candidates, and a random projection of each vector's
+// product with the question's. Sums in float64 in one order: equal vectors, equal numbers.
 import { project, PROJECTED, projectionOf } from "./projection.ts";
 
 /** Into `products`: the projection of the question's vector times the candidate's. */
 export type Interaction = (question: Float32Array, vector: Float32Array, products: Float64Array) => void;
 
-/**
- * Keeps the projection matrices that it has made, one a dimension, each with its product with the
- * last question. A vector must not be changed once it was given.
- */
+/** Keeps projections and their product with the last question: don't change given vectors. */
 export function createInteraction(): Interaction {
   const projections = new Map<number, Projection>();
   return (question, vector, products) => {
@@ -32,10 +28,7 @@ interface Projection {
   question: Float32Array | null;
 }
 
-/**
- * The projection's rows, each multiplied by the question's vector, so that a candidate only needs
- * one product with its columns.
- */
+/** The projection's rows times the question: a candidate then needs one product. */
 function projectedQuestion(question: Float32Array, projection: Projection): Float64Array {
   const { columns, products } = projection;
   if (projection.question === question) return products;
@@ -45,18 +38,10 @@ function projectedQuestion(question: Float32Array, projection: Projection): Floa
   return products;
 }
 
-/**
- * Length below which a sum of unit vectors is no longer stretched to 1, for each vector summed.
- * What is left when float32 vectors cancel is their own rounding, up to 2^-24 each; this is a
- * hundred times as much, so that such noise stays near zero.
- */
+/** Length a summed vector below which the mean is rounding: 100 times float32's error. */
 const shortestMean = 1e-5;
 
-/**
- * Direction of the mean of the candidates' vectors: of unit length, or near zero where they cancel.
- * Summed in float64 and never divided by less than `shortestMean` a vector: the order of the
- * candidates, which moves only the rounding, would show in the direction otherwise.
- */
+/** Direction of the mean: unit length, or near zero where they cancel; order-independent. */
 export function centroidOf(candidates: readonly { vector: Float32Array }[], dimension: number): Float64Array {
   const sum = new Float64Array(dimension);
   const areWhole = candidates.every(({ vector }) => vector.length >= dimension);
@@ -79,10 +64,7 @@ export function centroidOf(candidates: readonly { vector: Float32Array }[], dime
   return sum;
 }
 
-/**
- * dot (embedding.ts) where one side is float64. A function of its own: dot reads the elements of
- * float32 vectors alone half again as fast as those of both kinds.
- */
+/** dot (embedding.ts) where one side is float64; apart, for V8's sake. */
 export function wideDot(a: Float64Array, b: Float32Array | Float64Array): number {
   const length = Math.min(a.length, b.length);
   let s0 = 0;

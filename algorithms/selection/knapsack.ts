@@ -1,6 +1,5 @@
-// What to keep when not everything fits: 0/1 knapsack by value density. The greedy choice that
-// skips what does not fit any more, or the single most valuable item where that is worth more:
-// together never less than half of the best possible value (Dantzig's bound). Pure.
+// 0/1 knapsack by value density: greedy, or the single most valuable item where that is worth more;
+// at least half of the best value (Dantzig's bound). Pure.
 
 export interface KnapsackItem {
   /** >= 0, finite. */
@@ -10,8 +9,7 @@ export interface KnapsackItem {
 }
 
 /**
- * Indexes of the items to keep, ascending. Among equally dense items the earlier one goes first.
- * Throws RangeError for NaN and negative numbers.
+ * Indexes to keep, ascending; of equally dense items the earlier first. RangeError for NaN, < 0.
  */
 export function knapsack(items: readonly KnapsackItem[], capacity: number): number[] {
   for (const [index, { value, weight }] of items.entries())

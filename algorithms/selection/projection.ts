@@ -6,7 +6,6 @@ import { normal, splitmix64 } from "../numeric/random.ts";
 export const PROJECTED = 8;
 const SEED = 20_261_121;
 
-/** The rows, each number times `scale`, column by column. */
 export function projectionOf(dimension: number, scale = 1): Float64Array {
   const random = splitmix64(SEED);
   const columns = new Float64Array(PROJECTED * dimension);
@@ -15,10 +14,7 @@ export function projectionOf(dimension: number, scale = 1): Float64Array {
   return columns;
 }
 
-/**
- * Into `products`: the columns times the vector, whose shorter length counts. Eight sums at a time,
- * declared one by one as in dot (embedding.ts).
- */
+/** products: columns times vector, whose shorter length counts. Eight sums at a time. */
 export function project(columns: Float64Array, vector: Float32Array, products: Float64Array): void {
   const d = Math.min(columns.length / PROJECTED, vector.length);
   let s0 = 0;

@@ -1,17 +1,11 @@
-// Domains whose examples several tenants share, by configuration only. Shared examples are stored
-// under the domain "+/domain". Tenants' names are percent-encoded in a sharing domain, so none of
-// them collides with it. A shared domain holds either its members' own examples or only synthetic
-// ones, which belong to no tenant.
+// Domains whose examples tenants share by configuration, stored under "+/domain", with which no
+// percent-encoded tenant collides: members' own examples or synthetic ones only.
 import { sharingDomain } from "../identity/identity.ts";
 
-/** By the name of a domain: the tenants that share it. */
 export type SharingRules = Readonly<Record<string, { tenants: readonly string[] | "all"; synthetic?: unknown }>>;
 
 export interface SharedDomains {
-  /**
-   * Where the examples of a sharing domain (tenant/domain) are stored together with those of other
-   * tenants; null: the domain is not shared.
-   */
+  /** Where examples of a domain are stored with other tenants'; null: it is not shared. */
   sharedDomainOf(domain: string): string | null;
   /** Where an answer is kept that becomes an example. */
   homeOf(answer: { source: string; tenant: string; domain: string }): string;
@@ -75,5 +69,4 @@ export function createSharedDomains(rules: SharingRules): SharedDomains {
 export const isSynthetic = ({ source, tenant }: { source: string; tenant: string }): boolean =>
   source === "observation" && tenant === noTenant;
 
-/** No domain is shared. */
 export const nothingShared = createSharedDomains({});

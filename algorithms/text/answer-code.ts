@@ -1,16 +1,11 @@
-// The code of an answer: models that are asked for a command often put it into a code block or
-// between backticks all the same. Pure; time in proportion to the text, and a stream gives the same
-// as the whole.
+// The code of an answer: models asked for a command often add a block or backticks. Pure; linear; a
+// stream gives the same as the whole.
 
 /** What a code block may be opened with behind its fence: the name of a language. */
 const language = /^[\w+#.-]*$/;
 const fence = "```";
 
-/**
- * The contents of the code block that an answer begins with (text behind the block is dropped), or
- * the code between backticks around the whole answer. Any other answer is only trimmed. Never empty
- * unless the answer is.
- */
+/** Contents of the leading code block, or what is between backticks around the whole answer. */
 export function answerCode(answer: string): string {
   const text = answer.trim();
   const inside = text.startsWith(fence) ? fenced(text) : quoted(text);

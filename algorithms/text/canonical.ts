@@ -4,10 +4,7 @@ import { hash } from "node:crypto";
 import type { Request } from "../../schemas/types.ts";
 import { normalise } from "./normalise.ts";
 
-/**
- * NFC, trimmed, every run of white space one space; case kept. For looking up a question, not for
- * reusing an answer.
- */
+/** NFC, trimmed, white space single, case kept. To look a question up, not to reuse an answer. */
 export const canonicalText = (text: string): string => normalise(text).trim().replace(/\s+/gu, " ");
 
 /** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
@@ -19,9 +16,8 @@ export const canonicalContent = (text: string): string =>
     .trim();
 
 /**
- * sha256 (hex) over everything that influences the answer: the conversation with its system prompt,
- * documents, sampling parameters, passthrough and the limits on arms and cost. Who asks, when and
- * under which id does not count; tenant and domain stand beside it in a cache key.
+ * sha256 (hex) over what influences the answer: conversation, documents, sampling parameters,
+ * passthrough, limits on arms and cost; not who asks, when, under which id.
  */
 export function canonicalHash(
   request: Pick<Request, "messages" | "documents" | "params" | "allow"> & Partial<Pick<Request, "passthrough">>,
@@ -38,10 +34,7 @@ export function canonicalHash(
   return hash("sha256", JSON.stringify(canonical));
 }
 
-/**
- * Whether a repeated id asks the same again: what is asked and in which domain, 32 hex digits.
- * Deadline, privacy and where to answer may differ.
- */
+/** Whether a repeated id asks the same: question and domain, 32 hex digits. */
 export function requestHash(
   request: Pick<Request, "domain" | "messages" | "documents" | "params" | "allow"> &
     Partial<Pick<Request, "passthrough">>,

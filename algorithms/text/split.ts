@@ -1,14 +1,10 @@
-// Cuts a text into pieces that can be cached and linked each on its own (EPIC's KVSplit;
-// docs/design/linked-prefill.md, Splitting documents): by meaning, or by size alone. Takes time in
-// proportion to the text, whatever it holds: texts come from users, and plan splits them.
+// Cuts a text into pieces that are cached and linked apart (EPIC's KVSplit; docs/linked-prefill.md,
+// Documents): by meaning or by size, in linear time.
 import { measureText, type TextMeasure } from "./text-measure.ts";
 
 export type Splitter = "meaning" | "size";
 
-/**
- * Pieces of at most `most` estimated tokens (>= 1), in order; none is empty or begins or ends in
- * white space, and none for a blank text.
- */
+/** Non-empty pieces of at most `most` estimated tokens (>= 1), in order; none for a blank text. */
 export function splitText(text: string, splitter: Splitter, most: number): string[] {
   if (!(most >= 1)) throw new RangeError(`a piece has at least one token, not ${most}`);
   const task: Task = { text, most, measure: measureText(text), pieces: [] };
@@ -17,10 +13,7 @@ export function splitText(text: string, splitter: Splitter, most: number): strin
   return task.pieces;
 }
 
-/**
- * Pieces of at most `most` UTF-16 units, cut at white space if some is near: for texts that
- * splitText is too slow for.
- */
+/** Pieces of at most `most` UTF-16 units: for texts that splitText is too slow for. */
 export function cutText(text: string, most: number): string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length;) {
@@ -57,10 +50,7 @@ const sentences: Separator = (text) =>
   text.matchAll(/(?<=[.!?\u3002\uff01\uff1f]["')\]]?)\s+|(?<=[\u3002\uff01\uff1f])/g);
 const levels = [blankLines, lines, sentences];
 
-/**
- * As many whole paragraphs as fit; of one that does not fit lines, of those sentences, and of those
- * words.
- */
+/** As many paragraphs as fit, else lines, sentences, words. */
 function byMeaning(task: Task, from: number, to: number, level: number): void {
   if (fits(task, from, to)) return keep(task, from, to);
   const separator = levels[level];

@@ -1,6 +1,5 @@
-// Divergence of two prefills of one prompt (docs/design/linked-prefill.md, Divergence): both are
-// forced to produce the same answer, and their next-token distributions are compared at each of its
-// tokens. The mean over tokens counts, because the first token alone misleads.
+// Divergence of two prefills of a prompt (docs/design/linked-prefill.md, Divergence), forced to one
+// answer: the mean over its tokens, because the first alone misleads.
 
 export interface Comparison {
   /** Mean Kullback-Leibler divergence of `other` from `reference`, nats, >= 0. */
@@ -9,10 +8,7 @@ export interface Comparison {
   agreement: number;
 }
 
-/**
- * Logits row by row, rows x vocabulary, both of the same shape. Throws RangeError when they are
- * not, or have no row.
- */
+/** Logits row by row, rows x vocabulary. RangeError for other shapes or no row. */
 export function compareLogits(reference: Float32Array, other: Float32Array, vocabulary: number): Comparison {
   const rows = reference.length / vocabulary;
   if (!(rows >= 1) || !Number.isInteger(rows) || reference.length !== other.length)

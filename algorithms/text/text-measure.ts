@@ -3,12 +3,8 @@
 import { tokensOf } from "./tokens.ts";
 
 export interface TextMeasure {
-  /**
-   * The stretch without white space at its ends; empty (from = to) where it is blank. Half-open, in
-   * UTF-16 units.
-   */
+  /** The stretch without outer white space; from = to: blank. Half-open, UTF-16 units. */
   trim(from: number, to: number): { from: number; to: number };
-  /** Estimated tokens of the trimmed stretch. */
   tokens(from: number, to: number): number;
 }
 
@@ -16,9 +12,7 @@ export function measureText(text: string): TextMeasure {
   const length = text.length;
   /** Characters beyond ASCII before each position. */
   const wide = new Uint32Array(length + 1);
-  /**
-   * The first position from here on that is no white space, and the last one before here plus one.
-   */
+  /** Next position that is no white space, and the last such one before, plus one. */
   const nextInk = new Uint32Array(length + 1);
   const lastInk = new Uint32Array(length + 1);
   for (let i = 0; i < length; i++) {

@@ -1,6 +1,5 @@
-// How much texts have in common, quickly: tokens as sorted hashes that are made once for each text
-// and then compared by the hundred. Close to token-f1.ts, which is exact and too slow to hold 32
-// candidates against each other for every request.
+// Overlap of texts, quickly: tokens as sorted hashes, made once a text. Close to token-f1.ts, which
+// is too slow for 32 candidates a request.
 
 /** Only the head is looked at: a text of a megabyte must not hold the event loop. */
 const HEAD = 2_048;
@@ -53,7 +52,6 @@ export function hashTokens(text: string): HashedTokens {
   return { sorted: sorted.slice(), first };
 }
 
-/** Tokens that both have, repeats counted. */
 function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTokens): number {
   let common = 0;
   for (let i = 0, j = 0; i < one.length && j < other.length;) {
@@ -69,9 +67,8 @@ function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTo
 const none = 2 ** 30;
 
 /**
- * Tokens that each two of the texts have in common, repeats counted: of i and j < i at i * n + j.
- * All at once, token by token: every text stands at its least that was not counted yet. Most tokens
- * stand in few texts, so this takes a third of the time of comparing two after two.
+ * Tokens that each two texts have in common, repeats counted: of i and j < i at i * n + j. All at
+ * once by token: a third of the time of comparing pairs.
  */
 export function commonTokensOfPairs(texts: readonly HashedTokens[]): Uint16Array {
   const n = texts.length;
@@ -116,10 +113,7 @@ export const coverage = (wanted: HashedTokens, given: HashedTokens): number =>
 const literal =
   /"([^"\n]{1,64})"|'([^'\n]{1,64})'|`([^`\n]{1,64})`|[\w.$*~-]{0,64}[/*~$][\w./$*~-]{0,64}|\b[\w-]{1,64}\.\w{1,8}\b|\b\d[\d.:]{0,16}\b/g;
 
-/**
- * What an answer would have to repeat as it stands: quoted text, paths, file names, variables and
- * numbers; the first few, each once.
- */
+/** What an answer would repeat as it is: quotes, paths, file names, variables, numbers. */
 export function literalsOf(text: string): string[] {
   const found = new Set<string>();
   for (const match of text.slice(0, HEAD).matchAll(literal)) {

@@ -1,21 +1,14 @@
-// Token F1: how much two short texts have in common, as SQuAD and NL2Bash count it. Order does not
-// matter, repeats do. A stand-in for a judge where a reference answer is known; it knows nothing of
-// meaning.
+// Token F1 of two short texts, as SQuAD and NL2Bash count it: order does not matter, repeats do.
+// Stands in for a judge where a reference is known.
 import { normalise } from "./normalise.ts";
 
-/**
- * Lower-case words, flags and symbols: letters, digits, dots, dashes and underscores stay together,
- * every other mark stands alone.
- */
+/** Lower-case words and flags (letters, digits, . - _), every other mark alone. */
 export const answerTokens = (text: string): string[] =>
   normalise(text)
     .toLowerCase()
     .match(/[\p{L}\p{N}._-]+|[^\s\p{L}\p{N}._-]/gu) ?? [];
 
-/**
- * Harmonic mean of precision and recall over the tokens, [0, 1]; 1 for two empty texts, 0 when one
- * is empty.
- */
+/** Harmonic mean of precision and recall, [0, 1]; 1 for two empty texts. */
 export function tokenF1(answer: string, reference: string): number {
   const given = answerTokens(answer);
   const wanted = answerTokens(reference);

@@ -1,7 +1,5 @@
-// How many tokens a text will be, without any model's tokenizer: arms have different ones and a
-// budget needs no exact count. English prose has about 4.2 characters a token and shell or code
-// about 3.2; 3.5 errs towards too many for prose. Beyond ASCII a character is often a token of its
-// own.
+// Estimated tokens of a text without a tokenizer: prose has about 4.2 characters a token, code 3.2;
+// 3.5 errs towards too many. Beyond ASCII a character often is a token.
 
 const asciiCharactersPerToken = 3.5;
 /** What a chat template puts around one turn (role markers, line ends). */

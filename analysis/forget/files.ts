@@ -9,7 +9,6 @@ export interface FilesFound {
   logReplays: string[];
   /** Pools of examples of no running process. */
   pools: number;
-  /** Folders of documents that killed processes left behind. */
   leftBehind: number;
 }
 
@@ -18,7 +17,6 @@ export interface FoundLocation {
   count: number;
 }
 
-/** What leaves with the process that has it open. */
 export interface HeldLocation extends FoundLocation {
   /** Milliseconds since the epoch; null: unknown. */
   until: number | null;
@@ -26,7 +24,6 @@ export interface HeldLocation extends FoundLocation {
 }
 
 export interface ForgetFiles {
-  /** What is searched. */
   folders: string[];
   /** poolsFrom: when the topic of the examples holds nothing of it any more. */
   remove: (subject: Subject, poolsFrom: number, onProgress: (what: string) => void) => Promise<FilesFound>;

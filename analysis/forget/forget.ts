@@ -1,8 +1,5 @@
-// precedent forget: erases the questions and answers of a subject from all stored data, and
-// verifies it. First the erasure is recorded, so that nothing comes back. Then examples, answers
-// and documents get tombstones, files are removed, and rows are deleted, the requests themselves
-// last. Then all of it is searched again. After an interruption, the same call does the rest: steps
-// already done find nothing more to do.
+// precedent forget: records the erasure so that nothing comes back, writes tombstones, removes
+// files, deletes rows (requests last), and searches again. Interrupted, the same call goes on.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { erasedLetter, erasedTenant } from "../../algorithms/privacy/erasure.ts";
@@ -48,7 +45,6 @@ export interface ForgetReport {
   underWay: number;
   removed: { rows: Record<string, number>; cacheEntries: number; examples: number; documents: number } & FilesFound;
   searched: { tables: readonly string[]; topics: string[]; folders: string[] };
-  /** What is still there. */
   found: { location: string; count: number }[];
   remains: Remaining[];
 }
@@ -178,7 +174,6 @@ export async function forget(
   }
 }
 
-/** Data that this command can't remove, and until when it stays. */
 function remaining(
   topics: readonly TopicFinding[],
   now: number,

@@ -1,6 +1,5 @@
-// Whom an erasure is about, and which requests that comes to: by tenant, by user (a request names
-// its own in metadata.user; the gateway puts OpenAI's `user` there), or by id. What bears the id of
-// one of these requests goes with it.
+// Whom an erasure is about, and its requests: by tenant, by user (metadata.user) or by id. What
+// bears one of these ids goes with them.
 import { erasedRequest, type LetterPosition } from "../../algorithms/privacy/erasure.ts";
 
 export interface Scope {
@@ -23,7 +22,6 @@ export interface Subject {
   wholeTenant: string | null;
   /** Milliseconds since the epoch: what comes to a tenant later is not meant. */
   before: number;
-  /** By their hash. */
   requests: Map<string, RequestName>;
   /** Where dead letters stood that the topic has: tables may withhold their bytes. */
   letters: Map<string, LetterPosition>;
@@ -58,7 +56,6 @@ export function isMeant(
   return Object.hasOwn(request.metadata, "user") && request.metadata.user === scope.user;
 }
 
-/** Whether something about a request is about one of them. */
 export const isOfMeant = (subject: Subject, tenant: string, id: string, at: number): boolean =>
   subject.requests.has(erasedRequest(tenant, id)) || (subject.wholeTenant === tenant && at < subject.before);
 
@@ -73,9 +70,8 @@ export interface Letter {
 }
 
 /**
- * Whether a dead letter is about one of the subject's requests: by its key or by its bytes. Avro
- * writes the length of a text before it, and JSON quotes it, so a name within a longer one does not
- * match.
+ * Whether a dead letter is about a request of the subject, by key or bytes. Avro's length or JSON's
+ * quotes keep longer names from matching.
  */
 export function letterMatcher({ scope, wholeTenant, requests }: Subject): (letter: Letter) => boolean {
   const names = new Set([...requests.values()].map(({ id }) => id));

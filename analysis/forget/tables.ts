@@ -80,7 +80,6 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     `(source_topic = ${quoted(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
 
   return {
-    /** Adds the requests that the tables name. */
     async find(subject: Subject): Promise<void> {
       const { scope, wholeTenant, before } = subject;
       const add = async (sql: string): Promise<void> => {
@@ -111,9 +110,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
 
     lettersOf,
 
-    /**
-     * Rows by table, all versions of them. isNoted: the hashes of the requests stand in erasures.
-     */
+    /** Rows by table, all versions. isNoted: the requests' hashes stand in erasures. */
     async count(subject: Subject, isNoted = true): Promise<Record<string, number>> {
       const counts: Record<string, number> = {};
       for (const [name, kept] of byRequest) {

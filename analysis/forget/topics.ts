@@ -11,14 +11,10 @@ import { addLetter, addRequest, isMeant, isOfMeant, letterMatcher, type Letter, 
 
 type TopicsSession = Pick<Session, "kafka" | "codec" | "topic" | "config">;
 
-/** What one topic has of it. */
 export interface TopicFinding {
   topic: string;
-  /** Values that hold until they are replaced (compacted topics). */
   live: number;
-  /** Records that lie in the log, live ones among them. */
   lying: number;
-  /** Time of the newest record, milliseconds since the epoch. */
   newest: number;
   keeps: TopicRetention | undefined;
 }
@@ -41,7 +37,6 @@ interface Reading {
 /** Requests and observations first: by what they say themselves the others are found. */
 async function topicsOf({ kafka, topic }: TopicsSession): Promise<Reading[]> {
   const there = new Set(await kafka.topics());
-  /** Those of one arm or tenant each, of former ones as well. */
   const severally = (name: TopicName, start: string): Reading[] =>
     [...there]
       .filter((one) => one.startsWith(start))

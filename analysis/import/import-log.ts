@@ -1,9 +1,6 @@
-// Brings the log of another system into ClickHouse (docs/import.md): rows of requests, decisions,
-// responses and feedback, as record would have stored them, and none on a topic, where plan would
-// answer the requests and clients see the responses. Everything is derived from the file and the
-// index of the row in it, so an import that is done again, or goes on after it was killed, adds
-// nothing. Feedback comes last of each batch, under an origin of its own on the feedback topic:
-// learn takes it from there like any other.
+// Imports another system's log (docs/import.md) as the rows that record would have stored; nothing
+// on topics. Derived from file and row index, so a repeat adds nothing. Feedback comes last of each
+// batch, under an origin of its own, where learn finds it.
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
@@ -20,13 +17,10 @@ import type { LogRow } from "../../state/log-replay-row.ts";
 export interface ImportDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
   embedder: Pick<Embedder, "embedAll">;
-  /** Those in force. */
   arms: readonly RouteArm[];
-  /** Full name of the feedback topic. */
   feedbackTopic: string;
   /** Identity of the file: 22 characters of its hash. */
   file: string;
-  /** What a decision's prediction is taken for: routing.priorMean. */
   priorMean: number;
 }
 
@@ -37,7 +31,6 @@ export interface ImportedRows {
 }
 
 const originOf = (file: string): Origin => ({ cluster: "import", topicId: file });
-/** As it stands in the column kafka_origin. */
 export const importOrigin = (file: string): string => originText(originOf(file));
 
 /** Above every real partition number: positions of imports collide with no topic's. */
@@ -77,7 +70,7 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
     ...{ alternativeArm: null, alternativeProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
     ...{ policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
     ...{ asked: false, askProbability: null, alternative: false },
-    ...{ breakers: {}, reuse: null, shadows: [], source: "imported", cacheKey: null },
+    ...{ breakers: {}, reuse: null, source: "imported", cacheKey: null },
     degraded: row.answer!.propensity === null ? ["propensity"] : [],
     ...{ timings: [], createdAt: row.request.createdAt },
   });

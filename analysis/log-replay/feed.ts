@@ -1,7 +1,5 @@
-// Puts the requests of a log on the topic of a log replay, in the order of their time and no more
-// at once than are allowed, and waits until each has its response. What a run that was killed has
-// put there is not put there again: the topic has one partition, so what it holds is a beginning of
-// the log.
+// Puts a log's requests on the replay's topic in time order, some at once, and waits for responses.
+// The one partition holds a beginning of the log, from which a killed run goes on.
 import { setTimeout as sleep } from "node:timers/promises";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { RawRecord } from "../../connections/kafka/port.ts";
@@ -10,10 +8,8 @@ import type { Replayed } from "../../state/log-replay-row.ts";
 
 export interface FeedOptions {
   session: Pick<Session, "kafka" | "codec" | "topic">;
-  /** Requests of the log. */
   total: number;
   readPage(from: number, to: number): Promise<Replayed[]>;
-  /** Requests under way at most. */
   inFlight: number;
   /** Logged time that passes in one of ours; Infinity: as fast as they are answered. */
   speed: number;
@@ -25,12 +21,8 @@ export interface FeedOptions {
 
 export interface Feed {
   find(tenant: string, id: string): Replayed | undefined;
-  /** What a former run left: must be done before the stages start. */
   prepare(): Promise<void>;
-  /**
-   * Resolves when every request has its response, to how many had none before; rejects when the
-   * signal is aborted.
-   */
+  /** Resolves when all are answered, to how many had none before; rejects when aborted. */
   run(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -67,7 +59,6 @@ export function createFeed(options: FeedOptions): Feed {
     wake();
   };
 
-  /** Requests that the topic holds. */
   const produced = async (): Promise<number> => {
     const seen = new Set<string>();
     const reader = kafka.readTopic(topic("requests"), async (records) => {

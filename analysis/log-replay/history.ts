@@ -1,8 +1,5 @@
-// Examples and documents as they were when a window began, as far as their topics still have them.
-// The topics are compacted, at the latest a day after a change: what was replaced or removed since
-// the window began is there until then, and goes to the topic of the log replay in its order.
-// Tables keep the newest state alone, and can't help. What was erased (precedent forget) stays
-// away.
+// Examples and documents as of the window's beginning, as far as compacted topics have them (about
+// a day); tables keep the newest state alone. Erased ones stay away.
 import { erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
 import { documentKey } from "../../connections/documents/port.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -18,7 +15,6 @@ type Target = Pick<Session, "kafka" | "codec" | "topic">;
 
 export interface History {
   kafka: Pick<Kafka, "readTopic" | "spans" | "partitionOf">;
-  /** Full name of the live topic. */
   topic: string;
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
   /** When the window began, milliseconds since the epoch. */
@@ -77,9 +73,7 @@ function hashesOf(record: Example | Document | null): string[] {
   return [erasedTenant(record.tenant), ...(request === null ? [] : [erasedRequest(record.tenant, request)])];
 }
 
-/** What became since of the examples of a window's beginning. */
 export interface ExampleHistory {
-  /** As they were then: the topic had it. */
   restored: number;
   /** Changed since, and shown as they are now. */
   asOfNow: number;
@@ -133,10 +127,7 @@ export async function putFormerExamples(
   };
 }
 
-/**
- * Those that the log names: the version of the window's beginning, and of one that is younger, or
- * whose former versions are gone, the first that there is.
- */
+/** Those that the log names, as of the window's beginning, else the first version there is. */
 export async function putDocuments(
   target: Target,
   history: History,

@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import type { Config } from "../../config/schema.ts";
 
-/** Where the log replays of a configuration are kept. */
 export const logReplaysFolder = (config: Config): string => join(config.stack.folder, "log-replays");
 export const folderOf = (config: Config, id: string): string => join(logReplaysFolder(config), id);
 /** lane: of one policy; absent: of the log. */

@@ -1,6 +1,5 @@
-// What was there when the window began: examples of the domains that the log asks in, policies.
-// They are read from the live tables and put on the topics of the log replay, moved in time as the
-// requests are; history.ts adds what the tables don't keep.
+// What was there when the window began: examples of its domains and policies, from live tables to
+// the replay's topics, moved in time; history.ts adds what tables lack.
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { HELPFULNESS } from "../../state/policies/helpfulness.ts";
@@ -10,7 +9,6 @@ import type { Example, Policy } from "../../schemas/types.ts";
 import type { Session } from "../../state/session.ts";
 
 export interface Beginning {
-  /** The live database, to be read. */
   live: Pick<ClickHouse, "query">;
   /** Milliseconds since the epoch; what is younger is not there. */
   at: number;

@@ -1,7 +1,5 @@
-// Report of a log replay for one policy: its choices, and the logged answers and rewards for them.
-// Quality is reported twice: the mean reward of the answers that the log holds, which favours arms
-// that are frequent in the log, and the self-normalised estimate over the logged propensities,
-// which does not (docs/off-policy.md).
+// Report of a log replay for one policy. Quality twice: mean logged reward, which favours frequent
+// arms, and the self-normalised estimate (docs/off-policy.md).
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { serviceReports, type ServiceReport } from "./service-times.ts";
 
@@ -13,12 +11,9 @@ export interface ArmReport {
   /** The log holds no answer of it, and no model was asked. */
   notRecorded: number;
   failed: number;
-  /** Answers with a reward in the log, and their mean. */
   rewarded: number;
   quality: number | null;
-  /** Mean cost of an answer, in the currency of the prices. */
   meanCost: number | null;
-  /** Milliseconds from the call to the end and to the first token. */
   p50Ms: number | null;
   p99Ms: number | null;
   firstTokenP50Ms: number | null;
@@ -51,7 +46,6 @@ export interface ReportSource {
   clickhouse: Pick<ClickHouse, "query">;
   /** Live database: its service times replace those that the log lacks; absent: no replacement. */
   live?: Pick<ClickHouse, "query">;
-  /** Database of the policy's log replay, and of its log. */
   lane: string;
   log: string;
 }

@@ -16,14 +16,12 @@ import { spanOf, storeLog, type LogSpan } from "./store.ts";
 import { resolveConnections } from "../../stack/resolve.ts";
 import { runLane, save, type LogReplayOptions } from "./lane.ts";
 
-/** What is to be replayed, before anything is read. */
 export interface LogReplayPlan {
   source: string;
   /** As of when examples and policies are taken, milliseconds since the epoch. */
   beginning: number;
   /** Router policies to compare; none: the one that was in force at the beginning. */
   policies: readonly Pick<LogReplayLane, "policy" | "router">[];
-  /** null: as fast as possible. */
   speed: number | null;
   seed: bigint;
   liveArms: readonly string[];
@@ -71,7 +69,6 @@ export async function beginLogReplay(id: string, plan: LogReplayPlan, { config }
   }
 }
 
-/** rows: of the log, read where a former run did not get so far. */
 export async function goOn(
   id: string,
   rows: (live: ClickHouse) => AsyncIterable<readonly LogRow[]>,
@@ -120,7 +117,6 @@ async function runLogReplay(
   }
 }
 
-/** Removes what a log replay made: topics, groups, databases, folder. */
 export async function removeLogReplay(
   id: string,
   { config, log }: Pick<LogReplayOptions, "config" | "log">,

@@ -1,7 +1,5 @@
-// How long the arms that a log replay chose would have taken: as logged, and where the log holds no
-// time of that arm for the request, by its fitted service times. They come from the log of the
-// replay; of an arm that has too few times there, from the live log. Waiting for a slot is not in
-// them.
+// Durations of chosen arms: as logged, else by service times fitted to the replay's log, or the
+// live one where that has too few. Without queueing.
 import { drawnService, type CallSize } from "../../algorithms/queueing/arm-queues/service-times.ts";
 import { quantilesOf } from "../../algorithms/numeric/quantile.ts";
 import { growing } from "../../algorithms/off-policy/log.ts";
@@ -9,12 +7,10 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { promptTokens, sizes, timesOfLive, timesOfLog, type ArmTimes } from "./arm-times.ts";
 
-/** Service times of the requests that were sent to an arm. */
 export interface ServiceReport {
   /** Requests whose time was logged, and those whose time comes from the fit. */
   logged: number;
   fitted: number;
-  /** Milliseconds of the call; null: nothing is known of the arm. */
   p50Ms: number | null;
   p99Ms: number | null;
   firstTokenP50Ms: number | null;
@@ -24,7 +20,6 @@ export interface ServiceSource {
   clickhouse: Pick<ClickHouse, "query">;
   /** Where the arms answer; absent: not asked. */
   live?: Pick<ClickHouse, "query"> | undefined;
-  /** Database of the policy's log replay, and of its log. */
   lane: string;
   log: string;
 }

@@ -6,15 +6,11 @@ import type { Policy } from "../../schemas/types.ts";
 import type { ExampleHistory } from "./history.ts";
 
 export interface LogReplayLane {
-  /** As the user named the policy. */
   policy: string;
   /** null: the prior. */
   router: Policy | null;
-  /** Examples, documents and policies are on its topics. */
   prepared: boolean;
-  /** Every request has its response, and all of it is recorded. */
   done: boolean;
-  /** Requests of the last run, and the milliseconds that they took. */
   requests: number;
   ms: number;
 }
@@ -26,7 +22,6 @@ export interface ExamplesThen extends ExampleHistory {
 
 export interface LogReplayState {
   id: string;
-  /** For people: the window, or the file. */
   source: string;
   /** Milliseconds since the epoch, of this log replay and of what was there before the window. */
   startedAt: number;
@@ -36,7 +31,6 @@ export interface LogReplayState {
   speed: number | null;
   seed: string;
   liveArms: readonly string[];
-  /** Threshold and helpfulness model that were in force. */
   others: readonly Policy[];
   lanes: LogReplayLane[];
   /** Examples of the window's beginning, the same for all policies; absent: not read yet. */

@@ -1,7 +1,5 @@
-// The log of a log replay, in a database of the log replay: what was read is kept whole before
-// anything is replayed, so that neither retention nor late feedback changes it under way. Requests
-// are numbered in the order of their time; of every request the answers that are known: those in
-// its own rows, and where it has none of an arm, the first answer of that arm to the same request.
+// The log of a log replay in its own database, complete before it begins, numbered by time; answers
+// from a request's rows, else an arm's first answer to the same request.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import {
   storedRow,

@@ -1,6 +1,5 @@
-// Reads decisions from ClickHouse for off-policy evaluation, page by page, and computes while it
-// reads what every target policy would have done. Memory is bounded by the decisions asked for: of
-// a longer window a sample by hash of the request ids is taken.
+// Reads decisions page by page and computes what every target policy would have done. Memory is
+// bounded: of a longer window a sample by hash of request ids is taken.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import {
   feedbackRates,
@@ -26,24 +25,20 @@ export interface ReadOptions {
   window: Window;
   targets: readonly Target[];
   serving: Serving;
-  /** Decisions in memory at most. */
   maxDecisions: number;
   /**
-   * Whether decisions without feedback are read, too, and rewards weighted to stand for them: by
-   * arm, length and domain (true), or by nothing but whether feedback was asked for, where that
-   * matters (false); all: every decision is read, with or without feedback.
+   * true: decisions without feedback are read, and rewards weighted by arm, length and domain;
+   * false: weighted by whether asked, where that matters; all: every decision is read.
    */
   correctFeedback: boolean | "all";
   signal: AbortSignal;
   onProgress?: (read: number, of: number) => void;
 }
 
-/** Identity of every decision of a log. */
 export interface Identities {
   requestId: string[];
   tenant: string[];
   domain: string[];
-  /** Milliseconds since the epoch. */
   decidedAt: number[];
 }
 
@@ -54,11 +49,8 @@ export interface ReadLog {
   of: Identities;
   /** As EstimatorOptions.feedbackWeight; undefined: not corrected. */
   feedbackWeight: Float64Array | undefined;
-  /** What the weights correct for. */
   correctedBy: "nothing" | "asking" | "kind";
-  /** Decisions of the whole window by reason. */
   leftOut: ReadonlyMap<LeftOut, number>;
-  /** Decisions of the window that could be used. */
   usable: number;
   rates: FeedbackRates;
 }

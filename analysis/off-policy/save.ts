@@ -1,6 +1,5 @@
-// Writes what an evaluation rests on into the table policy_terms: for every decision the target's
-// probability of what was chosen, the utility, and what the reward model says. The views
-// policy_value_evaluations and policy_value_domains sum it up.
+// Writes an evaluation's terms into policy_terms; policy_value_evaluations and policy_value_domains
+// sum them up.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { decisionsOf } from "../../algorithms/off-policy/log.ts";
 import { leastSupport } from "../../algorithms/off-policy/weights.ts";
@@ -8,15 +7,12 @@ import type { ReadLog } from "./read.ts";
 
 export interface SaveOptions {
   clickhouse: Pick<ClickHouse, "insert">;
-  /** Id of the evaluation. */
   evaluation: string;
-  /** Names of the targets, in order. */
   names: readonly string[];
   read: ReadLog;
   predicted: Float64Array | undefined;
   cap: number;
   costWeight: number;
-  /** Milliseconds since the epoch. */
   now: number;
   signal: AbortSignal;
 }

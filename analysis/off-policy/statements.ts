@@ -1,10 +1,7 @@
-// The SQL that reads decisions for off-policy evaluation. A page is a class of the hash of the
-// request ids, so that pages are samples of the whole window and reading some of them is a fair
-// one.
+// SQL that reads decisions. A page is a class of the request ids' hash, so that some pages are a
+// fair sample of the window.
 
-/**
- * Reasons for which a decision says nothing of other policies, in the order in which they count.
- */
+/** Why a decision says nothing of other policies, in the order in which they count. */
 export const leftOutReasons = {
   degraded: "the router was bypassed: policy or features could not be used",
   other_features: "made with another layout of the context",
@@ -53,8 +50,7 @@ const settings = "SETTINGS distributed_product_mode = 'local'";
 export const selectReasons = `SELECT reason, count() AS decisions FROM (${reasoned}) GROUP BY reason ${settings}`;
 
 /**
- * Who gets feedback, by arm, class of length (component 3 of the context, promptLength), domain and
- * whether it was asked for; the largest cells where there are more than can be used.
+ * Who gets feedback, by arm, length (component 3 of x), domain and whether asked; largest first.
  */
 export const selectCells = `
 SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[arm_index][3] * 8)))) AS length, domain,
@@ -63,10 +59,7 @@ SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[arm_index]
 FROM (${reasoned}) WHERE reason IN ('', 'feedback_missing')
 GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
-/**
- * Decisions of a page. {unheard:Bool}: those without feedback, too; {never:Bool}: also those with
- * ask_probability 0, which no client was asked about.
- */
+/** Decisions of a page. {unheard:Bool}: without feedback, too; {never:Bool}: never asked ones. */
 export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(arm_index - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,

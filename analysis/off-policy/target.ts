@@ -1,6 +1,5 @@
-// Target policies and the probabilities with which they would have chosen on a logged decision
-// (docs/off-policy.md, Targets). A router policy is computed by the code that serves it, with the
-// biases that were logged: load and saturation are the situation, not the policy.
+// Target policies and their probabilities on logged decisions (docs/off-policy.md, Targets): by the
+// code that serves, with the logged biases.
 import type { Posterior } from "../../algorithms/routing/bandit.ts";
 import { choiceProbabilities, predicted, type Exploring } from "../../operators/route/score.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
@@ -21,22 +20,18 @@ export interface Candidate {
   probability: number;
 }
 
-/** What a router policy is served with. */
 export interface Serving extends Exploring {
-  /** Prior of an arm that the policy does not know. */
   prior: Posterior;
 }
 
-/** As the configuration has it. */
 export function servingOf(routing: PriorConfig & Exploring): Serving {
   const { indifference = 0, explorationFloor = 0 } = routing;
   return { prior: routerPrior(routing).unknown, indifference, explorationFloor };
 }
 
 /**
- * Probability of each candidate of a tenant's request in a sharing domain, in their order; null
- * where the target can't be followed: its arm was not allowed. Throws RangeError when a policy
- * leads to anything not finite.
+ * Probability of each candidate, in their order; null where the target's arm was not allowed.
+ * RangeError when a policy leads to anything not finite.
  */
 export function targetProbabilities(
   target: Target,

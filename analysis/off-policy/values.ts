@@ -9,9 +9,7 @@ import type { ReadLog } from "./read.ts";
 
 export interface ValueOptions {
   estimators: readonly Estimator[];
-  /** Weights are clipped at it. */
   cap: number;
-  /** lambda_c of the utility; 0: the reward alone. */
   costWeight: number;
   interval: IntervalOptions;
 }
@@ -28,7 +26,6 @@ export interface DomainDifference {
 }
 
 export interface Values {
-  /** In the order of the targets. */
   values: PolicyValue[];
   /** Predicted reward of every candidate; undefined where no estimator needs it. */
   predicted: Float64Array | undefined;
@@ -52,13 +49,11 @@ export function valuesOf(read: ReadLog, options: ValueOptions): Values {
   return { values, predicted };
 }
 
-/** The second target's value less the first's, by every estimator. */
 export function differencesOf(read: ReadLog, { predicted }: Values, options: ValueOptions): Estimate[] {
   const of = estimating(read, predicted, options);
   return options.estimators.map((name) => difference(name, read.log, pairOf(read), of, options.interval));
 }
 
-/** The same by one estimator for each of the largest domains. */
 export function domainDifferences(
   read: ReadLog,
   { predicted }: Values,

@@ -7,7 +7,6 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 const most = 200_000;
 
 export interface Members {
-  /** Name of the domain. */
   domain: string;
   tenants: readonly string[] | "all";
 }

@@ -1,15 +1,11 @@
-// What was seen of private examples so far, as ClickHouse keeps it: every round with its noise and
-// what came of it, which is all that anybody sees. From it follow what is left of a budget, and
-// where a run goes on that was broken off.
+// Rounds of synthesis in ClickHouse: noise and result of each. From them follow what is left of a
+// budget, and where a broken-off run goes on.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Round {
   runId: string;
-  /** From 1. */
   round: number;
-  /** Deviation of the noise on every count. */
   noise: number;
-  /** Synthetic questions, the best first. */
   chosen: string[];
 }
 
@@ -20,7 +16,6 @@ export const readRounds = (clickhouse: Pick<ClickHouse, "query">, shared: string
     { shared },
   );
 
-/** Resolves when it is stored. */
 export const writeRound = (
   clickhouse: Pick<ClickHouse, "insert">,
   shared: string,

@@ -1,10 +1,7 @@
-// One run of `precedent examples synthesize`: differentially private questions like those that
-// members of a shared domain asked. They do not reveal whether any single example of a member was
-// used (docs/privacy.md). A model writes questions from public text. The private examples vote for
-// the most similar ones, with noise added. The model writes more questions like the winners, and so
-// on. A model that sees nothing else answers the questions chosen last; they go to the topic
-// `observations`. Results of each vote are stored before use (rounds.ts): an interrupted run
-// continues from there.
+// One run of `precedent examples synthesize` (docs/privacy.md): a model writes questions from
+// public text, private examples vote with noise, it varies the winners; another answers the last
+// ones, for the topic `observations`. Results are stored before use, so an interrupted run
+// continues.
 import pLimit from "p-limit";
 import { epsilonOf, muOf, type Privacy } from "../../algorithms/privacy/gaussian-privacy.ts";
 import { seatsByVotes, votesOf } from "../../algorithms/privacy/private-votes.ts";
@@ -20,41 +17,31 @@ import { muSpent, readRounds, writeRound } from "./rounds.ts";
 export interface SynthesisDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
   embedder: Pick<Embedder, "embedAll">;
-  /** Writes the questions; answers them. */
   writer: Pick<Arm, "answer" | "concurrency">;
   answerer: Pick<Arm, "answer" | "concurrency" | "name" | "model">;
-  /** Questions of the members' examples. */
   privateQuestions: () => Promise<string[]>;
-  /** Resolves when the broker has it. */
   publish: (observation: Observation) => Promise<void>;
   /** Draws from the standard normal distribution, by a secure source. */
   normal: () => number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
 export interface SynthesisRun {
   runId: string;
-  /** Name of the shared domain, and what its questions are about. */
   domain: string;
   about: string;
-  /** Privacy budget of all runs together. */
   budget: Privacy;
-  /** Epsilon of this run; by default all that is left. */
   epsilon?: number | undefined;
-  /** Examples to be made. */
   count: number;
   rounds: number;
   /** What their answers are taken for, [0, 1]. */
   quality: number;
   signal: AbortSignal;
-  /** done of all questions, or answers, of a step. */
   onProgress?: (step: string, done: number, all: number) => void;
 }
 
 export interface Synthesis {
   published: number;
-  /** Epsilon spent by all runs together, at the budget's delta. */
   epsilonSpent: number;
   noise: number;
 }
@@ -67,7 +54,6 @@ export class SynthesisError extends Error {
 /** Milliseconds for one call. */
 const callMs = 120_000;
 
-/** Rejects with SynthesisError, and as the dependencies do. */
 export async function synthesize(dependencies: SynthesisDependencies, run: SynthesisRun): Promise<Synthesis> {
   const { clickhouse, embedder, privateQuestions, clock } = dependencies;
   const { runId, count, rounds, budget } = run;
@@ -98,7 +84,6 @@ export async function synthesize(dependencies: SynthesisDependencies, run: Synth
   return { published, epsilonSpent, noise };
 }
 
-/** Deviation of the noise in every round. */
 function noiseOf(run: SynthesisRun, spent: number): number {
   const { budget, epsilon } = run;
   const all = muOf(budget);
@@ -117,10 +102,7 @@ const exceeded = ({ domain, budget }: SynthesisRun, rest: number): SynthesisErro
     `of the budget of ${domain} (epsilon ${budget.epsilon}) a run of epsilon ${rest.toPrecision(3)} is left: what is spent never comes back`,
   );
 
-/**
- * As many different ones as are wanted, or the model has: those that were chosen, then others like
- * them; one that was chosen several times has as many like it.
- */
+/** The chosen ones and others like them, as many as wanted or as the model has. */
 async function questionsOf(
   { writer }: SynthesisDependencies,
   { runId, about, signal, onProgress }: SynthesisRun,

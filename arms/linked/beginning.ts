@@ -1,6 +1,5 @@
-// How a linked prompt begins, before it is run: from caches of its chunks, from the beginning of an
-// earlier prompt, or in full; and what of it is kept for the next. Chunks without a cache are
-// computed as in any prefill and kept from that very prefill.
+// How a linked prompt begins: from chunk caches, an earlier prompt's beginning, or in full, and
+// what is kept of it. Uncached chunks are kept from that very prefill.
 import { type LinkPolicy, policyName } from "../../algorithms/linked-prefill/link-policy.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvEntry, KvStore } from "../../connections/kv/port.ts";
@@ -32,15 +31,11 @@ export interface BeginningsOptions {
   format: string;
   convention: Convention;
   prefixes?: PrefixCache | undefined;
-  /**
-   * Whether chunks of prompts that are prefilled in full are kept for those that are linked; not
-   * worth it where none are. Default true.
-   */
+  /** Whether chunks of prompts prefilled in full are cached. Default true. */
   keepInFull?: boolean | undefined;
 }
 
 export interface Beginnings {
-  /** Rejects with LlamaError. */
   of(prompt: ConversationPrompt, policy: LinkPolicy, options: BeginningOptions): Promise<Beginning>;
 }
 
@@ -49,10 +44,7 @@ export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortS
 export function createBeginnings(options: BeginningsOptions): Beginnings {
   const { context, store, plans, format, convention, prefixes, keepInFull = true } = options;
 
-  /**
-   * Nothing is linked, so that the same prompt is computed in the same way whatever was asked
-   * before.
-   */
+  /** Links nothing, so that a prompt is computed alike whatever was asked before. */
   async function inFull(prompt: KeyedPrompt, policy: LinkPolicy): Promise<Beginning> {
     const plan = await plans.load(prompt, policy);
     const missing = keepInFull ? missingIndices(plan) : [];
@@ -80,10 +72,7 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
     };
   }
 
-  /**
-   * Computes the prompt up to the end of its last missing chunk and keeps what was missing, for
-   * others may wait for it; the cache of all of that.
-   */
+  /** Computes up to the last missing chunk and keeps what was missing; returns that cache. */
   async function fill(
     { tokens, chunks }: KeyedPrompt,
     plan: LinkedPlan,
@@ -106,10 +95,7 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
     return { ...result, end };
   }
 
-  /**
-   * Puts chunks as they were seen in a prompt; `isPure`: whether nothing before the chunk was
-   * linked from elsewhere.
-   */
+  /** Stores chunks as seen in a prompt; isPure: nothing before the chunk was linked. */
   async function keepSeen(
     chunks: readonly KeyedChunk[],
     missing: readonly number[],

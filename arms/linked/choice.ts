@@ -1,6 +1,5 @@
-// Which policy a request of an arm gets, and which of its prefills are compared with full ones.
-// What was measured stays here, outside the process of the model, which may die; what other
-// processes of the arm measured comes from history.ts.
+// Which policy a request gets, and which prefills are compared with full ones. Measurements live
+// outside of the model's process; other processes' come from history.ts.
 import {
   addSample,
   choosePolicy,
@@ -17,28 +16,19 @@ export interface Chosen {
   record: PolicyRecord | null;
 }
 
-/** What choosing needs of a sample. */
 export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
 
 export interface LinkedChoice {
   /** Name of the policy; `asked` is what the request wants, if anything. */
   policy(asked: string | null): string;
-  /** What is to be compared on this request; null: nothing. */
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;
-  /**
-   * What all processes measured, oldest first, stands for all that was known; what was added here
-   * and is not among it yet comes behind.
-   */
+  /** What all processes measured, oldest first, in place of what was known. */
   restore(samples: readonly PastSample[]): void;
-  /** What auto uses now; null where the policy is set. */
   chosen(): Chosen | null;
 }
 
-/**
- * What auto chooses from, cheap to expensive; the second to last keeps the quality until something
- * cheaper has proved itself.
- */
+/** Choices of auto, cheap to expensive; the second to last serves until one is proved. */
 export const candidates = ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"] as const;
 const fallback = "last-2";
 /** Samples of a policy before auto believes them. */

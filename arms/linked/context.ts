@@ -2,28 +2,17 @@
 // all, that of the convention "context". Pure.
 import type { Convention } from "../../connections/kv/port.ts";
 
-/**
- * Chunks of context. Of the values 1 to 6, 2 left last-2 the least to repair, by a small margin
- * (bench/results/NOTES.md).
- */
+/** Chunks of context; of 1 to 6 the best for last-2 (bench/results/NOTES.md). */
 export const contextChunks = 2;
-/**
- * Tokens of them together; of long passages one or two are enough, and all of this is computed once
- * a chunk.
- */
+/** Tokens of them together, computed once a chunk. */
 export const contextTokens = 512;
 
-/**
- * Minimum tokens of a chunk that is also cached behind the system prompt alone: passages gain by
- * it, examples do not (bench/results/NOTES.md).
- */
+/** From so many tokens a chunk is also cached behind the system prompt alone. */
 export const longTokens = 128;
 
 /**
- * Indices of a chunk's context in the prompt where it was first seen, in prompt order, the nearest
- * last: the chunks nearest before it, or, if these are too few, the nearest behind it. At least one
- * if there is one, however long. `chunks[0]` is the system prompt and is never included; `index` >=
- * 1. Empty: there is no other chunk.
+ * Indices of a chunk's context where it was first seen, in prompt order: the nearest before it,
+ * else behind it; at least one if there is one. `index` >= 1; the system prompt is never included.
  */
 export function firstContext(chunks: readonly { tokens: number }[], index: number): number[] {
   const before: number[] = [];
@@ -43,20 +32,14 @@ export function firstContext(chunks: readonly { tokens: number }[], index: numbe
   return [...behind, ...before.reverse()];
 }
 
-/**
- * What a chunk's cache is made behind: indices of chunks in the order in which they stand there.
- */
 export interface WantedPrefix {
   convention: Convention;
   prefix: number[];
 }
 
 /**
- * The caches that an arm of this convention makes beforehand of a chunk of a prompt, the more
- * useful first. `context` wants two of a long one: in its first context it stands best behind
- * others, and where it stands first itself the one from behind the system prompt alone is exact.
- * Nothing for the system prompt, `chunks[0]`, and by conventions that take caches from the prefills
- * that come.
+ * Caches that an arm of this convention makes beforehand, the more useful first. `context` wants
+ * two of a long chunk; none for the system prompt, `chunks[0]`.
  */
 export function wantedPrefixes(
   chunks: readonly { tokens: number }[],

@@ -1,28 +1,22 @@
-// Keeps all processes of an arm in agreement about the policy of `auto`: each reads all processes'
-// samples back from the history, repeatedly, and these replace its own. While the history is
-// unreachable a process uses its own samples, which is logged once.
+// Keeps an arm's processes in agreement about `auto`: each reads all samples from the history,
+// which replace its own; unreachable (logged once), it uses its own.
 import type { Logger } from "pino";
 import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
 import { candidates, mostPast } from "./choice.ts";
 import type { Sample } from "./idle.ts";
 
-/**
- * What samples are comparable with: another model, or caches made in another way, have another
- * curve.
- */
+/** Samples of another model or other caches have another curve. */
 export interface CurveOf {
   /** SHA-256 of the model file, hex. */
   model: string;
   convention: string;
 }
 
-/** What all processes of one arm measured and chose. */
 export interface LinkHistory {
   /** The newest `limit` samples of each policy within the last days, oldest first overall. */
   samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;
   /** Name of the policy that was recorded last as chosen; null: none for this curve. */
   choice(of: CurveOf): Promise<string | null>;
-  /** Best effort. */
   sampled(sample: Sample, of: CurveOf): void;
   chose(chosen: Chosen, of: CurveOf): void;
 }
@@ -41,7 +35,6 @@ export interface FollowOptions {
   log: Pick<Logger, "info" | "warn">;
 }
 
-/** Between two readings. */
 const everyMs = 60_000;
 
 export function followHistory({ choice, history, of, log }: FollowOptions): HistoryFollower {

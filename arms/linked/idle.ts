@@ -1,6 +1,5 @@
-// Idle work of a llama arm: computes the caches that its convention wants for chunks that were
-// seen, and compares linked prefills with full ones. Both queues are bounded. Work that does not
-// fit is dropped, because more will come.
+// Idle work of a llama arm: caches that its convention wants, and comparisons with full prefills.
+// Both queues are bounded; what does not fit is dropped.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
@@ -16,7 +15,6 @@ export interface Sample {
   requestId: string;
   tenant: string;
   policy: string;
-  /** Share of the chunks' tokens that were computed, [0, 1]. */
   recomputedShare: number;
   /** Mean over the answer's tokens, nats. */
   kl: number;
@@ -27,15 +25,12 @@ export interface Sample {
 export interface Comparison {
   requestId: string;
   tenant: string;
-  /** Names of policies. */
   policies: readonly string[];
 }
 
 export interface IdleWork {
-  /** Looks which caches the chunks of a prompt still want. */
   seen(prompt: KeyedPrompt): void;
   compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
-  /** Drops work on these chunks, or behind one of them. */
   forget(chunks: ReadonlySet<string>): void;
   /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
   next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;
@@ -67,10 +62,7 @@ export function createIdleWork({ model, context, store, format, convention, voca
   const wanted = new Map<string, Wanted>();
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
-  /**
-   * One of a kind is enough; where an arm takes what was seen, that is as good behind the system
-   * prompt alone as made there.
-   */
+  /** One of a kind is enough; a seen one is as good behind the system prompt alone. */
   const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
     const isSame = (one: KvListed): boolean =>
       made !== convention && one.convention === "seen" && one.prefix.length === 1;

@@ -1,7 +1,5 @@
-// Inventory of the examples and document pieces that an arm's store has caches of. The store knows
-// chunks by their tokens only, so their names are recorded here, from the prompts that contained
-// them, and in a file beside the caches that survives a restart. Best effort: lost names come back
-// with later prompts.
+// Names of the examples and pieces that an arm has caches of, recorded from prompts and in a file
+// beside the caches, since the store knows tokens only. Best effort.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
@@ -30,7 +28,6 @@ export interface InventoryOptions {
   /** Folder of the slow tier; null: names are held in memory only. */
   folder: string | null;
   log: Pick<Logger, "warn">;
-  /** Names that are kept; the longest unseen goes first. */
   most?: number;
 }
 
@@ -38,7 +35,6 @@ const fileName = "names.json";
 const exampleName = cacheName("example", "");
 
 export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
-  /** Name to the chunk that it had when it was last seen. */
   const names = new LRUCache<string, string>({ max: most });
   if (folder !== null) for (const [name, chunk] of await readNames(join(folder, fileName))) names.set(name, chunk);
   let changed = false;
@@ -96,7 +92,6 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
   };
 }
 
-/** None where there is no such file, or it is no good. */
 async function readNames(file: string): Promise<[name: string, chunk: string][]> {
   try {
     const parsed: unknown = JSON.parse(await readFile(file, "utf8"));

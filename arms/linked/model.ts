@@ -16,7 +16,6 @@ export interface LinkedModelOptions {
   convention: Convention;
   /** Prefixes of answered prompts; absent: each prompt starts from its first token. */
   prefixes?: PrefixCache;
-  /** As BeginningsOptions has it. */
   keepInFull?: boolean;
 }
 
@@ -31,14 +30,10 @@ export interface AnswerOptions {
 
 export interface Answered {
   result: RunResult;
-  /**
-   * Tokens of the prompt: linked, recomputed although cached, and computed for lack of a cache.
-   * They sum to the whole prompt.
-   */
+  /** Prompt tokens linked, recomputed although cached, and uncached; together the prompt. */
   linked: number;
   recomputed: number;
   prefilled: number;
-  /** Milliseconds from the call to the first token; null without one. */
   firstTokenMs: number | null;
 }
 

@@ -1,12 +1,10 @@
-// Plans of linked prompts: which cache stands for each chunk and which tokens are computed again,
-// with the caches loaded; and who computes what is missing, so that of several requests only one
-// does.
+// Plans of linked prompts: which cache stands for each chunk, loaded, which tokens are computed
+// again, and which of several requests computes what is missing.
 import { type Run, planRecompute, tokensIn } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./variants.ts";
 
-/** A prompt with its chunks by content. */
 export interface KeyedPrompt {
   tokens: Int32Array;
   chunks: readonly KeyedChunk[];
@@ -28,10 +26,7 @@ export interface Claimed {
 export interface LinkPlans {
   /** As things are now. */
   load(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan>;
-  /**
-   * The plan, and the promise to compute what it misses: `done` must be called in the end. What
-   * others compute is waited for first, for one of us is enough.
-   */
+  /** The plan, and the promise to compute what it misses: `done` must be called. */
   claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed>;
 }
 
@@ -97,7 +92,6 @@ export const isComputedWhole = ({ begin, tokens }: KeyedChunk, runs: readonly Ru
   runs.some(([a, b]) => a <= begin && begin + tokens <= b);
 
 export const missingOf = ({ chosen }: LinkedPlan): ChosenVariant[] => chosen.filter(({ variant }) => variant === null);
-/** Caches of the chunks that lie between two positions. */
 export const linksOf = (
   chosen: readonly ChosenVariant[],
   blobs: readonly (Uint8Array | null)[],
@@ -113,14 +107,12 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-/** Tokens that are computed although a cache of them was there. */
 export function recomputedTokens({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
   const within = ({ begin, tokens }: KeyedChunk): number =>
     runs.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, begin + tokens) - Math.max(a, begin)), 0);
   return chosen.reduce((sum, { variant, chunk }) => sum + (variant === null ? 0 : within(chunk)), 0);
 }
 
-/** Share of the chunks' tokens that are computed, [0, 1]. */
 export function computedShare({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
   const total = chosen.reduce((sum, { length }) => sum + length, 0);
   return total === 0 ? 0 : tokensIn(runs) / total;

@@ -1,6 +1,5 @@
-// Prefetches the caches that waiting requests will link from the slow tier into memory, one request
-// after the other in order of arrival, and pins them until the request is over. A request whose
-// caches do not fit waits until another is over. Errors here never fail a request.
+// Prefetches caches of waiting requests into memory in order of arrival and pins them until the
+// request is over. One that does not fit waits. Errors never fail a request.
 import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
@@ -11,15 +10,11 @@ import { chooseVariants } from "./variants.ts";
 export interface PrefetcherOptions {
   store: Pick<KvStore, "variants" | "prefetch">;
   convention: Convention;
-  /** Requests that may stand in line; more are left to themselves. */
   most?: number;
 }
 
 export interface Prefetcher {
-  /**
-   * Resolves when `over` is aborted, or there is nothing to keep. `prompt` is made when its turn
-   * comes.
-   */
+  /** Resolves when `over` is aborted, or there is nothing to keep. */
   waiting(prompt: () => KeyedPrompt, policy: LinkPolicy, over: AbortSignal): Promise<void>;
 }
 

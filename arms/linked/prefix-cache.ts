@@ -1,13 +1,9 @@
-// Beginnings of prompts that were answered lately, kept as they stood: the next request of a
-// conversation has all of it but its last turn before it (prefix caching). Only where no examples
-// are shown, for those change with every question.
+// Beginnings of answered prompts: the next request of a conversation has all of it before its last
+// turn (prefix caching). Only without examples, which change with every question.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-/**
- * A prompt, and where the turns of its conversation end: ascending positions, the first behind
- * everything that stands before the conversation.
- */
+/** turnEnds: ascending positions, the first behind what stands before the conversation. */
 export interface Conversation {
   tokens: Int32Array;
   turnEnds: readonly number[];
@@ -20,10 +16,7 @@ export interface Prefix {
 }
 
 export interface PrefixCache {
-  /**
-   * The longest beginning that is kept; `how` tells apart what was computed in different ways, such
-   * as the policy.
-   */
+  /** The longest beginning that is kept; `how` separates what was computed differently. */
   longest(prompt: Conversation, how: string): Prefix | null;
   keep(prompt: Conversation, how: string, prefix: Prefix): void;
 }
@@ -31,9 +24,7 @@ export interface PrefixCache {
 /** Holds `maxBytes` at most; what was not used for the longest time goes first. */
 export function createPrefixCache(maxBytes: number): PrefixCache {
   const held = new LRUCache<string, Uint8Array>({ maxSize: maxBytes, sizeCalculation: ({ byteLength }) => byteLength });
-  /**
-   * Keys of prompts in progress: each prompt is looked up before its prefill and stored after it.
-   */
+  /** Keys of prompts in progress: looked up before the prefill, stored after it. */
   const known = new WeakMap<Conversation, { how: string; keys: string[] }>();
   function keysOf(prompt: Conversation, how: string): string[] {
     const before = known.get(prompt);

@@ -1,6 +1,5 @@
-// A prompt in pieces to tokens, cut where a chunk ends that can be cached: the system prompt, each
-// document piece, each example. A chunk has the same tokens in every prompt; where the model's
-// template mixes messages nothing is cut, and so nothing linked.
+// A prompt to tokens, cut where a cacheable chunk ends: system prompt, document piece, example.
+// Where the model's template mixes messages nothing is cut.
 import type { ChatTokens, createChat } from "../../connections/llama/chat.ts";
 import type { Range } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";
@@ -14,21 +13,14 @@ export interface PromptChunk extends Range {
 }
 
 export interface ChunkedPrompt {
-  /** The whole prompt; it ends where the answer begins. */
   tokens: Int32Array;
   /** From position 0 on, each behind the other; what follows them is the conversation. */
   chunks: PromptChunk[];
-  /**
-   * Where the turns of the conversation end, as far as the next request of it may begin with the
-   * same tokens: none where examples are shown.
-   */
+  /** Ends of turns that the next request may begin with: none with examples. */
   turnEnds: number[];
 }
 
-/**
- * `system`: the arm's own prompt. Throws LlamaError model_unsupported where the template refuses
- * the roles.
- */
+/** `system`: the arm's own. Throws LlamaError model_unsupported when the template refuses. */
 export function chunkPrompt(
   pieces: readonly Piece[],
   chat: ReturnType<typeof createChat>,

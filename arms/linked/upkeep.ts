@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Upkeep {
-  /** A request came: what is under way ends, to be done later. */
   interrupt(): void;
   /** Resolves when nothing is under way any more. */
   close(): Promise<void>;

@@ -5,7 +5,6 @@ import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts"
 import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
 
 export interface KeyedChunk extends PrefixChunk {
-  /** Position of its first token. */
   begin: number;
 }
 
@@ -17,16 +16,10 @@ export interface ChosenVariant extends PlannedChunk {
   score: number;
 }
 
-/**
- * No scoring pass looks at chunks that are served: a prefix matters as its tokens do, and about as
- * much as the chunk itself.
- */
+/** Impact of a prefix on a chunk that no scoring pass has looked at. */
 const assumedImpact = 0.75;
 
-/**
- * Caches that may be used where an arm wants this convention; what was made behind the very prefix
- * is always welcome.
- */
+/** Conventions whose caches may be used for the wanted one. */
 const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
   alone: ["alone"],
   system: ["system"],
@@ -36,13 +29,9 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
   linked: ["seen", "linked", "alone"],
 };
 
-/**
- * Only if no other variant exists, or if they are exact: behind the system prompt alone a chunk is
- * computed as the first one, wherever it is placed, which CCI does not measure.
- */
+/** Used if no other variant exists, or if exact: first behind the system prompt. */
 const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
 
-/** In prompt order, as `chunks`. */
 export function chooseVariants(
   chunks: readonly KeyedChunk[],
   variantsOf: (chunk: string) => readonly KvListed[],

@@ -1,7 +1,6 @@
-// A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own.
-// Greedy unless asked otherwise. When its worker dies or hangs another is started, after a pause
-// that grows; what was under way is tried once more there, and fails with model_failed when that
-// fails too.
+// A GGUF model through llama.cpp in a process of its own, greedy by default. A dead or hanging
+// worker is replaced after a growing pause; its requests are tried once more, then fail with
+// model_failed.
 import { createHash } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -54,8 +53,8 @@ export async function createLlamaArm(
       config.model === undefined
         ? 'Run "npm run setup", or set "model".'
         : namedModel(config.model) === undefined
-          ? 'Check its "model": a file, or a name of "precedent models list".'
-          : `Run "precedent models fetch ${config.model}".`;
+          ? 'Check its "model": a file, or a name of docs/arms.md.'
+          : `Run "npm run setup -- --model ${config.model}".`;
     throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
   });
   const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");

@@ -17,13 +17,9 @@ import type { LlamaInput } from "./methods.ts";
 import { createPrefixCache } from "../linked/prefix-cache.ts";
 
 export interface LoadedLlama {
-  /** As the file names itself. */
   name: string;
-  /** SHA-256 of the file, hex. */
   fingerprint: string;
-  /**
-   * Why the model's caches can't be moved; its prompts are then prefilled in full. Null: they can.
-   */
+  /** Why the model's caches can't be moved; null: they can. */
   unlinkable: string | null;
   /** Without chunks where they can't be linked. */
   chunked(pieces: readonly Piece[]): ChunkedPrompt;

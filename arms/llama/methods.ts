@@ -4,9 +4,7 @@ import type { Piece } from "../../schemas/types.ts";
 import type { ArmInventory, Caching } from "../arm.ts";
 import type { Comparison, Sample } from "../linked/idle.ts";
 
-/** workerData of the worker. */
 export interface LlamaInput {
-  /** Path of a GGUF file. */
   model: string;
   /** Jinja; null: the file's own. */
   chatTemplate: string | null;
@@ -14,7 +12,6 @@ export interface LlamaInput {
   system: string | null;
   contextTokens: number;
   threads: number;
-  /** Requests decoded together, each in a sequence of its own. */
   sequences: number;
   linked: {
     convention: Convention;
@@ -24,21 +21,14 @@ export interface LlamaInput {
     fingerprint: string | null;
     memoryBytes: number;
     diskBytes: number;
-    /**
-     * Whether chunks of prompts that are prefilled in full are kept: not by an arm that links
-     * nothing unless a request asks for it.
-     */
     keepInFull: boolean;
   };
 }
 
 export interface LlamaFacts {
-  /** As the file names itself. */
   name: string;
   loadMs: number;
-  /** Process id of the worker. */
   pid: number;
-  /** SHA-256 of the model file, hex. */
   fingerprint: string;
   /** Why nothing is linked; null: it is. */
   unlinkable: string | null;
@@ -55,17 +45,13 @@ export interface Generate {
   stop: string[];
   /** Whether each text is sent as an event. */
   stream: boolean;
-  /** Name of what of its linked chunks is recomputed. */
   policy: string;
   caching: Caching;
   /** Prefills that are compared with a full one later; null: none. */
   compare: Comparison | null;
 }
 
-/**
- * What the worker sends while it generates: the answer in parts, where they are wanted, and now and
- * then that it moves on.
- */
+/** Sent while generating: parts of the answer where wanted, and signs of progress. */
 export type LlamaEvent = { kind: "text"; text: string } | { kind: "progress" };
 
 export type Generated =
@@ -73,16 +59,12 @@ export type Generated =
       kind: "done";
       text: string;
       finishReason: "stop" | "length";
-      /**
-       * Tokens of the prompt; of them those linked from caches, computed although a cache was
-       * there, and computed; and those generated.
-       */
+      /** Prompt tokens in all, linked, recomputed, uncached; and generated ones. */
       prompt: number;
       linked: number;
       recomputed: number;
       prefilled: number;
       completion: number;
-      /** From the call to its first token; null when there was none. */
       firstTokenMs: number | null;
     }
   | { kind: "tooLarge"; prompt: number; limit: number }
@@ -92,18 +74,11 @@ export interface LlamaMethods {
   load(argument: null): Promise<LlamaFacts>;
   /** Never more at a time than there are sequences. */
   generate(argument: Generate): Promise<Generated>;
-  /**
-   * Does one piece of idle work; `more`: further work is queued. Abort the call to postpone the
-   * piece.
-   */
+  /** One piece of idle work; more: further work is queued. Abort to postpone. */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
-  /**
-   * Has what a request that waits will link in memory until it is aborted; resolves earlier where
-   * there is nothing to keep.
-   */
+  /** Loads what a waiting request will link into memory until it is aborted. */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
-  /** Ids of the examples that caches may be there of. */
   examples(argument: null): string[];
   /** Removes the caches of these examples, and those made behind one of them; how many. */
   forget(examples: readonly string[]): Promise<number>;

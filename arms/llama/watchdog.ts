@@ -9,10 +9,7 @@ export interface Watchdog {
 
 const looks = 10;
 
-/**
- * Calls onStall when `busy` held and there was no progress for `stallMs`, and again after as long;
- * stop() ends it.
- */
+/** Calls onStall while busy without progress for `stallMs`, again and again until stop(). */
 export function createWatchdog(stallMs: number, busy: () => boolean, onStall: () => void): Watchdog {
   let quiet = 0;
   const timer = setInterval(() => {

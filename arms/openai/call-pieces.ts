@@ -1,7 +1,5 @@
-// The calls of tools in a stream, for readers who want them as they come. Only what comes in the
-// form that OpenAI uses is passed on: calls numbered from 0 without a gap, each with its id and its
-// name at first and pieces of its arguments behind. From the first piece in another form on nothing
-// more is; the complete answer has it all (extra.ts). Linear in what comes.
+// Tool calls in a stream, as they come. Only OpenAI's form is passed on (numbered, id and name
+// first); from another form on the complete answer has it all (extra.ts). Linear.
 import { z } from "zod";
 import type { CallPiece } from "../../schemas/types.ts";
 
@@ -12,7 +10,6 @@ const pieceSchema = z.object({
   function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }),
 });
 
-/** Takes tool_calls of a chunk, and gives what of it is passed on. */
 export function createCallPieces(): (toolCalls: unknown) => CallPiece[] {
   const heads: { id: string; type: string | null; name: string }[] = [];
   let usual = true;

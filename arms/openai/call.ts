@@ -31,7 +31,6 @@ export interface CallOptions {
   timeout: number;
   /** Besides those of the client. */
   headers?: Record<string, string>;
-  /** Whether what the message has besides its text is kept. */
   extra: boolean;
 }
 
@@ -81,10 +80,7 @@ function withSystem(messages: Messages, pieces: ArmRequest["pieces"]): Messages 
   return [...chatMessages(systems).map(messageParam), ...messages];
 }
 
-/**
- * Throws what the client throws, CutShort or NotACompletion; rejects promptly when the signal is
- * aborted.
- */
+/** Throws what the client throws, CutShort or NotACompletion; rejects promptly when aborted. */
 export async function callOnce(
   client: OpenAI,
   body: Body,

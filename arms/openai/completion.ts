@@ -32,10 +32,7 @@ export function parsed(value: unknown): CompletionPart {
   return result.data;
 }
 
-/**
- * The same of a piece of a stream, which is nearly always a piece of text: an answer has hundreds
- * of them, and the schema takes most of the time of each.
- */
+/** The same of a piece of a stream, without the schema for pieces of text. */
 export const parsedPiece = (value: unknown): CompletionPart => (isText(value) ? value : parsed(value));
 
 function isText(value: unknown): value is CompletionPart {

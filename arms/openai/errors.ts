@@ -3,7 +3,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
 import { retryAfterMs } from "./backoff.ts";
 
-/** Why one call failed. */
 export interface Problem {
   code: string;
   message: string;

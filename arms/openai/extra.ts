@@ -1,12 +1,9 @@
-// What the message of an endpoint has besides its text: calls of tools, log probabilities, whatever
-// else it says. Put together from the pieces of a stream as OpenAI sends them: calls by their
-// index, texts one behind the other, lists joined. Linear in what comes.
+// An endpoint's message besides its text: tool calls, log probabilities and others, put together
+// from OpenAI's stream: by index, texts appended, lists joined. Linear.
 type Json = Record<string, unknown>;
 
 export interface Extra {
-  /** A message, or a piece of one. */
   add(message: Json, logprobs: Json | null): void;
-  /** Characters so far, roughly. */
   length(): number;
   /** null: nothing. */
   json(): string | null;

@@ -1,6 +1,5 @@
-// Any OpenAI-compatible endpoint. Calls wait for a slot and for the rate limit, are tried again
-// where that may help, and end by the deadline. A call may be made more than once (and cost so);
-// its answer is returned once and whole.
+// Any OpenAI-compatible endpoint: slots, rate limit, retries, deadline. A call may be made and
+// charged more than once; its answer is returned once and whole.
 import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
@@ -19,17 +18,13 @@ export interface OpenAiArmDependencies {
   /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
   backoff?: (next: number) => number;
   clock?: ArmClock;
-  /** Headers of a call, read when it is made; absent: none. */
   headers?: (() => Record<string, string>) | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
 
-/** What it waits by between calls; a test passes its own. */
 export interface ArmClock {
-  /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves when the time is over or the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -107,7 +102,6 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     }
   }
 
-  /** Runs one call under the timeout of a call. */
   async function timed(
     ending: AbortSignal,
     call: (signal: AbortSignal) => Promise<Completion>,

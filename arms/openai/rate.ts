@@ -1,10 +1,7 @@
 // How fast an arm may call: a token bucket. Pure but for its own count; the clock is passed in.
 
 export interface RateLimit {
-  /**
-   * Takes the next free slot. Milliseconds to wait for it, from `now`; null when that would be
-   * more than `longest`, and no slot is taken.
-   */
+  /** Takes the next slot. Milliseconds from `now`; null: more than `longest`, none is taken. */
   take(now: number, longest: number): number | null;
   /** Gives a slot back that was taken and not used. */
   giveBack(): void;

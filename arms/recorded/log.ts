@@ -1,6 +1,5 @@
-// Reads a log of answers: JSON Lines of {request, response | responses[], arm?, model?, usage?,
-// cost?, latencyMs?}. The whole file is checked when it is loaded, so that a bad line is found at
-// start and not by a request.
+// Reads a log of answers, JSON Lines of {request, response | responses[], arm?, model?, usage?,
+// cost?, latencyMs?}, checked whole when loaded.
 import { open } from "node:fs/promises";
 import { z } from "zod";
 import { messageOf } from "../../connections/errors.ts";
@@ -27,14 +26,12 @@ export interface RecordedAnswer {
   model: string | undefined;
   usage: { prompt: number; completion: number } | undefined;
   cost: number | undefined;
-  /** How long it took; undefined: as the arm is configured. */
   latencyMs: number | undefined;
 }
 
 /**
- * Answers by canonical request, in the order of the file; lines of other arms are left out, lines
- * without an arm are everybody's. Rejects with file and line number on the first line that is not
- * what it should be.
+ * Answers by canonical request; lines without an arm are for all arms. Rejects with file and line
+ * number on the first wrong line.
  */
 export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
   const answers = new Map<string, RecordedAnswer[]>();

@@ -1,7 +1,5 @@
-// Answers from a log, looked up by the canonical last user turn: a large model without its price,
-// and the fixed point of every benchmark. The same request gets the same answer in every run and
-// after every crash. Answers with a duration hold a slot of the arm for that time, as a model
-// would.
+// Answers from a log by the canonical last user turn, the same in every run and after every crash.
+// Simulated durations occupy slots.
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
@@ -69,10 +67,7 @@ export async function createRecordedArm(
   };
 }
 
-/**
- * Which of several answers: the seed-th, or one fixed by the request's id, so that a repeated call
- * gets the same.
- */
+/** The seed-th, or one fixed by the request's id: a repeated call gets the same. */
 function pick(request: ArmRequest, count: number): number {
   const { seed } = request.params;
   const n = seed === null ? numberOf(request.requestId) : Math.abs(seed);

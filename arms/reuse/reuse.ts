@@ -1,6 +1,5 @@
-// Returns the answer of the example in its prompt unchanged (docs/arms.md, reuse), without calling
-// a model. plan chooses the example and decides whether its answer may be reused (operators/select,
-// operators/route).
+// Returns the answer of the example in its prompt (docs/arms.md, reuse); plan decides whether it
+// may be reused (operators/select, operators/route).
 import { REUSE_MODEL } from "../../algorithms/routing/reuse-quality.ts";
 import type { ReuseArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmRequest, ArmResult } from "../arm.ts";

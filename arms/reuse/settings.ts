@@ -6,15 +6,14 @@ import type { Request } from "../../schemas/types.ts";
 
 export type ReuseSettings = Pick<
   ReuseArmConfig,
-  "tenants" | "minimumSimilarity" | "minimumQuality" | "systemMessages" | "sampled" | "verifyShare" | "limit"
+  "tenants" | "minimumSimilarity" | "minimumQuality" | "verifyShare" | "limit"
 >;
 
 type Asking = Pick<Request, "tenant" | "messages" | "documents" | "params" | "privacy" | "passthrough" | "requires">;
 
 /**
- * Only if the question is the whole request: one user turn, no documents, no passthrough. As with
- * the response cache, never for a request that is private or wants a fresh answer, and for a
- * sampled one only if the configuration allows it.
+ * Only if the question is the whole request: one user turn, no system message, no documents, no
+ * passthrough. Never for a request that is private, sampled or wants a fresh answer.
  */
 export function mayReuse(
   { tenant, messages, documents, params, privacy, passthrough, requires }: Asking,
@@ -23,14 +22,10 @@ export function mayReuse(
   if (!settings.tenants.includes(tenant) && !settings.tenants.includes("*")) return false;
   if (privacy.fresh || !privacy.cache || !privacy.share) return false;
   if (passthrough !== null || requires.length > 0 || documents.length > 0) return false;
-  const isSampled = params.temperature !== null && params.temperature > 0 && params.seed === null;
-  if (isSampled && !settings.sampled) return false;
-  const turns = messages.filter(({ role }) => role !== "system");
-  if (turns.length !== 1 || turns[0]!.role !== "user") return false;
-  return settings.systemMessages || turns.length === messages.length;
+  if (params.temperature !== null && params.temperature > 0 && params.seed === null) return false;
+  return messages.length === 1 && messages[0]!.role === "user";
 }
 
-/** Whether an answer keeps to what the request says of its form. */
 export const fitsRequest = (answer: string, { maxTokens, stop }: Request["params"]): boolean =>
   (maxTokens === null || estimateTokens(answer) <= maxTokens) &&
   !stop.some((one) => one !== "" && answer.includes(one));

@@ -1,6 +1,5 @@
 // Who stays when the pool has outgrown its budget, by policy. All of them are given the same
 // candidates, those in grace left out.
-import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { exactKnapsack } from "../cache/exact-knapsack.ts";
@@ -8,9 +7,6 @@ import type { Candidate } from "../support/simulated-pool.ts";
 
 /** Indexes of those that stay. */
 export type Policy = (candidates: readonly Candidate[], capacity: number, random: Random) => number[];
-
-/** Milliseconds for each of curate's choices in the simulation. */
-const solveMs = 20;
 
 const items = (candidates: readonly Candidate[]) => candidates.map(({ value, bytes }) => ({ value, weight: bytes }));
 
@@ -28,11 +24,7 @@ function byRank(candidates: readonly Candidate[], capacity: number, rank: (one: 
 }
 
 export const policies = {
-  ours: (candidates, capacity) => {
-    const end = performance.now() + solveMs;
-    return anytimeKnapsack(items(candidates), capacity, () => performance.now() < end).kept;
-  },
-  density: (candidates, capacity) => knapsack(items(candidates), capacity),
+  ours: (candidates, capacity) => knapsack(items(candidates), capacity),
   lru: (candidates, capacity) => byRank(candidates, capacity, ({ lastUse }) => lastUse),
   lfu: (candidates, capacity) => byRank(candidates, capacity, ({ uses }) => uses),
   random: (candidates, capacity, random) => byRank(candidates, capacity, () => random()),

@@ -17,7 +17,7 @@ const threshold = 0.5;
  * The defaults of the configuration: chosen on training requests that the helpfulness model had not
  * seen, never on those that are measured.
  */
-const settings = { nearDuplicate: 0.99, relevance: 1 };
+const settings = { nearDuplicate: 0.99 };
 const budgetStep = 5;
 const largestBudgetPerExample = 200;
 

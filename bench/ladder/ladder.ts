@@ -64,7 +64,7 @@ async function run(context: BenchContext): Promise<Measured> {
   return measured(rows, overhead, context);
 }
 
-const remedy = 'run "precedent models fetch" for the models, and set PRECEDENT_DATA to the folder with nl2bash';
+const remedy = 'run "npm run setup -- --model NAME" for the models, and set PRECEDENT_DATA to the folder with nl2bash';
 
 async function fromSaved(file: string, overheadFile: string, requests: number, context: BenchContext) {
   const here = await readLog<SavedRow>(file);

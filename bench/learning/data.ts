@@ -37,7 +37,7 @@ export interface LearningData {
 
 const system = "Translate the request into one shell command. Answer with the command alone.";
 // By similarity alone: this benchmark is about routing.
-const limits = { examples: 5, threshold: 0.3, tokenBudget: 1_500, nearDuplicate: Infinity, relevance: 1 };
+const limits = { examples: 5, threshold: 0.3, tokenBudget: 1_500, nearDuplicate: Infinity };
 const dimension = 384;
 
 /** The first `count` of the sample; throws when the data is not there. */

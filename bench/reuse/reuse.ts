@@ -10,7 +10,7 @@ import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-tree
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { armSchema } from "../../config/schema.ts";
-import { trainReuse } from "../../connections/training/reuse.ts";
+import { trainReuse } from "./train.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { mean, quantile, significant } from "../support/statistics.ts";

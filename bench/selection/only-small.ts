@@ -1,11 +1,10 @@
-// bench -- selection --only small: the three adapters of the VectorIndex port on small pools, as a
-// stage uses them: faiss-node and the exact index in this thread, our addon in a process of its
-// own. Turn by turn on the same vectors and queries.
+// bench -- selection --only small: the two adapters of the VectorIndex port on small pools, as a
+// stage uses them: the exact index in this thread, our addon in a process of its own. Turn by turn
+// on the same vectors and queries.
 import { createExactIndexes } from "../../state/vectors/exact.ts";
 import { createFaissIndexes } from "../../state/vectors/faiss.ts";
-import { createFlatIndexes } from "../../state/vectors/flat.ts";
 import type { VectorIndex, VectorIndexes } from "../../state/vectors/port.ts";
-import { buildFaissNode, buildNative } from "../../tools/setup/build-native.ts";
+import { buildNative } from "../../tools/setup/build-native.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { mean, quantile, significant } from "../support/statistics.ts";
 import { clusteredVectors, dimension } from "./data.ts";
@@ -24,12 +23,9 @@ interface Taken {
 }
 
 export async function runSmall({ quick, note, progress, signal }: BenchContext): Promise<Measured> {
-  for (const build of [buildNative, buildFaissNode]) {
-    const made = await build(note);
-    if (!made.built) throw new Error(made.reason);
-  }
+  const made = await buildNative(note);
+  if (!made.built) throw new Error(made.reason);
   const opened: Record<string, VectorIndexes> = {
-    faiss_node: createFlatIndexes(dimension),
     exact: createExactIndexes(dimension),
     addon: await createFaissIndexes(dimension),
   };

@@ -146,10 +146,6 @@ const reuseArm = z.strictObject({
    * (algorithms/routing/reuse-quality.ts).
    */
   minimumQuality: z.number().min(0).max(1).default(0.85),
-  /** Whether it may answer requests that bring a system message of their own. */
-  systemMessages: z.boolean().default(false),
-  /** Requests that state a temperature above 0 and no seed, too. */
-  sampled: z.boolean().default(false),
   /**
    * Share of the requests that it could answer which another arm answers instead, so that both
    * answers can be compared.
@@ -161,8 +157,6 @@ const reuseArm = z.strictObject({
   confidence: z.number().min(0.5).max(0.9999).default(0.95),
   /** Token F1 with the other arm's answer below which the example's answer counts as wrong. */
   agreement: z.number().min(0).max(1).default(0.5),
-  /** Verified cases older than this don't count. */
-  windowDays: z.number().positive().max(365).default(30),
   /** Verified cases before this time don't count: set it to start again from none (ISO 8601). */
   countFrom: z.iso.datetime({ offset: true }).optional(),
 });

@@ -21,8 +21,6 @@ export const cache = z.strictObject({
   maxBytes: z.number().int().positive().max(8_388_608).default(262_144),
   /** Whether requests that state a temperature above 0 and no seed are answered from it, too. */
   sampled: z.boolean().default(false),
-  /** An answer whose reduced reward is below is not given again; [0, 1], 0: whatever is said. */
-  minimumReward: z.number().min(0).max(1).default(0.5),
   /**
    * Maximum repeats that wait for one request under way; further ones get an answer of their own.
    * limits.parked bounds them in all and by tenant.

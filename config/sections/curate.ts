@@ -36,8 +36,6 @@ export const curate = z.strictObject({
         .default(256 * 1_048_576),
       /** Hours in which a new example is not evicted for room. */
       graceHours: z.number().min(0).default(1),
-      /** A use by a cheaper arm is an offload from this quality on. */
-      offloadQuality: z.number().min(0).max(1).default(0.6),
     })
     .prefault({}),
   exampleReplay: z
@@ -46,7 +44,6 @@ export const curate = z.strictObject({
       top: z.number().int().positive().default(20),
       /** Answers asked for each. */
       samples: z.number().int().min(1).max(16).default(3),
-      temperature: z.number().min(0).max(2).default(0.8),
       /** Tokens and money (in the prices' currency) that a run may use. */
       budgetTokens: z.number().int().positive().default(100_000),
       budgetCost: z.number().nonnegative().optional(),

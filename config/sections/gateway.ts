@@ -36,6 +36,4 @@ export const gateway = z.strictObject({
    * all gateways; write ${VARIABLE}. Absent: answers have no token.
    */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
-  /** Lifetime of a feedback token. */
-  feedbackTokenMs: milliseconds.default(7 * 86_400_000),
 });

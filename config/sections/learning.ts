@@ -43,11 +43,6 @@ export const routing = z.strictObject({
    */
   mostTenants: z.number().int().min(1).max(200).default(50),
   /**
-   * At most this many sharing domains, those with the most recent rewards, get their own effects;
-   * the rest use the global model. 0: none.
-   */
-  mostDomains: z.number().int().min(0).max(40).default(16),
-  /**
    * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
    * arm (routing.md).
    */
@@ -89,20 +84,11 @@ export const routing = z.strictObject({
    */
   breaker: z
     .strictObject({
-      /** Share of failed calls, as the mean of the tenants' shares, from which it opens. */
-      share: z.number().min(0.05).max(1).default(0.5),
-      /** Calls within windowMs before it may open. */
+      /** Calls within 30 s before it may open. */
       minimum: z.number().int().min(1).max(100).default(5),
-      windowMs: milliseconds.default(30_000),
       /** How long it is open at first; doubled by every probe that fails, up to mostOpenMs. */
       openMs: milliseconds.default(5_000),
       mostOpenMs: milliseconds.default(60_000),
-      /** Half-open: calls let through at a time, and successes that close it. */
-      probes: z.number().int().min(1).max(100).default(2),
-      /**
-       * A call that its request's deadline ended counts as the arm's failure if it took this long.
-       */
-      slowCallMs: milliseconds.default(30_000),
     })
     .prefault({}),
   /**
@@ -115,11 +101,6 @@ export const routing = z.strictObject({
    * at random.
    */
   askShare: z.number().min(0).max(1).default(0.01),
-  /**
-   * Feedback is also asked for if the standard deviation of choice probabilities is at most this
-   * share of its maximum. 0.2: two arms between 0.4 and 0.6.
-   */
-  askWithin: z.number().min(0).max(1).default(0.2),
   /**
    * Alternative answers for comparison, where arms are nearly even and the request allows it
    * (mayCompare). Each plan process counts its own, by the hour.
@@ -139,8 +120,6 @@ export const learn = z.strictObject({
   everyMs: milliseconds.default(2_000),
   /** Half-life of a reward's weight, hours. */
   halfLifeHours: z.number().positive().default(168),
-  /** Rewarded requests before anything is published. */
-  minimumRewards: z.number().int().min(1).default(1),
   /**
    * What changes less than a hundredth of the rewards is published only when the newest version is
    * this old, in milliseconds.
@@ -167,8 +146,7 @@ export const learn = z.strictObject({
       reference: name.optional(),
       /** Share of the answers that are drawn, by chance. */
       share: z.number().min(0).max(1).default(0.05),
-      /** Answers are drawn for this many hours, and not before people had time to rate them. */
-      windowHours: z.number().positive().max(720).default(24),
+      /** Answers are drawn from so many minutes on, when people had time to rate them. */
       afterMinutes: z.number().min(0).default(10),
       /** Verdicts of each order. */
       samples: z.number().int().min(1).max(16).default(2),
@@ -177,8 +155,6 @@ export const learn = z.strictObject({
       perTenantHour: z.number().int().min(1).default(20),
       /** Money (in the prices' currency) for judging in 24 hours; absent: no limit. */
       spendLimit: z.number().nonnegative().optional(),
-      /** Answers of the judge itself are judged, too. */
-      ownAnswers: z.boolean().default(false),
       /** No judging while the busiest arm is above this load (curate.exampleReplay.offPeak). */
       offPeakLoad: z.number().min(0).default(0.5),
       /** Time between two looks. */

@@ -8,11 +8,6 @@ export const embedder = z.strictObject({
   threads: z.number().int().min(1).max(16).default(1),
   maxBatch: z.number().int().min(1).max(256).default(8),
   cacheEntries: z.number().int().min(0).default(50_000),
-  /**
-   * Maximum requests whose texts wait for the model; further ones continue without examples and are
-   * marked as degraded.
-   */
-  maxWaiting: z.number().int().min(1).max(16_384).default(1_024),
 });
 
 export const selection = z.strictObject({
@@ -29,11 +24,6 @@ export const selection = z.strictObject({
   tokenBudget: z.number().int().min(0).default(1500),
   /** Cosine from which an example says the same as one already taken, and is left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
-  /**
-   * Lambda of maximal marginal relevance: 1 ranks by helpfulness only, less penalises similarity to
-   * examples already chosen.
-   */
-  relevance: z.number().min(0).max(1).default(1),
   /**
    * Added to the helpfulness of an example that the arm has cached, to choose between near-equals;
    * 0: none. Never lets one pass the threshold.
@@ -56,11 +46,6 @@ export const selection = z.strictObject({
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
-  /**
-   * How nearest examples are searched: clustered, in a process of its own (any size), or flat,
-   * every one compared in the stage's own thread (up to some thousand).
-   */
-  index: z.enum(["clustered", "flat"]).default("clustered"),
   /**
    * Where examples are held: all of them by every plan process (global), those of its partitions
    * (shared), or shared above shareAbove (auto).

@@ -21,6 +21,4 @@ export const tracing = z.strictObject({
    * For clients that are trusted: each can have everything exported.
    */
   followSampled: z.boolean().default(false),
-  /** Absent: the variable OTEL_SERVICE_NAME, or precedent. */
-  serviceName: z.string().min(1).optional(),
 });

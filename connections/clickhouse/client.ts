@@ -1,6 +1,5 @@
-// The ClickHouse port over @clickhouse/client and HTTP: the same code for a server, a cluster and
-// the embedded facade. Every call ends within its time limit and rejects with ClickHouseUnavailable
-// (try again) or ClickHouseRejected (never will).
+// The ClickHouse port over @clickhouse/client: server, cluster and embedded facade alike. Calls end
+// in time, with ClickHouseUnavailable (try again) or ClickHouseRejected (never).
 import https from "node:https";
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
@@ -11,7 +10,6 @@ import { classify } from "./errors.ts";
 import type { ClickHouse } from "./port.ts";
 
 export interface ClickHouseClientConfig {
-  /** http://host:port or https://host:port. */
   url: string;
   username: string;
   password: string;
@@ -20,9 +18,7 @@ export interface ClickHouseClientConfig {
   tls?: TlsFiles | undefined;
   /** Database of unqualified names; absent: the user's default, as needed to create ours. */
   database?: string;
-  /** Milliseconds a call may take. */
   requestTimeoutMs?: number;
-  /** Calls in flight at once; the others wait. */
   maxConnections?: number;
   /** The server refuses whatever writes, takes longer, or gives more rows. */
   readOnly?: { seconds: number; rows: number };
@@ -108,10 +104,7 @@ const shortened = (sql: string): string => {
   return line.length > 120 ? `${line.slice(0, 120)}...` : line;
 };
 
-/**
- * Errors reach the caller, who logs them with what they meant; the client's own lines would only
- * repeat them.
- */
+/** The client's own lines would only repeat errors that reach the caller. */
 class SilentLogger {
   trace(): void {}
   debug(): void {}

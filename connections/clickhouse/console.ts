@@ -1,6 +1,5 @@
-// Runs one read-only statement over ClickHouse's HTTP interface and returns its output in the
-// format that a person asked for. Programs use the port (port.ts), which returns rows. The server
-// refuses every statement that writes.
+// Runs one read-only statement over HTTP and returns its output in a chosen format. The server
+// refuses statements that write.
 import type { IncomingMessage } from "node:http";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { messageOf } from "../errors.ts";
@@ -8,7 +7,6 @@ import { secretOf } from "../security/files.ts";
 import { httpCall, textOf } from "../security/http.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
-/** Milliseconds that a query may take before its first row. */
 const timeoutMs = 3_600_000;
 
 export interface ConsoleTarget {
@@ -20,10 +18,7 @@ export interface ConsoleTarget {
   database: string;
 }
 
-/**
- * The output as it comes. Rejects with ClickHouseRejected (the statement is wrong, or writes) or
- * ClickHouseUnavailable.
- */
+/** Output as it comes. Rejects with ClickHouseRejected or ClickHouseUnavailable. */
 export async function readOnlyQuery(
   { url, username, password, passwordFile, tls, database }: ConsoleTarget,
   sql: string,

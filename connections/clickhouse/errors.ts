@@ -3,10 +3,7 @@
 import { messageOf } from "../errors.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
-/**
- * Codes of a server that is overloaded, starting, or cut off from its own dependencies: the same
- * statement may succeed later.
- */
+/** Codes of a server that is overloaded, starting or cut off: try again. */
 const passing: Readonly<Record<string, string>> = {
   "3": "UNEXPECTED_END_OF_FILE",
   "159": "TIMEOUT_EXCEEDED",
@@ -30,9 +27,7 @@ const passing: Readonly<Record<string, string>> = {
   "999": "KEEPER_EXCEPTION",
 };
 
-/**
- * What @clickhouse/client threw, as one of the port's two errors; `what` says what was being done.
- */
+/** An error of @clickhouse/client as one of the port's; `what` was being done. */
 export function classify(cause: unknown, what: string): ClickHouseUnavailable | ClickHouseRejected {
   const message = messageOf(cause);
   // The client's own errors, Node's system errors and aborted requests all carry a string code;

@@ -1,7 +1,5 @@
-// Brings a database to the state of schemas/clickhouse: numbered files, each applied once, in
-// order, recorded with its checksum. Safe to run from several processes at once and to be killed
-// anywhere: every statement can be repeated (IF NOT EXISTS, OR REPLACE), a file is recorded after
-// its last statement, and rows of the same version merge.
+// Brings a database to the state of schemas/clickhouse: numbered files, each applied once in order,
+// with its checksum. Safe concurrently and when killed: statements can be repeated.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,9 +11,6 @@ export interface Migration {
   version: number;
   name: string;
   sql: string;
-  /**
-   * sha256 of the file, placeholders as they stand: the configuration may change, a file may not.
-   */
   checksum: string;
 }
 
@@ -25,9 +20,7 @@ export class MigrationError extends Error {
 
 const folder = fileURLToPath(new URL("../../schemas/clickhouse", import.meta.url));
 
-/**
- * The files of a folder in order. Throws MigrationError when a number is missing or taken twice.
- */
+/** Files in order. MigrationError when a number is missing or taken twice. */
 export async function readMigrations(path: string = folder): Promise<Migration[]> {
   const names = (await readdir(path)).filter((name) => name.endsWith(".sql")).sort();
   return await Promise.all(
@@ -44,10 +37,8 @@ export async function readMigrations(path: string = folder): Promise<Migration[]
 }
 
 /**
- * Applies missing migrations and returns their names; also sets the tables' TTL to options.ttlDays.
- * The client may have any default database: ours is created first. Versions that only the database
- * has (a newer release ran here) are left alone. Throws MigrationError when an applied file has
- * changed; rejects as the port does.
+ * Applies missing migrations and returns their names; sets the tables' TTL. Newer versions in the
+ * database are left alone. MigrationError when an applied file has changed.
  */
 export async function migrate(
   clickhouse: Pick<ClickHouse, "command" | "query">,
@@ -103,10 +94,7 @@ async function createBook(clickhouse: Pick<ClickHouse, "command">, options: Rend
   );
 }
 
-/**
- * clickhouse.ttlDays may change after a table was made; parts are rewritten as they merge, not at
- * once.
- */
+/** ttlDays may change later; parts are rewritten as they merge. */
 async function applyTtl(
   clickhouse: Pick<ClickHouse, "command" | "query">,
   options: RenderOptions,

@@ -4,10 +4,7 @@
 export interface ClickHouse {
   /** Rows of a query, typed by the caller. Parameters are bound as {name:Type}. */
   query<Row>(sql: string, parameters?: Record<string, unknown>): Promise<Row[]>;
-  /**
-   * One INSERT; either all rows are there when it resolves, or it rejects and some may be (identity
-   * makes a repeat harmless).
-   */
+  /** One INSERT: all rows, or it rejects and some may be there. A repeat is harmless. */
   insert(table: string, rows: readonly object[]): Promise<void>;
   /** The same of rows in text. No byte of them is read once it has resolved or rejected. */
   insertLines(table: string, rows: JsonLines): Promise<void>;
@@ -16,16 +13,12 @@ export interface ClickHouse {
   close(): Promise<void>;
 }
 
-/** So many rows in JSON, each on a line, in pieces. */
 export interface JsonLines {
   count: number;
   bytes: readonly Buffer[];
 }
 
-/**
- * The server is down or overloaded: the same call may succeed later. Everything else is a
- * ClickHouseRejected, which will not.
- */
+/** Down or overloaded: the same call may succeed later, unlike ClickHouseRejected. */
 export class ClickHouseUnavailable extends Error {
   override name = "ClickHouseUnavailable";
 }

@@ -23,7 +23,6 @@ export interface RenderOptions {
 
 const literal = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
-/** The table that holds the rows of `name`. */
 export const localTable = (name: string, { database, cluster }: RenderOptions): string =>
   `${database}.${name}${cluster === undefined ? "" : "_local"}`;
 
@@ -40,10 +39,7 @@ function replacingEngine(argument: string, { cluster }: RenderOptions): string {
 export const ttlExpression = (column: string, ttlDays: number): string =>
   `toDateTime(${column}) + toIntervalDay(${ttlDays})`;
 
-/**
- * The statements of a migration, placeholders replaced, in order. Throws on a placeholder that it
- * does not know.
- */
+/** Statements with placeholders replaced. Throws on an unknown placeholder. */
 export function renderMigration(sql: string, options: RenderOptions): string[] {
   return statements(sql)
     .flatMap((statement) => alterations(statement, options))
@@ -102,9 +98,7 @@ function distributed(name: string, key: string, options: RenderOptions): string 
   );
 }
 
-/**
- * Tables whose rows expire by clickhouse.ttlDays, with the column that their age is counted from.
- */
+/** Tables that expire by clickhouse.ttlDays, with the column of their age. */
 export function expiringTables(sql: string): { name: string; column: string }[] {
   return statements(sql).flatMap((statement) => {
     const name = /\{table:([^{}:]+)\}/.exec(statement)?.[1];

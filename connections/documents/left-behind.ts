@@ -1,7 +1,5 @@
-// How an erasure treats folders of documents. The folder of a dead process is removed, because no
-// process reads it any more. The folder of a running process is searched for the tenant's name,
-// because LMDB leaves bytes of removed documents in its free pages. Linear in the size of the
-// files.
+// How erasure treats folders of documents: a dead process's is removed, a running one's searched
+// for the tenant's name, as LMDB leaves bytes in free pages. Linear.
 import { createReadStream } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,10 +27,7 @@ export async function holdDocumentsOf(folder: string, tenant: string): Promise<b
   return false;
 }
 
-/**
- * A name as MessagePack writes it: its length is in the byte before it, so that a name that begins
- * with this one is not taken for it.
- */
+/** A name as MessagePack writes it, with its length in the byte before. */
 function needlesOf(tenant: string): Buffer[] {
   const name = Buffer.from(tenant);
   const before = [name.length % 256, ...(name.length < 32 ? [0xa0 + name.length] : [])];

@@ -1,6 +1,5 @@
-// Documents in LMDB: memory-mapped, so that gigabytes of texts cost the heap nothing. Only a cache
-// of the topic: it is emptied at the start (a document whose tombstone was compacted away must not
-// come back) and may lose its last writes in a crash.
+// Documents in LMDB, off the heap. A cache of the topic: emptied at the start (tombstones may be
+// compacted away), it may lose its last writes in a crash.
 import { hash } from "node:crypto";
 import { rmdir } from "node:fs/promises";
 import { open } from "lmdb";

@@ -24,9 +24,6 @@ export interface DocumentTable extends Documents {
   close(): Promise<void>;
 }
 
-/**
- * Key on the topic. Slashes and percent signs in tenants' names are percent-encoded, so that keys
- * of different tenants never collide; compaction keeps only the newest record of a key.
- */
+/** Key on the topic; tenants are percent-encoded, so that keys never collide. */
 export const documentKey = (tenant: string, id: string): string =>
   `${tenant.replace(/[%/]/g, encodeURIComponent)}/${id}`;

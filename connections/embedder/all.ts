@@ -1,14 +1,10 @@
-// Embeds many texts in the background, the longest first, so that neighbours in the queue have
-// similar lengths and no worker ends with the longest batch alone. The tokenizer gives the lengths;
-// if it fails, they are estimated.
+// Embeds many texts in the background, longest first, so that batches have similar lengths. Lengths
+// come from the tokenizer, or are estimated.
 import { guessLength } from "./length.ts";
 
 export interface AllOptions {
-  /** Asks for one vector in the background. */
   ask: (text: string, length: number) => Promise<Float32Array>;
-  /** The number of tokens of each text. */
   countTokens?: ((texts: readonly string[]) => Promise<ArrayLike<number>>) | undefined;
-  /** Texts that wait at a time. */
   lanes: number;
   /** So few texts are one batch whatever their lengths. */
   oneBatch: number;

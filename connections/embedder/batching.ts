@@ -1,7 +1,5 @@
-// Batches single texts. Texts that wait while the model is busy go together (queue.ts), known texts
-// are answered from a cache, concurrent requests for the same text are computed once, and texts
-// without a waiting caller are not computed. The queue of requests is bounded: when it is full, a
-// text is refused at once, because its vector would come too late.
+// Batches texts that wait while the model is busy (queue.ts); known and concurrent equal texts are
+// not computed twice, abandoned ones not at all. A full queue refuses at once.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../errors.ts";
@@ -15,7 +13,6 @@ export interface BatchingOptions {
   dimension: number;
   /** Vectors one after the other; its rejections are passed on to the texts of the batch. */
   run: (texts: readonly string[]) => Promise<Float32Array>;
-  /** The number of tokens of each text. Absent: guessed. */
   countTokens?: (texts: readonly string[]) => Promise<ArrayLike<number>>;
   /** Batches at a time: as many as can be computed side by side. Default 1. */
   atOnce?: number;
@@ -32,7 +29,6 @@ interface Item {
   text: string;
   length: number;
   background: boolean;
-  /** Callers that still wait; without any it is not computed. */
   callers: number;
   vector: Promise<Float32Array>;
   resolve(vector: Float32Array): void;

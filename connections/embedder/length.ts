@@ -5,9 +5,8 @@ import { maxCharacters } from "./methods.ts";
 const pieces = /[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu;
 
 /**
- * Estimated tokens: words and other signs, plus a little for characters, because long words are
- * several tokens. Batches of eight by characters alone are padded by 22 to 31 % (nl2bash, QQP), by
- * this estimate by 14 or 15 %.
+ * Estimated tokens: words, signs, a little for characters. Batches are padded by 14 % by it, by 22
+ * to 31 % by characters alone.
  */
 export function guessLength(text: string): number {
   const read = text.length > maxCharacters ? text.slice(0, maxCharacters) : text;

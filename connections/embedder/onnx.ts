@@ -22,16 +22,12 @@ export interface OnnxEmbedderOptions {
   /** Refuse the model unless it has this dimension; absent: any. */
   dimension?: number;
   log: Logger;
-  /** Another worker module, for tests. */
   worker?: URL;
   /** Pause before a crashed worker is started again; see keepWorker. */
   pause?: Waits;
 }
 
-/**
- * Rejects with EmbedderError embedder_unavailable when the folder, the model or its vectors are not
- * what they must be.
- */
+/** EmbedderError embedder_unavailable when folder, model or vectors are not as they must be. */
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
   const { folder, threads, workers = 1, log } = options;
   const model = basename(resolve(folder));

@@ -1,13 +1,9 @@
 // Texts to unit vectors. Implementations: onnx.ts (worker threads) and hash.ts (unit tests only).
 
 export interface EmbedderFigures {
-  /** Texts of requests, and of the background, that wait for the model. */
   waiting: number;
   background: number;
-  /**
-   * Since the start: texts that the model computed, that the cache had, and that found the queue
-   * full.
-   */
+  /** Texts since the start: computed, found in the cache, refused by a full queue. */
   computed: number;
   cached: number;
   refused: number;
@@ -18,9 +14,8 @@ export interface Embedder {
   readonly model: string;
   readonly dimension: number;
   /**
-   * One vector of unit length, for a request. Waiting texts are batched, known texts are cached by
-   * hash. Rejects with EmbedderError, at once when the queue is full. Rejects with the signal's
-   * reason when it is aborted; the text is not computed once all its callers have aborted.
+   * A unit vector. Waiting texts are batched, known ones cached by hash. EmbedderError, at once
+   * when the queue is full; the signal's reason when aborted.
    */
   embed(text: string, signal?: AbortSignal): Promise<Float32Array>;
   /** For what has time: requests go first. */

@@ -1,8 +1,5 @@
-// What waits for the model: texts of requests, and texts of the background (imports, examples
-// embedded again), which have time. The next batch is the oldest text with those nearest to it in
-// length, for padding is wasted work. The background gets what requests leave, and one batch in
-// sixteen, so that it ends some day; while requests come, its batches are small, for a request
-// waits for the one under way.
+// Texts that wait: of requests, and of the background, which gets idle time and one batch in
+// sixteen, small ones while requests come. A batch: the oldest and its neighbours in length.
 
 export interface Waiting {
   /** For the model, counted or guessed. */
@@ -17,15 +14,11 @@ export interface EmbedQueue<T extends Waiting> {
   /** At most maxBatch; empty: nothing waits. */
   next(): T[];
   waiting(): { requests: number; background: number };
-  /** Everything that waits. */
   clear(): T[];
 }
 
-/**
- * The oldest goes with its neighbours in length among this many batches' worth of waiting texts.
- */
+/** The oldest goes with its neighbours in length among so many batches. */
 const windowBatches = 8;
-/** Every so manieth batch is the background's, when both wait. */
 const backgroundTurn = 16;
 
 export function createEmbedQueue<T extends Waiting>(maxBatch: number): EmbedQueue<T> {
@@ -35,7 +28,6 @@ export function createEmbedQueue<T extends Waiting>(maxBatch: number): EmbedQueu
   /** Number of the last batch that was for requests. */
   let lastRequests = -Infinity;
 
-  /** The oldest and those nearest to it in length. */
   function take(from: T[], atMost: number): T[] {
     const oldest = from[0];
     if (oldest === undefined) return [];

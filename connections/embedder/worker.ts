@@ -1,7 +1,5 @@
-// The embedding worker: texts to token ids to vectors. One thread owns the session; session.run
-// blocks it, and only it. Takes any sentence encoder with input_ids and attention_mask: one that
-// pools itself (output [batch, dimension]) or one that gives token vectors ([batch, tokens,
-// dimension]), which are then averaged here, as sentence-transformers do.
+// The embedding worker; session.run blocks this thread only. Any encoder with input_ids and
+// attention_mask that gives [batch, dimension] or [batch, tokens, dimension] (averaged here).
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
-// The helpfulness model in an ONNX file, run by onnxruntime in a worker thread of its own that is
-// started again when it crashes. What it gives is not trusted: a model that can't be loaded, takes
-// other features or answers with NaN is refused, at load and at every call.
+// The helpfulness model (ONNX) in a supervised worker thread. A model that can't be loaded, takes
+// other features or answers NaN is refused, at load and at every call.
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { messageOf } from "../errors.ts";
@@ -21,15 +20,12 @@ export interface HelpfulnessModelOptions {
   /** Hexadecimal; absent: not checked. */
   sha256?: string;
   log: Logger;
-  /** Another worker module, for tests. */
   worker?: URL;
   /** Pause before a crashed worker is started again; see superviseWorker. */
   pause?: Waits;
 }
 
-/**
- * Rows that are tried before a model is taken: both ends of what a feature can be, and the middle.
- */
+/** Rows that are tried before a model is taken: extremes and middle. */
 const probe = Float32Array.from(
   { length: 3 * HELPFULNESS_FEATURES },
   (_, i) => Math.floor(i / HELPFULNESS_FEATURES) - 1,

@@ -5,9 +5,8 @@ export interface HelpfulnessModel {
   /** Version of the policy `helpfulness`. */
   readonly version: number;
   /**
-   * features: row-major, n x HELPFULNESS_FEATURES (algorithms/selection/helpfulness-features.ts).
-   * Gives n values of h in [0, 1]: 0.5 neither helps nor hurts. Rejects with HelpfulnessError when
-   * the worker is gone or a value is not finite.
+   * features: row-major, n x HELPFULNESS_FEATURES. n values in [0, 1], 0.5 neutral.
+   * HelpfulnessError when the worker is gone or a value is not finite.
    */
   score(features: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;

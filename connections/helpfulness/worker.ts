@@ -1,6 +1,5 @@
-// The helpfulness model's worker: rows of features to helpfulness. One thread owns the session;
-// session.run blocks it, and only it. Another model gets another worker, so that a new version
-// loads while the old one serves.
+// The helpfulness model's worker; session.run blocks this thread only. A new version gets a worker
+// of its own while the old one serves.
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { messageOf } from "../errors.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";

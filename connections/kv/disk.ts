@@ -1,7 +1,5 @@
-// The slow tier: one folder of files for each format. <key>.kv never changes once it has its name
-// (written under another, fsync, rename, fsync of the folder), so a process may be killed at any
-// time and several may share the folder. Beside it may stand <key>.pin and <key>.expires (when, in
-// ms), ids/<hash> for every explicit id, and `values`, which is only a help: what uses were worth.
+// The slow tier, a folder a format: <key>.kv never changes (written aside, fsync, rename), so kills
+// and sharing are safe. Beside it <key>.pin, <key>.expires (ms), ids/<hash>, and `values`.
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,11 +34,9 @@ export async function formatsIn(root: string): Promise<string[]> {
 export type MarkKind = "pin" | "expires";
 
 export interface Marks {
-  /** Keys of files that are there. */
   keys: Set<string>;
   pinned: Set<string>;
   expires: Map<string, number>;
-  /** Id to key. */
   ids: Map<string, string>;
 }
 
@@ -52,7 +48,6 @@ const orMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** `root` gets a folder for each format. */
 export async function openDisk(root: string, format: string): Promise<DiskTier> {
   const folder = join(root, format);
   const idFolder = join(folder, "ids");

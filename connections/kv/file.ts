@@ -1,6 +1,5 @@
-// A chunk cache as a file: magic, lengths, a JSON header that says what it is, the blob, and a
-// SHA-256 of all before it. What does not fit its header, its checksum or the format that is asked
-// for is refused with the reason, never used.
+// A chunk cache as a file: magic, lengths, JSON header, blob, SHA-256 of it all. What does not fit
+// is refused with the reason.
 import { createHash } from "node:crypto";
 import { type Convention, conventions, type KvEntry, type PrefixChunk } from "./port.ts";
 import { isKey } from "./keys.ts";
@@ -28,7 +27,6 @@ export function encodeFile(format: string, entry: KvEntry, blob: Uint8Array): Ui
   return [preamble, header, blob, digest];
 }
 
-/** Length of the header and of the whole file. */
 export function readPreamble(bytes: Buffer): Read<{ headerBytes: number; fileBytes: number }> {
   if (bytes.length < preambleBytes) return refused("it is cut off");
   if (!bytes.subarray(0, 4).equals(magic)) return refused("it is no chunk cache");

@@ -7,9 +7,7 @@ export interface Held {
   entry: KvEntry;
   /** null: not in memory. */
   blob: Uint8Array | null;
-  /**
-   * Its bytes while they wait to be written; they count against the queue and not against memory.
-   */
+  /** Its bytes while they wait to be written; counted against the queue. */
   waiting: Uint8Array | null;
   disk: boolean;
   value: ReuseValue;
@@ -40,10 +38,7 @@ export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number
 
 const mostGhosts = 10_000;
 
-/**
- * Values of evicted entries: a returning entry continues from its value, otherwise a full store
- * would reject all new entries.
- */
+/** Values of evicted entries, from which a returning one continues. */
 export function createGhosts(): {
   take(key: string): ReuseValue | undefined;
   keep(key: string, value: ReuseValue): void;

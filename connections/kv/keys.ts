@@ -1,13 +1,9 @@
-// Content addresses of chunk caches. Two caches are the same when nothing that decides their
-// numbers differs: the model file, the type of K and V, flash attention (it decides V's layout),
-// what the chunk was prefilled behind, and its tokens; and when they are of the same sharing
-// domain, or a tenant could tell from its times and counts what others have asked.
+// Content addresses of chunk caches: model file, types of K and V, flash attention, prefix, tokens;
+// and the sharing domain, or timing would tell what other tenants asked.
 import { createHash } from "node:crypto";
 import type { Convention, PrefixChunk } from "./port.ts";
 
-/** Everything about a model and its context that a blob depends on. */
 export interface KvFormat {
-  /** Fingerprint of the model file. */
   model: string;
   /** Types of K and V, such as "f16/f16". */
   kvType: string;
@@ -20,15 +16,10 @@ const digest = (parts: readonly string[]): string => createHash("sha256").update
 export const formatKey = ({ model, kvType, flashAttention }: KvFormat): string =>
   digest(["format 1", model, kvType, String(flashAttention)]);
 
-/**
- * Domain of texts from the configuration, which all tenants share. No sharing domain has this name.
- */
+/** Domain of configured texts, shared by all tenants; no sharing domain has this name. */
 export const everybody = "";
 
-/**
- * `domain`: the sharing domain that the text is of, or `everybody`. Throws RangeError for a token
- * that is no whole number from 0 to 2^32 - 1.
- */
+/** `domain`: of the text, or `everybody`. RangeError for tokens outside 0 to 2^32 - 1. */
 export function chunkKey(format: string, domain: string, tokens: readonly number[]): string {
   const bytes = Buffer.alloc(4 * tokens.length);
   for (const [index, token] of tokens.entries()) bytes.writeUInt32LE(token, 4 * index);
@@ -45,5 +36,4 @@ export function variantKey(
   return digest(["variant 1", format, convention, ...prefix.map((before) => before.chunk), chunk]);
 }
 
-/** Whether a string can be a key. */
 export const isKey = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);

@@ -1,7 +1,5 @@
-// Brings what waiting requests need from the slow tier into memory, and keeps it there for them:
-// what is fetched for one would otherwise be the first to leave when the next fetches. Never takes
-// more than half of memory, so that requests under way are not short of it, and makes room only by
-// what is on the slow tier as well.
+// Brings what waiting requests need into memory and keeps it there. At most half of memory, making
+// room only by what is on the slow tier as well.
 import type { Held } from "./held.ts";
 import type { KvStore } from "./port.ts";
 import type { Counts, Tiers } from "./tiers.ts";

@@ -1,6 +1,5 @@
-// Two-tier store of chunk caches, memory over disk, each with a byte budget; entries of least value
-// are evicted first (reuse-value.ts). A blob is either whole and verified or absent. The slow tier
-// is optional: if it fails, the store continues in memory.
+// Two-tier store of chunk caches, memory over disk, with byte budgets by value (reuse-value.ts).
+// Blobs are whole and verified, or absent; a failed disk leaves memory.
 import { addUse, reuseCredit } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { type Held, listed } from "./held.ts";
 import { variantKey } from "./keys.ts";
@@ -9,14 +8,12 @@ import { createPrefetch } from "./prefetch.ts";
 import { createTiers, noCounts, type TierOptions } from "./tiers.ts";
 
 export interface KvStoreOptions extends TierOptions {
-  /** Hash of the blobs' format (keys.ts). */
   format: string;
 }
 
 /**
- * Takes in what is on disk; damaged and foreign files are removed, and what is worth least where
- * the folder holds more than `diskBytes` (which may be less than it was). Rejects when the folder
- * can't be read.
+ * Takes in what is on disk; damaged and foreign files, and the least valuable beyond `diskBytes`,
+ * are removed. Rejects when the folder can't be read.
  */
 export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const { format, memoryBytes, disk, diskBytes, clock } = options;

@@ -9,10 +9,8 @@ import { createWriteBehind } from "./write-behind.ts";
 
 export interface TierOptions {
   memoryBytes: number;
-  /** The slow tier; null: memory only. */
   disk: DiskTier | null;
   diskBytes: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Pick<Logger, "warn">;
   /** Milliseconds in which the value of a use halves. Default an hour. */
@@ -34,7 +32,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
   const { halfLife = 3_600_000, mostWaiting = 64 * 1_048_576 } = options;
   const held = new Map<string, Held>();
   const byChunk = new Map<string, Set<string>>();
-  /** Explicit id to key. */
   const ids = new Map<string, string>();
   const ghosts = createGhosts();
   /** Keys that stay in memory for requests that wait, and how many of those there are. */
@@ -51,7 +48,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
     byChunk.set(one.entry.chunk, (byChunk.get(one.entry.chunk) ?? new Set()).add(one.entry.key));
   }
 
-  /** Forgets it; its file, if it has one, is another matter. */
   function drop(key: string): void {
     const one = held.get(key);
     if (one === undefined) return;
@@ -98,10 +94,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
     }
   }
 
-  /**
-   * Keeps the budget of the disk, with `wanted` on it as well; false: that is worth less than what
-   * would have to go.
-   */
+  /** Keeps the disk's budget with `wanted` on it; false: `wanted` is worth too little. */
   async function keepDisk(wanted?: Held): Promise<boolean> {
     const there = candidates(
       (one) => one.disk || one === wanted,

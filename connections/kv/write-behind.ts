@@ -1,11 +1,9 @@
-// Writes blobs to the slow tier one after the other, behind the back of who put them. Bounded: what
-// does not fit the queue is not written, and a disk that fails costs the slow tier, never an
-// answer.
+// Writes blobs to the slow tier one after the other. Bounded: what does not fit is not written; a
+// failing disk costs the slow tier, never an answer.
 
 export interface WriteBehind {
   /** false: the queue is full, and it will not be written. */
   add(bytes: number, write: () => Promise<void>): boolean;
-  /** Resolves when all that was added is written or has failed. */
   flush(): Promise<void>;
 }
 

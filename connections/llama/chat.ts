@@ -1,6 +1,5 @@
-// Chat messages to the tokens of a prompt by the model's own template, message by message: each
-// message's tokens depend on its text and its place among the roles only, so that an example's
-// turns are the same chunk in every prompt. What users write never becomes a control token.
+// Chat messages to tokens by the model's template, message by message, so that an example's turns
+// are the same chunk everywhere. Users' text never becomes a control token.
 import { Template } from "@huggingface/jinja";
 import { LRUCache } from "lru-cache";
 import { messageOf } from "../errors.ts";
@@ -15,22 +14,13 @@ export interface ChatMessage {
 export interface ChatTokens {
   /** The whole prompt; it ends where the answer begins. */
   tokens: Int32Array;
-  /**
-   * Range of each message; contiguous, the first starts at position 0. Null: the template mixes
-   * messages.
-   */
+  /** Contiguous ranges of the messages; null: the template mixes messages. */
   messages: Range[] | null;
-  /**
-   * Ranges of each message's texts, contiguous as well: what the template puts around a message
-   * belongs to its first and last text.
-   */
+  /** Contiguous ranges of each message's texts; wrappings belong to the first and last. */
   texts: Range[][] | null;
 }
 
-/**
- * What a template makes of a sequence of roles: texts of its own as tokens, and between them the
- * messages' contents.
- */
+/** A template's own texts as tokens, with the messages' contents between them. */
 interface Skeleton {
   parts: ({ kind: "tokens"; tokens: Int32Array } | { kind: "content"; message: number })[];
   /** Number of parts before the end of each message; null: the messages' boundaries are unknown. */

@@ -92,7 +92,7 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     1_200_000,
   );
   it.skipIf(!existsSync(modelFile(qwen)))(
-    `hold on ${qwen} (precedent models fetch ${qwen})`,
+    `hold on ${qwen} (npm run setup -- --model ${qwen})`,
     async () => {
       const said = await equalities(modelFile(qwen), 0, 1, [
         "--trained",

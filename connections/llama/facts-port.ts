@@ -1,7 +1,6 @@
 // What is known of devices, models and chunk caches. A part of port.ts, which exports it all.
 
 export interface Device {
-  /** "CPU", "CUDA0". */
   name: string;
   description: string;
   kind: "cpu" | "gpu" | "accelerator";
@@ -12,9 +11,7 @@ export interface Device {
 export interface RopeFacts {
   /** Which dimensions are rotated together: norm (2i, 2i + 1), neox (i, i + dimensions / 2). */
   type: "norm" | "neox";
-  /** Dimensions per head. */
   dimensions: number;
-  /** Base of the frequencies. A scale of 1 means no scaling. */
   base: number;
   scale: number;
   scaling: string;
@@ -23,14 +20,12 @@ export interface RopeFacts {
   betaFast: number;
   betaSlow: number;
   originalContext: number;
-  /** Whether the model brings a factor for each frequency. */
   factors: boolean;
   /** Hash of the frequencies: caches of models with other tables are incompatible. */
   hash: string;
 }
 
 export interface ModelFacts {
-  /** SHA-256 of the file, hex. */
   fingerprint: string;
   name: string;
   architecture: string;
@@ -50,19 +45,12 @@ export interface ModelFacts {
   /** -1: none. */
   bos: number;
   eos: number;
-  /** Whether prompts begin with bos. */
   addBos: boolean;
   /** That the model runs on: "CPU (AMD EPYC)". */
   devices: string[];
-  /**
-   * Whether chunk caches can be made and moved. Where not, prompts without links and exports are
-   * answered as ever.
-   */
+  /** Whether chunk caches can be made and moved. */
   linkable: boolean;
-  /**
-   * Why not: sliding window, recurrent, M-RoPE, no RoPE, latent attention, ...; null when it is
-   * linkable.
-   */
+  /** Why not: sliding window, recurrent, M-RoPE, latent attention, ...; null: linkable. */
   unlinkable: string | null;
   /** Null where it is not linkable. */
   rope: RopeFacts | null;
@@ -70,10 +58,7 @@ export interface ModelFacts {
 
 export type KvType = "f32" | "f16" | "q8_0";
 
-/**
- * What makes chunk caches exchangeable: those of equal formats (and only those) can be linked into
- * a context.
- */
+/** Caches of equal formats, and only those, can be linked into a context. */
 export interface ChunkFormat {
   fingerprint: string;
   ropeHash: string;
@@ -84,9 +69,7 @@ export interface ChunkFormat {
   tokenBytes: number;
 }
 
-/** The header of a chunk cache. */
 export interface ChunkFacts extends ChunkFormat {
   tokens: Int32Array;
-  /** Position of its first token where it was computed. */
   first: number;
 }

@@ -14,10 +14,7 @@ export const llamaAddonFile = join(built, "precedent-llama.node");
 /** Program of native/llama/gpu-check: generates models and checks the core without Node. */
 export const llamaCheckFile = join(built, "llama-check");
 
-/**
- * The same two with native/llama/scattered.patch, which computes all that a prompt recomputes in
- * one batch; built when asked for.
- */
+/** The same with native/llama/scattered.patch: one batch for all recomputed tokens. */
 export const scatteredAddonFile = join(built, "precedent-llama-scattered.node");
 export const scatteredCheckFile = join(built, "llama-check-scattered");
 
@@ -27,10 +24,7 @@ export const chosenAddonFile = (environment: NodeJS.ProcessEnv = process.env): s
     ? scatteredAddonFile
     : llamaAddonFile;
 
-/**
- * Folder of the libraries that @node-llama-cpp has for this platform, one CPU backend for each
- * instruction set among them.
- */
+/** Libraries of @node-llama-cpp for this platform. */
 export function llamaBackendsFolder(): string {
   const platform = `${process.platform}-${process.arch}`;
   try {

@@ -7,9 +7,7 @@ import { calling, llamaError, native, type NativeModel } from "./native.ts";
 import { createLlamaScorer } from "./scorer.ts";
 import { LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
 
-/**
- * The model stays in memory until it is closed and so are its contexts. Rejects with LlamaError.
- */
+/** The model and its contexts stay in memory until closed. Rejects with LlamaError. */
 export async function openLlamaModel({ path, fingerprint, device = "cpu" }: ModelInput): Promise<LlamaModel> {
   if (!/^[0-9a-f]{64}$/.test(fingerprint))
     throw new LlamaError("invalid_argument", `"${fingerprint}" is no SHA-256 in hexadecimal digits`);
@@ -66,7 +64,6 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
   };
 }
 
-/** SHA-256 of a file, hex. */
 export async function fingerprintOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {

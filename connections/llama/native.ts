@@ -64,7 +64,6 @@ export interface NativeContextOptions {
   mostWaiting: number;
 }
 
-/** Ranges are pairs, flattened. */
 export interface NativeJob {
   tokens: Int32Array;
   links: { blob: Uint8Array; position: number }[];
@@ -113,7 +112,6 @@ export function llamaError(error: unknown): Error {
   return errorOf(error);
 }
 
-/** Calls into the addon, its errors made ours. */
 export function calling<Result>(call: () => Result): Result {
   try {
     return call();

@@ -1,7 +1,6 @@
-// The language model on this machine as linked prefill needs it: prompts whose parts come from
-// chunk caches, and the caches of parts. Implemented by model.ts on our addon (native/llama); used
-// inside the llama arm's own process, because native code may crash. Tokens are int32 ids,
-// positions count from 0, ranges are [begin, end).
+// The local language model for linked prefill: prompts with parts from chunk caches. Used in the
+// llama arm's own process (native code may crash). Tokens int32, positions from 0, ranges [begin,
+// end).
 import type { ChunkFormat, KvType, ModelFacts } from "./facts-port.ts";
 import type { Prompt, RunOptions, RunResult } from "./prompt-port.ts";
 import type { LlamaScorer, ScorerInput } from "./scorer-port.ts";
@@ -17,10 +16,7 @@ export type LlamaErrorCode =
   | "addon_missing"
   | "model_missing"
   | "model_failed"
-  /**
-   * The model writes no text (encoder, diffusion, no vocabulary); or links, exports or a scorer are
-   * asked of one that can't be linked.
-   */
+  /** The model writes no text, or links, exports or a scorer are asked of an unlinkable one. */
   | "model_unsupported"
   /** A GPU was asked for and there is none. */
   | "device_missing"
@@ -47,25 +43,15 @@ export class LlamaError extends Error {
 }
 
 export interface ModelInput {
-  /** Path of a GGUF file. */
   path: string;
-  /**
-   * SHA-256 of the file, hex. fingerprintOf computes it (0.3 s for 150 MB); callers that open the
-   * file often cache it by path, size and time.
-   */
+  /** SHA-256 of the file, hex; 0.3 s for 150 MB, so callers cache it. */
   fingerprint: string;
-  /**
-   * "gpu": all layers on the first one; rejects with device_missing where there is none. Default
-   * "cpu".
-   */
+  /** "gpu": all layers on the first one, or device_missing. Default "cpu". */
   device?: "cpu" | "gpu";
 }
 
 export interface ContextInput {
-  /**
-   * Cells, shared by all requests: a request takes as many as its prompt has tokens and it may
-   * generate. Rounded up to 256s.
-   */
+  /** Cells shared by all requests, rounded up to 256s. */
   contextTokens: number;
   /** Requests at a time; others wait. 1 to 120, default 4. */
   sequences?: number;
@@ -73,39 +59,25 @@ export interface ContextInput {
   threads?: number;
   /** Default true. Caches made with and without it never mix. */
   flashAttention?: boolean;
-  /**
-   * Type of keys and values; q8_0 needs flash attention and heads of a multiple of 64 dimensions.
-   * Default "f16".
-   */
+  /** q8_0 needs flash attention and heads of a multiple of 64 dimensions. Default "f16". */
   kvType?: KvType;
   /** Most tokens of one batch; cancelling waits for one. Default 512. */
   batchTokens?: number;
   /** Most prompt tokens of a batch while other requests generate. Default 128. */
   partTokens?: number;
-  /**
-   * Requests that may wait beyond those that run; more are refused with context_full. Default 256.
-   */
+  /** Requests that may wait; more are refused with context_full. Default 256. */
   mostWaiting?: number;
 }
 
 export interface LlamaContext {
   /** Without layers where it is not linkable. */
   readonly format: ChunkFormat;
-  /**
-   * Null: prompts may have links and exports. Else why not: as in the model's facts, or because a
-   * probe has found that its RoPE or its cache is not as we understand it.
-   */
+  /** Null: linkable. Else why not, by the model's facts or by a probe. */
   readonly unlinkable: string | null;
-  /**
-   * Whether all that a prompt computes goes into one batch, instead of a batch for each run: so
-   * with the scattered addon (library.ts).
-   */
+  /** Whether all that a prompt computes goes into one batch (scattered addon). */
   readonly scattered: boolean;
   readonly cells: number;
-  /**
-   * Rejects with LlamaError; model_unsupported where links or exports are asked of a context that
-   * is not linkable. Any number at a time.
-   */
+  /** LlamaError model_unsupported for links or exports where not linkable. Concurrent. */
   run(prompt: Prompt, options?: RunOptions): Promise<RunResult>;
   /** What is under way rejects with "closed". */
   close(): Promise<void>;
@@ -113,10 +85,7 @@ export interface LlamaContext {
 
 export interface LlamaModel {
   readonly facts: ModelFacts;
-  /**
-   * Without BOS. control: texts of control tokens become these tokens; otherwise (default) they are
-   * text like any other, as what users write must be.
-   */
+  /** Without BOS. control: control tokens in the text count as such; default false. */
   tokenize(text: string, options?: { control?: boolean }): Int32Array;
   detokenize(tokens: Int32Array, options?: { control?: boolean }): string;
   /** Whether this token ends an answer. */

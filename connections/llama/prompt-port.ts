@@ -7,23 +7,14 @@ export interface Range {
 }
 
 export interface Prompt {
-  /** All of it, at least one. */
   tokens: Int32Array;
-  /**
-   * Chunk caches and where their first tokens stand. They may not overlap, and must hold the tokens
-   * that the prompt has there. Don't change their bytes before the call settles.
-   */
+  /** Caches at their positions: disjoint, with the prompt's tokens, unchanged until it settles. */
   links?: readonly { blob: Uint8Array; position: number }[];
   /**
-   * Tokens that are computed although a chunk cache covers them. Each run of neighbouring computed
-   * tokens costs a decode at least. Tokens that no cache covers are always computed, and so is the
+   * Tokens computed although cached; each run costs a decode. Uncached tokens always are, and the
    * last one when something is generated.
    */
   recompute?: readonly Range[];
-  /**
-   * Parts of the prompt to export as chunk caches after the prefill, with linked rows as linked and
-   * computed rows as computed.
-   */
   exports?: readonly Range[];
   /** Ascending positions whose logits are wanted; they must be computed ones. At most 4,096. */
   logitsAt?: readonly number[];
@@ -51,17 +42,13 @@ export interface RunOptions {
 export interface RunResult {
   text: string;
   generated: Int32Array;
-  /**
-   * none: nothing was asked for; stop: the model or a stop string ended it; length: maxTokens did.
-   */
+  /** none: nothing asked; stop: model or stop string; length: maxTokens. */
   finish: "none" | "stop" | "length";
   /** Tokens of the prompt: used as linked, computed although covered, covered by no cache. */
   linked: number;
   recomputed: number;
   prefilled: number;
-  /** Runs of computed tokens. */
   runs: number;
-  /** In the order of `exports`. */
   blobs: Uint8Array[];
   /** Row-major, logitsAt.length x vocabulary. */
   logits: Float32Array;
@@ -79,10 +66,7 @@ export interface Timings {
   /** Until the first token; 0 without one. */
   firstMs: number;
   totalMs: number;
-  /**
-   * CPU time of the owner thread until the first token (or the prompt's end): with threads 1 and
-   * one request at a time, all that it cost.
-   */
+  /** CPU time of the owner thread until the first token or the prompt's end, ms. */
   cpuFirstMs: number;
   exportedMs: number;
 }

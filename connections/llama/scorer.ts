@@ -2,7 +2,6 @@
 import { calling, llamaError, type NativeScorer } from "./native.ts";
 import { LlamaError, type LlamaScorer, type Prompt } from "./port.ts";
 
-/** Takes ownership of the native scorer. */
 export function createLlamaScorer(native: NativeScorer): LlamaScorer {
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();

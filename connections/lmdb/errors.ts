@@ -4,16 +4,14 @@ import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../errors.ts";
 
 /**
- * Options for every database. lmdb batches writes by event turn by default, with a promise that
- * callers cannot reach. Without these batches every write outside a transaction is a commit of its
- * own, so put related writes into one transaction.
+ * Options for every database: by default lmdb batches by event turn, with a promise that callers
+ * can't reach. Put related writes into one transaction.
  */
 export const withoutBatches = { eventTurnBatching: false } as const;
 
 /**
- * What a write was rejected with, with the reason: lmdb tells that in a promise beside the error,
- * which has to be listened to.
- * @param what begins the message, such as "the documents"
+ * What a write was rejected with, and the reason, which lmdb tells in another promise. @param what
+ * begins the message, such as "the documents"
  */
 export async function commitFailure(error: unknown, what: string): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };

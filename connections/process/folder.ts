@@ -40,10 +40,7 @@ export async function emptyFolder(folder: string, stays: (name: string) => boole
     if (!isOwner(name) && !stays(name)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/**
- * Empties a folder that no living process owns; a process that starts meanwhile waits. heldBy: pid
- * of a living owner, in which case nothing was done.
- */
+/** Empties a folder that no living process owns. heldBy: pid of one that does. */
 export async function emptyUnowned(folder: string): Promise<{ heldBy: number | undefined }> {
   return withMutex(folder, "owner", async () => {
     const holder = await readHolder(join(folder, "owner"));

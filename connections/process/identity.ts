@@ -1,14 +1,12 @@
-// Identity of a process: its pid and start time, in one boot of the machine. The system reuses
-// pids, so a leftover file with a pid alone must never be a reason to kill or to wait for an
-// unrelated process.
+// Identity of a process: pid and start time in one boot. Pids are reused, so a pid alone must never
+// be a reason to kill or to wait.
 import { readFileSync } from "node:fs";
 
 export interface ProcessIdentity {
   pid: number;
   /**
-   * Start time in clock ticks since boot, with the boot's id: unique to one life of one process.
-   * Without the boot's id a pid that is given out again after a reboot, at the same tick, would
-   * look alive. Empty where there is no /proc.
+   * Clock ticks since boot with the boot's id: unique to one life of a process. Empty without
+   * /proc.
    */
   started: string;
 }

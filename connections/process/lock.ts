@@ -1,16 +1,11 @@
-// Two kinds of lock. A mutex guards a few file operations between processes. A holder file says
-// which process owns something for its whole life (a stack folder, an instance id, an example
-// store); kill -9 leaves it behind, and the next one sees by pid, start time and boot that its
-// owner is dead. A holder file is read and written under a mutex.
+// A mutex guards a few file operations between processes. A holder file says which process owns
+// something for its life; its dead owner is recognised by pid, start time and boot.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";
 import { isAlive, type ProcessIdentity } from "./identity.ts";
 
-/**
- * Runs work while holding `<folder>/.<name>.lock`; others wait for up to waitMs and then fail.
- * A holder that was killed is taken over after ten seconds.
- */
+/** Runs work holding `<folder>/.<name>.lock`; waits up to waitMs. Dead holders: ten seconds. */
 export async function withMutex<T>(folder: string, name: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
   await mkdir(folder, { recursive: true });
   // The library identifies locks by this path only, so each mutex needs its own; the path need not
@@ -55,13 +50,9 @@ export async function writeHolder(file: string, holder: Holder): Promise<void> {
   await writeAtomically(file, JSON.stringify(holder));
 }
 
-/** Writes of this process that are under way, by file. */
 const writing = new Map<string, Promise<void>>();
 
-/**
- * Readers see the old text or the new one, never a part. After several writes by one process, the
- * last one called wins.
- */
+/** Readers see the old text or the new one. Of several writes the last called wins. */
 export function writeAtomically(file: string, text: string, mode = 0o600): Promise<void> {
   const before = writing.get(file)?.catch(() => undefined);
   const written = (before ?? Promise.resolve()).then(() => replaceFile(file, text, mode));

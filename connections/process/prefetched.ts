@@ -8,10 +8,7 @@ import { identify } from "./identity.ts";
 
 const pollMs = 200;
 
-/**
- * Moves the download to `target` once it is complete; false where there is none, or it was broken
- * off. Waits while its process lives, ten minutes at most.
- */
+/** Moves a complete download to `target`, waiting ten minutes at most; false: there is none. */
 export async function takePrefetched(key: string, target: string, longestMs = 600_000): Promise<boolean> {
   const folder = join(cacheFolder(), "prefetched");
   const end = Date.now() + longestMs;

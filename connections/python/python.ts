@@ -13,11 +13,9 @@ const execute = promisify(execFile);
 export interface PinnedPackage {
   name: string;
   version: string;
-  /** SHA-256 of the wheel file. */
   sha256: string;
 }
 
-/** Output of a command; rejects with its last lines. */
 export async function run(command: string, given: readonly string[], timeoutMs = 600_000): Promise<string> {
   try {
     const { stdout } = await execute(command, [...given], { timeout: timeoutMs, maxBuffer: 32 * 1_048_576 });
@@ -53,10 +51,7 @@ export async function downloadWheel(wanted: PinnedPackage, folder: string): Prom
   return path;
 }
 
-/**
- * A python that can import the modules: the machine's, else a private environment in `folder` with
- * the pinned packages.
- */
+/** A python with these modules: the machine's, else a private one in `folder`. */
 export async function pythonWith(
   modules: readonly string[],
   packages: readonly string[],
@@ -78,10 +73,6 @@ export async function pythonWith(
   return python;
 }
 
-/**
- * Fills a folder beside its place, then moves it there: another process sees it whole or not at
- * all.
- */
 export async function placeFolder(target: string, fill: (folder: string) => Promise<void>): Promise<void> {
   const beside = `${target}.${process.pid}.tmp`;
   await rm(beside, { recursive: true, force: true });
@@ -95,7 +86,6 @@ export async function placeFolder(target: string, fill: (folder: string) => Prom
   }
 }
 
-/** SHA-256 of a file, hex. */
 export async function sha256(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);

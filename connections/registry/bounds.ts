@@ -1,6 +1,5 @@
-// Walks Avro bytes without building anything, before avsc does: avsc believes the length in front
-// of an array and would allocate for minutes on a few hostile bytes. After the walk the record is
-// known to be whole and to hold nothing more.
+// Walks Avro bytes without building anything, before avsc, which would believe hostile array
+// lengths. Afterwards the record is whole and nothing follows it.
 
 /** Canonical Avro schema, as avsc's Type.schema() returns it. */
 type Canonical = string | readonly Canonical[] | Complex;
@@ -19,10 +18,7 @@ interface Cursor {
 }
 type Walk = (cursor: Cursor) => void;
 
-/**
- * Returns why the bytes can't be one record of the schema, or null when they are structurally
- * sound.
- */
+/** Why the bytes can't be a record of the schema; null: structurally sound. */
 export type BoundsCheck = (bytes: Uint8Array) => string | null;
 
 export function createBoundsCheck(schema: unknown): BoundsCheck {
@@ -152,10 +148,7 @@ function skip(cursor: Cursor, size: number): void {
   cursor.at += size;
 }
 
-/**
- * Zigzag varint, at most 10 bytes. Beyond 2^52 avsc would give a wrong number without a word, so
- * that is refused.
- */
+/** Zigzag varint of 10 bytes at most; beyond 2^52 avsc would be silently wrong. */
 function readLong(cursor: Cursor): number {
   const first = cursor.bytes[cursor.at];
   if (first !== undefined && first < 0x80) {

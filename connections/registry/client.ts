@@ -1,6 +1,5 @@
-// The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The
-// library's errors are of mixed kinds, a refused connection even looks like "status 400": here they
-// become the two that matter to us.
+// The schema registry over HTTP (Confluent's API, Apicurio under /apis/ccompat/v7), with the
+// library's errors as the two that matter.
 import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
@@ -11,33 +10,22 @@ import { httpCall, textOf } from "../security/http.ts";
 import { createTokenSource } from "../security/oauth.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
-/** What the codec needs of a registry. */
 export interface Registry {
-  /**
-   * Id of the schema under the subject, registered if it is new. Rejects with CodecError when the
-   * registry refuses it.
-   */
+  /** Schema id, registered if new. CodecError when the registry refuses it. */
   register(subject: string, schema: object): Promise<number>;
-  /**
-   * The writer's schema as Avro JSON; null when the registry has no Avro schema of that id. Rejects
-   * with RegistryUnavailable.
-   */
+  /** Writer's schema as Avro JSON; null: none of that id. Rejects with RegistryUnavailable. */
   schema(id: number): Promise<object | null>;
 }
 
 export interface RegistryOptions {
-  /** Base of the API, path included. */
   url: string;
   tls?: TlsFiles | undefined;
   username?: string | undefined;
   password?: string | undefined;
   passwordFile?: string | undefined;
-  /** Bearer tokens instead of name and password. */
   oauth?: OAuth | undefined;
   tokenFile?: string | undefined;
-  /** Milliseconds for one HTTP call. */
   timeoutMs?: number;
-  /** Repeats of a failed HTTP call. */
   retries?: number;
 }
 
@@ -88,10 +76,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
-/**
- * The library registers a new subject first and sets its compatibility afterwards. A concurrent
- * registration sees a subject of another compatibility meanwhile, so this retries.
- */
+/** The library sets compatibility after registering: concurrent calls retry. */
 async function registeredBackward(client: SchemaRegistry, subject: string, schema: object): Promise<number> {
   for (let look = 1; ; look++) {
     try {
@@ -110,7 +95,6 @@ async function registeredBackward(client: SchemaRegistry, subject: string, schem
 
 const compatibilityLooks = { most: 5, everyMs: 200 };
 
-/** Names of all subjects that are registered. */
 export async function subjectsOf(options: RegistryOptions): Promise<Set<string>> {
   const { url, tls, timeoutMs = 5_000 } = options;
   const headers = await authorizer(options)();
@@ -123,7 +107,6 @@ export async function subjectsOf(options: RegistryOptions): Promise<Set<string>>
 const mostSubjectBytes = 64 * 1_048_576;
 const baseOf = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
 
-/** Makes the header that says who we are, at every call. */
 function authorizer({
   username,
   password,
@@ -148,7 +131,6 @@ interface Failure {
   reason: string;
 }
 
-/** Whether the registry answered (refused) or was not to be reached. */
 function classify(error: unknown, url: string): Failure {
   const message = messageOf(error);
   const status =

@@ -1,6 +1,5 @@
-// Reads a record's tenant from its bytes without decoding the rest: 1.1 us for a request of 1 KB,
-// where decoding takes 2.9 us (avsc skips fields that the small reader schema does not name).
-// Broken bytes have the tenant ""; decoding them gives the reason.
+// A record's tenant without decoding the rest: 1.1 us for 1 KB instead of 2.9. Broken bytes have
+// the tenant "".
 import avro, { type Schema, type Type } from "avsc";
 import { createBoundsCheck } from "./bounds.ts";
 

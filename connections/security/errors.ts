@@ -1,11 +1,9 @@
-// Why mutual trust with a server fails, and what the operator has to do: the messages of brokers
-// and of OpenSSL say neither. Retrying changes nothing, but a waiting process continues by itself
-// once the cause is fixed.
+// Why mutual trust with a server fails, and what the operator has to do. A waiting process
+// continues once the cause is fixed.
 
 /** A secret or a certificate of ours that is unusable; its message says what to do. */
 export class SecurityProblem extends Error {
   override name = "SecurityProblem";
-  /** kafkajs asks. */
   readonly retriable = false;
 }
 

@@ -34,7 +34,6 @@ export function httpCall(
   });
 }
 
-/** The rest of a response's body, at most `most` bytes. */
 export async function textOf(answer: http.IncomingMessage, most = 1_048_576): Promise<string> {
   let bytes = 0;
   answer.on("data", (chunk: Buffer) => {

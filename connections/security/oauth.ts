@@ -1,6 +1,5 @@
-// Bearer tokens from a file that another program renews, or by client credentials (RFC 6749, 4.4).
-// A fetched token is cached until a fifth of its lifetime is left; concurrent callers share one
-// request. While the endpoint is away an unexpired token stays in use.
+// Bearer tokens from a renewed file or by client credentials (RFC 6749, 4.4), cached until a fifth
+// of the lifetime is left; concurrent callers share a request.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { messageOf } from "../errors.ts";

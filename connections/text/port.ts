@@ -1,6 +1,5 @@
-// Work on whole texts of users that takes long where the text is long or made to take long: cutting
-// documents, replacing personal data. Done beside the event loop and within a time limit
-// (supervised.ts), so that no text holds up the requests of others.
+// Work on users' texts that may take long, cutting documents and replacing personal data: beside
+// the event loop, within a time limit (supervised.ts).
 import type { MaskItem, MaskOptions } from "../../algorithms/privacy/mask.ts";
 import type { PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 import type { Splitter } from "../../algorithms/text/split.ts";
@@ -8,10 +7,7 @@ import type { Splitter } from "../../algorithms/text/split.ts";
 export interface TextWork {
   /** As splitText (algorithms/text/split.ts). Rejects with TextError. */
   split(text: string, splitter: Splitter, most: number): Promise<string[]>;
-  /**
-   * The texts with placeholders, as replacePersonalData (algorithms/privacy/pii.ts). Rejects with
-   * TextError.
-   */
+  /** The texts with placeholders. Rejects with TextError. */
   redact(texts: readonly string[], options: PersonalDataOptions): Promise<string[]>;
   /** Many texts at once, as mask (algorithms/privacy/mask.ts). Rejects with TextError. */
   mask(items: readonly MaskItem[], options: MaskOptions): Promise<string[]>;
@@ -22,10 +18,7 @@ export interface TextWork {
 
 export class TextError extends Error {
   constructor(
-    /**
-     * timeout: this text took too long; busy: too many texts wait; unavailable: there is no worker,
-     * or it crashed.
-     */
+    /** timeout: too long; busy: too many wait; unavailable: no worker, or it crashed. */
     readonly code: "text_timeout" | "text_busy" | "text_unavailable",
     message: string,
     options?: ErrorOptions,

@@ -1,6 +1,5 @@
-// Text work in a worker thread of its own, started when the first long text comes. Texts are worked
-// on one after the other, each within a time limit: a worker that exceeds it is ended, its call is
-// rejected with text_timeout, and the next call starts another. Short texts are done in place.
+// Text work in a worker thread, started for the first long text. One that exceeds its limit is
+// ended (text_timeout); the next call starts another. Short texts are done in place.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { messageOf } from "../errors.ts";
@@ -19,7 +18,6 @@ export interface TextOptions {
   mostWaiting?: number;
   /** Characters up to which a call is done in place. */
   inPlace?: { split: number; redact: number };
-  /** Another worker module, for tests. */
   worker?: URL;
 }
 

@@ -74,7 +74,6 @@ const messaging = (type: string): Attributes => ({
   [ATTR_MESSAGING_OPERATION_NAME]: type,
 });
 
-/** What every span of a kind says. */
 export const kinds: Readonly<Record<SpanKind, { kind: OtelKind; attributes: Attributes }>> = {
   server: { kind: OtelKind.SERVER, attributes: {} },
   send: { kind: OtelKind.PRODUCER, attributes: messaging("send") },

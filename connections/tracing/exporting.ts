@@ -12,9 +12,7 @@ export interface ExportReport {
 }
 
 export interface ExportLimits {
-  /** Spans that wait or are under way. */
   held: number;
-  /** Spans in one call. */
   batch: number;
   everyMs: number;
   timeoutMs: number;

@@ -19,7 +19,6 @@ export interface TracingOptions {
   headers: Readonly<Record<string, string>>;
   sampling: SamplerOptions;
   serviceName: string;
-  /** Instance id of this process within the service. */
   instance: string;
   report: ExportReport;
   /** What is left is sent within this time on close, or lost. */

@@ -1,11 +1,7 @@
-// Traces: which spans of work belong to one request, across processes. A span is described in our
-// own words; what a standard calls it, and where it is sent, is the adapter's (otlp.ts). Nothing
-// here waits for anybody: what can't be exported is lost, and counted.
+// Traces in our own words; the adapter (otlp.ts) knows a standard. Nothing waits: what can't be
+// exported is lost, and counted.
 
-/**
- * Context that continues a span elsewhere: headers of a record or of an HTTP call (W3C trace
- * context).
- */
+/** W3C trace context of a span: headers of a record or an HTTP call. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 /** Headers as they came, from anybody: what is malformed counts as absent. */
 export type ForeignHeaders = Readonly<Record<string, string | string[] | Buffer | undefined>>;
@@ -87,7 +83,6 @@ export interface Span {
   set(facts: Facts): void;
   /** What the work starts while it runs has this span as the current one, across all its waits. */
   during<T>(work: () => T): T;
-  /** Once. */
   end(end?: SpanEnd): void;
 }
 

@@ -1,12 +1,10 @@
-// Which traces are exported. Every process decides alike from the trace's id, so that a trace is
-// there whole or not at all, whatever its headers say: clients choose ids and flags. With a key of
-// the deployment's own they can't choose an id that is exported, either.
+// Which traces are exported, decided alike in every process by the trace's id, whatever headers
+// say. With a key clients can't choose an exported id.
 import { createHash } from "node:crypto";
 import { trace, TraceFlags, type Context } from "@opentelemetry/api";
 import { SamplingDecision, type Sampler, type SamplingResult } from "@opentelemetry/sdk-trace";
 
 export interface SamplerOptions {
-  /** Share of the traces, 0 to 1. */
   ratio: number;
   key: string;
   /** What the headers say of the trace decides where they say something. */

@@ -1,9 +1,5 @@
-// Trains the helpfulness model: hands the rows to tools/training/train-helpfulness.py and checks
-// what comes back. Python and its packages are fetched into the cache folder when a helpfulness
-// model is first trained; nothing that serves needs them. In Python because scikit-learn's trees
-// and networks, its cross-validation and its metrics are kept by others, and because the graph that
-// ONNX Runtime serves is made by the same program that measured it; ClickHouse's own aggregates
-// know only linear models.
+// Trains the helpfulness model by tools/training/train-helpfulness.py and checks the result. Python
+// and its packages are fetched at the first training; serving needs none of them.
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,22 +19,17 @@ import { pythonWith, run } from "../python/python.ts";
 export interface HelpfulnessRow {
   /** The same for all rows of one request: they are never parted between training and measuring. */
   group: string;
-  /** As algorithms/selection/helpfulness-features.ts makes them. */
   features: readonly number[] | Float32Array;
-  /** What the example added to the answer's quality, in about [-1, 1]. */
   effect: number;
   /** How much the row is to be trusted, > 0. */
   weight: number;
 }
 
 export interface TrainedHelpfulness {
-  /** For connections/helpfulness/onnx.ts. */
   onnx: Uint8Array;
-  /** What was kept after the comparison: trees, network or linear. */
   kind: string;
   /**
-   * On requests held out: auc and auc_similarity (of effect > 0), calibration_error,
-   * effect_of_best; the same for every kind; rows and requests.
+   * auc, auc_similarity, calibration_error, effect_of_best of held-out requests; rows; requests.
    */
   metrics: Record<string, number>;
   featureVersion: number;
@@ -58,8 +49,8 @@ const tolerance = 1e-3;
 const longestMs = 1_200_000;
 
 /**
- * Minutes for 100,000 rows. Rejects when rows are wrong or of too few requests (10), when Python
- * can't be had, and when the graph does not give what was measured.
+ * Minutes for 100,000 rows. Rejects for wrong or too few rows (10 requests), without Python, or
+ * when the graph does not give what was measured.
  */
 export async function trainHelpfulness(
   rows: readonly HelpfulnessRow[],

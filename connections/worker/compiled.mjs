@@ -1,7 +1,5 @@
-// Plain Node, no packages: finds the compiled form of a TypeScript file of ours. What was compiled
-// (compile.mjs) counts only while every source it was made of is as it was: size and times are
-// compared, and the contents where times differ or can't tell. So a change of a source is never
-// missed, and a copy of the folder, or an image of it, needs no new compilation.
+// Plain Node: finds the compiled form of a TypeScript file. It counts only while every source is as
+// it was, by size and times, by contents where times differ or can't tell.
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

@@ -1,19 +1,16 @@
-// A worker in a process of its own, with the face of a worker thread: for native code that may
-// crash, which in a thread would take the whole stage along (seen with llama.cpp: a thread that
-// ends while it decodes kills its process). Buffers are copied, never moved.
+// A worker in a process of its own with a worker thread's face: native code may crash (seen with
+// llama.cpp). Buffers are copied.
 import { fork } from "node:child_process";
 import type { Transferable, Worker } from "node:worker_threads";
 
 // Node's own loose type of a listener: what arrives is typed where it is read, in rpc.ts.
 type Listener = Parameters<Worker["on"]>[1];
 
-/** What rpc.ts uses of a worker thread. */
 export interface WorkerLike {
   postMessage(message: unknown): void;
   on(event: string, listener: Listener): unknown;
   terminate(): Promise<number>;
 }
-/** What rpc.ts uses of parentPort. */
 export interface PortLike {
   postMessage(message: unknown, transfer?: Transferable[]): void;
   on(event: string, listener: Listener): unknown;

@@ -13,18 +13,13 @@ import { messageOf } from "../errors.ts";
 import { type PortLike, processPort, startProcess, type WorkerLike } from "./process.ts";
 import { startWorker } from "./start.ts";
 
-/**
- * Each method takes one argument and gives one result; both are cloned, or a result moved (Moved).
- */
+/** Methods take one argument and give one result, cloned or moved (Moved). */
 export type Methods<M> = { [K in keyof M]: (argument: never) => unknown };
 export type ArgumentOf<M, K extends keyof M> = M[K] extends (argument: infer A) => unknown ? A : never;
 export type ResultOf<M, K extends keyof M> = M[K] extends (argument: never) => infer R ? Awaited<R> : never;
 
-/** What a handler is given beside its argument. */
 export interface CallContext {
-  /**
-   * Aborted when the caller's signal is. The call stays open until the handler returns or throws.
-   */
+  /** Aborted with the caller's signal; the call stays open until the handler ends. */
   signal: AbortSignal;
   /** Sends something to the caller's onEvent before the result, in order. */
   emit(event: unknown): void;
@@ -55,10 +50,7 @@ export interface WorkerClient<M> {
   pending(): number;
   /** Ends it at once, as a crash with this reason would: for a worker that hangs. */
   kill(reason: string): void;
-  /**
-   * Lets the worker end by itself, and ends it after graceMs (default 5,000) if it does not.
-   * Pending calls reject.
-   */
+  /** Ends by itself, or after graceMs (default 5,000). Pending calls reject. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -98,10 +90,7 @@ interface Pending {
   onEvent: ((event: unknown) => void) | undefined;
 }
 
-/**
- * Starts a worker on `entry` (which must call serveCalls) and connects to it. Calls may be made at
- * once.
- */
+/** Starts a worker on `entry`, which calls serveCalls. Calls may be made at once. */
 export function connectWorker<M extends Methods<M>>(what: {
   name: string;
   entry: URL;
@@ -182,10 +171,7 @@ export function connectWorker<M extends Methods<M>>(what: {
   };
 }
 
-/**
- * Serves a worker's methods; called once, by the module that connectWorker was given. onClose runs
- * before the worker ends.
- */
+/** Called once, by the worker's module. onClose runs before the worker ends. */
 export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?: () => void | Promise<void>): void {
   const port: PortLike | null = parentPort ?? processPort();
   if (port === null) throw new Error("serveCalls must run in a worker");
@@ -220,7 +206,6 @@ export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?
   });
 }
 
-/** In a worker: what connectWorker was given as data. */
 export function workerInput<Data>(): Data {
   const given = (parentPort === null ? JSON.parse(process.argv[2] ?? "null") : workerData) as { data: Data };
   return given.data;

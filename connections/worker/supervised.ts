@@ -1,6 +1,5 @@
-// Supervises a worker: when it dies, what was pending is rejected and another is started, after a
-// pause that doubles with every death without success in between. While there is none, calls are
-// rejected at once, so that callers degrade instead of waiting.
+// Supervises a worker: a dead one is replaced after a pause that doubles without success. Meanwhile
+// calls are rejected at once, so that callers degrade.
 import type { Logger } from "pino";
 import { errorOf } from "../errors.ts";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
@@ -14,11 +13,8 @@ export interface SupervisedWorker<M> {
     argument: ArgumentOf<M, K>,
     options?: CallOptions,
   ): Promise<ResultOf<M, K>>;
-  /** Whether a call can be made now. */
   readonly ready: boolean;
-  /**
-   * Ends the worker, and another is started as after a crash; nothing happens while there is none.
-   */
+  /** Ends the worker; another is started as after a crash. */
   kill(reason: string): void;
   close(): Promise<void>;
 }
@@ -27,20 +23,16 @@ export interface SupervisedOptions<M> {
   name: string;
   entry: URL;
   data: unknown;
-  /** As connectWorker has it. */
   isolation?: "thread" | "process";
   log: Logger;
   /** Called for every new worker before it counts as ready; a rejection ends the worker. */
   prepare: (client: WorkerClient<M>) => Promise<void>;
-  /** Called when a worker that replaces a dead one is ready. */
   onReady?: () => void;
   /** Milliseconds; the pause doubles from first to last. Default 100 and 10,000. */
   pause?: Waits;
 }
 
-/**
- * Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over.
- */
+/** Rejects when the first worker can't be prepared: a wrong set-up. */
 export async function superviseWorker<M extends Methods<M>>(
   options: SupervisedOptions<M>,
 ): Promise<SupervisedWorker<M>> {

@@ -7,12 +7,10 @@ export interface ChunksOf {
   requestId: string;
   /** As the client asked for it: which arm answers is known at the end. */
   model: string;
-  /** Seconds since the epoch. */
   created: number;
   includeUsage: boolean;
 }
 
-/** What a stream is made of. */
 export interface Chunks {
   begin(): string;
   text(content: string): string;

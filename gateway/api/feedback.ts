@@ -28,9 +28,7 @@ const bodySchema = z.strictObject({
 
 export interface FeedbackOf {
   tenant: string;
-  /** Where the body has none. */
   id: string;
-  /** Milliseconds since the epoch. */
   now: number;
 }
 
@@ -59,10 +57,7 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
   return feedback;
 }
 
-/**
- * What the token of one response allows: what a person says of that answer. Throws ApiError for
- * anything else.
- */
+/** What a response's token allows: a person's opinion of it. Throws ApiError for the rest. */
 export function feedbackByToken(reported: Feedback, requestId: string): Feedback {
   const refused = (field: string, message: string): ApiError =>
     new ApiError({ status: 403, code: "feedback_not_allowed", param: field, message });

@@ -5,7 +5,6 @@ import { badRequest, ApiError } from "../errors.ts";
 
 export interface NamedArm {
   name: string;
-  /** As its endpoint calls it. */
   model: string;
   /** What it declares to serve besides text. */
   capabilities?: readonly Capability[] | undefined;

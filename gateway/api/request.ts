@@ -1,6 +1,5 @@
-// The body of a chat completion as a Request. What we have no field for goes to arms that declare
-// it as it is (passthrough); what no arm declares, and what no answer of ours could follow, is
-// refused by name, never dropped; what says the same as leaving it out passes.
+// A chat completion's body as a Request. Unknown parts go to arms that declare them (passthrough)
+// or are refused by name; values that equal the default pass.
 import { z } from "zod";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";

@@ -7,7 +7,6 @@ const idPrefix = "chatcmpl-";
 export const responseIdPrefix = "resp_";
 const prefixes = [idPrefix, responseIdPrefix];
 export const completionId = (requestId: string): string => idPrefix + requestId;
-/** Id of a completion, of a response, or of the request itself. */
 export const requestIdOf = (id: string): string => id.slice(prefixes.find((one) => id.startsWith(one))?.length ?? 0);
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
@@ -41,7 +40,6 @@ const finishReasons = new Set(["length", "content_filter", "tool_calls", "functi
 export const finishReasonOf = ({ finishReason }: Pick<Response, "finishReason">): string =>
   finishReason !== null && finishReasons.has(finishReason) ? finishReason : "stop";
 
-/** What the message has besides its text, as the endpoint said it. */
 interface Extra {
   message: Record<string, unknown>;
   logprobs: unknown;

@@ -1,6 +1,5 @@
-// POST /v1/responses for text: its body as one of a chat completion, so that the same rules hold,
-// and a response in its format. What is no text, and what needs a memory of ours, is refused by
-// name.
+// POST /v1/responses for text, by the rules of a chat completion. What is no text or needs a memory
+// is refused by name.
 import { z } from "zod";
 import type { Response } from "../../schemas/types.ts";
 import { badRequest } from "../errors.ts";
@@ -95,7 +94,6 @@ function turnOf({ role, content }: z.infer<typeof item>, index: number): { role:
 export interface ResponseOf {
   requestId: string;
   model: string;
-  /** Seconds since the epoch. */
   created: number;
   instructions: string | null;
 }

@@ -8,7 +8,6 @@ export interface KeyText {
   secret: string;
 }
 
-/** By which people and scanners of source code know it. */
 const mark = "prk-";
 const pattern = new RegExp(`^(${mark}[0-9a-f]{12})\\.([0-9a-f]{32})$`);
 
@@ -24,7 +23,6 @@ export function parseKey(text: string): KeyText | null {
   return id === undefined || secret === undefined ? null : { id, secret };
 }
 
-/** The id of a key, or of what may be one with its secret. */
 export const idOfKey = (text: string): string => text.split(".", 1)[0] ?? "";
 
 /** Under which its spending is counted, which a rotated key hands on. */

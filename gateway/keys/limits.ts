@@ -1,6 +1,5 @@
-// What a key may ask for: within its spend limits (spend-limits.ts), and in a minute. Every gateway
-// grants its share of the latter, by the number of gateways that it knows of. Tokens are taken by
-// an estimate before the request is sent, and set right by what the response says was used.
+// A key's limits: spend limits (spend-limits.ts), and this gateway's share of those a minute.
+// Tokens are taken by an estimate, corrected by the usage.
 import { estimateTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import { createTokenBucket } from "../../algorithms/queueing/token-bucket.ts";
 import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";
@@ -10,24 +9,18 @@ import type { SpendLimited, HoldSpending } from "./spend-limits.ts";
 
 export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & SpendLimited;
 
-/** Limits of one key. */
 export interface KeyLimits {
   /** Counts a request. Throws ApiError. */
   request(): void;
   /** Counts tokens of what is answered without `ask`, a minute's worth at most. Throws ApiError. */
   tokens(count: number): void;
-  /**
-   * Asks within the spend limits and the tokens a minute. Rejects as `ask` does, and with an
-   * ApiError of its own.
-   */
+  /** Asks within spend limits and tokens a minute; rejects with ApiError beyond. */
   within(ask: Ask): Ask;
 }
 
 export interface LimitsDependencies {
-  /** How many share the limits. */
   gateways: () => number;
   holdSpending: HoldSpending;
-  /** Milliseconds that never go back. */
   clock: () => number;
 }
 

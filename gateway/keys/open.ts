@@ -7,7 +7,6 @@ import { createKeyTable, type KeyTable } from "./table.ts";
 
 export interface OpenedKeys {
   table: KeyTable;
-  /** Resolves when every key that was on the topic is in the table. */
   caughtUp: Promise<void>;
   /** Requests are taken from now on; after that the first key is worth a warning. */
   serving(baseUrl: string): void;
@@ -16,7 +15,6 @@ export interface OpenedKeys {
 
 export interface KeysOptions extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs"> {
   spending: Spending;
-  /** Gateways that share the limits. */
   gateways: () => number;
   log: SessionOf<object>["log"];
 }

@@ -1,6 +1,5 @@
-// Whether a key has money left: its spend limits a day and a month, of UTC, against what its
-// account has spent and what its requests under way may cost. Asked before a request is sent, which
-// is held against the spend limit until it is answered; what the answer costs counts afterwards.
+// Whether a key has money left, a day and a month of UTC: spent by the account, plus what its
+// requests under way may cost. Asked before a request is sent.
 import {
   periods,
   standing,
@@ -19,19 +18,16 @@ export type SpendLimited = Pick<ApiKey, "id" | "account" | "spendLimitPerDay" | 
 export type HeldRequest = Pick<Request, "messages" | "allow" | "params"> & { id: string };
 
 /**
- * Holds what the request may cost. Rejects with ApiError where a key's spend limit is used up,
- * where requests under way hold the rest, or where the spending is unknown. Resolves with the
- * function that releases the hold.
+ * Holds what the request may cost; resolves to its release. ApiError: the limit is used up,
+ * requests under way hold the rest, or the spending is unknown.
  */
 export type HoldSpending = (key: SpendLimited, request: HeldRequest) => Promise<() => void>;
 
 export interface SpendLimitsDependencies {
   spending: Pick<Spending, "of" | "hold" | "release">;
-  /** What a request costs at most, in the currency of the prices. */
   mostCost: (request: HeldRequest) => number;
   /** So long it may be under way. */
   mostMs: (request: HeldRequest) => number;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

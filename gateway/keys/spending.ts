@@ -1,7 +1,5 @@
-// What accounts have spent: the costs in ClickHouse, read again about every second while an account
-// is in use; the costs of this gateway's answers that are not there yet; and the most that its
-// requests under way may cost. Only the first request of an account waits for ClickHouse. One query
-// is under way at a time, for all accounts that are due together.
+// What accounts have spent: ClickHouse's costs, read about every second while in use, this
+// gateway's newer answers, and holds. Only an account's first request waits; one query at a time.
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import {
@@ -23,9 +21,7 @@ export interface SpendingDependencies {
   read: (accounts: readonly string[], since: number) => Promise<readonly AccountCost[]>;
   /** How many gateways there are, which share what is left while it can't be read. */
   gateways: () => number;
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds that never go back. */
   clock: () => number;
   log: Pick<Logger, "warn" | "info">;
   /** Accounts whose sums are held; the one that was longest not asked for goes. */
@@ -39,7 +35,6 @@ export interface Spending {
   hold(account: string, request: string, cost: number, until: number): void;
   /** It was not sent, or needs to be held no more. */
   release(account: string, request: string): void;
-  /** A response that came to this gateway, and where it stands. */
   answered(response: Response, at: { partition: number; offset: number }): void;
 }
 

@@ -1,11 +1,9 @@
-// The keys that this gateway has read, by id, and whose they are. A key is refused from the moment
-// on that its revocation is read, or that it expires. Once any key was read, also one that is
-// revoked by now, requests need one: revoking the last key opens nothing.
+// Keys as read. Refused once its revocation is read or it expires. Once any key was read requests
+// need one: revoking the last opens nothing.
 import type { ApiKey } from "../../schemas/types.ts";
 import { isSecret, parseHash, parseKey } from "./key.ts";
 import { createKeyLimits, type KeyLimits, type LimitsDependencies } from "./limits.ts";
 
-/** A key that was found valid. */
 export interface ValidKey {
   key: ApiKey;
   limits: KeyLimits;
@@ -24,7 +22,6 @@ export interface KeyTable {
 }
 
 export interface TableDependencies extends LimitsDependencies {
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

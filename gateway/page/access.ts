@@ -1,6 +1,5 @@
-// Who may read the page's data: operators. Without API keys, that is any caller on this machine
-// that addresses it as localhost; with keys, any caller with an admin key. A page of another site
-// may read and change nothing.
+// Who may read the page's data: without API keys callers on this machine as localhost, with keys
+// admin keys. Pages of other sites may nothing.
 import type { Incoming, MustBeAdmin } from "../access.ts";
 import { ApiError } from "../errors.ts";
 import { fromThisSite, isOwn } from "../local.ts";

@@ -1,6 +1,5 @@
-// The built files of the page (tools/setup/build-page.ts), read once into memory: index.html at /,
-// the others by names that hold a hash of their contents. They hold no data, so they are
-// served without a key.
+// The built page (tools/setup/build-page.ts) in memory: index.html at /, others by hashed names. No
+// data, so no key.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";

@@ -34,13 +34,10 @@ export interface AdmitDependencies {
   redact: (texts: readonly [string, string], candidate: Candidate) => Promise<string[]>;
   /** What tenants share is kept together. */
   sharing: Pick<SharedDomains, "homeOf">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
-/**
- * kept: it is an example already. withdrawn: it was one, and what is known now does not justify it.
- */
+/** kept: an example already. withdrawn: it was one, and no longer qualifies. */
 export interface Admission {
   outcome: "admitted" | "replaced" | "kept" | "refused" | "withdrawn";
   reason: Refusal | null;
@@ -50,7 +47,6 @@ export interface Admission {
   changes: ExampleChange[];
 }
 
-/** Similar examples looked at. */
 const neighbours = 16;
 /** A smaller change of quality is not worth a record. */
 const qualityStep = 0.01;

@@ -10,15 +10,12 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
 import { sourceCounts, withWithdrawals } from "../counting.ts";
 
-/** An answered request that may become an example. */
 export interface Candidate {
   source: "response" | "correction" | "observation";
   requestId: string;
   tenant: string;
-  /** Sharing domain, tenant/domain. */
   domain: string;
   messages: Message[];
-  /** Documents that stood in the prompt. */
   documents: number;
   text: string;
   /** null: unknown, as of observations. */
@@ -51,9 +48,7 @@ export interface CandidateBatch {
 
 export interface CandidatesDependencies {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Full name of the topic observations. */
   observations: string;
-  /** Candidates of each source in a batch. */
   limit: number;
   /** How far the cursor of the rewards looks back, milliseconds. */
   overlapMs: number;

@@ -1,19 +1,12 @@
-// Decides on the candidates of a pass, and lets none of them stop the others. One that fails is
-// left for later while the others are decided on; after so many passes in which it failed and
-// another of the same pass did not, it is set aside: refused as "failed", which is written down
-// like any other decision, and asked about no more. While nothing succeeds a dependency is away,
-// and no candidate's failures count.
+// Decides on a pass's candidates apart from each other. One that fails often while others succeed
+// is refused as "failed"; while none succeeds a dependency is away and nothing counts.
 import type { Logger } from "pino";
 import type { Admission } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";
 
 export interface DecideDependencies {
-  /** One batch of decisions. */
   admit: () => { decide(candidate: Candidate): Promise<Admission> };
-  /**
-   * Whether deciding is possible at all; asked about where a candidate failed as often as it may,
-   * and none succeeded beside it.
-   */
+  /** Asked when a candidate has failed too often and none succeeded beside it. */
   works: () => Promise<boolean>;
   signal: AbortSignal;
   log: Logger;

@@ -21,7 +21,6 @@ export interface AdmitOptions {
   /** Rejects while they can't be opened. */
   examples: () => Promise<ExampleStore>;
   sharing: SharedDomains;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;

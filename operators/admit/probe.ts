@@ -6,7 +6,6 @@ import type { ExampleStore } from "./admit.ts";
 export interface ProbeDependencies {
   examples: () => Promise<ExampleStore>;
   text: Pick<TextWork, "check">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

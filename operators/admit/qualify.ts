@@ -6,9 +6,7 @@ import type { Candidate } from "./candidates.ts";
 export interface AdmissionRules {
   /** [0, 1]. */
   minimumQuality: number;
-  /** Arms whose answers may become examples; absent: any. */
   arms?: readonly string[] | undefined;
-  /** Tenants whose answers may be kept; absent: all. */
   tenants?: readonly string[] | undefined;
   /** Limit of the bytes of request and response together. */
   maxBytes: number;
@@ -32,20 +30,14 @@ export type Refusal =
   // Deciding on it failed again and again (decide.ts).
   | "failed";
 
-/**
- * The question that the answer is to; null where it is no single question, which alone would say
- * too little.
- */
+/** The question of the answer; null where it is no single question. */
 export function questionOf({ messages }: Pick<Candidate, "messages">): string | null {
   const turns = messages.filter(({ role }) => role !== "system");
   const [only] = turns;
   return turns.length === 1 && only?.role === "user" ? only.content : null;
 }
 
-/**
- * Why it can't be kept at all; quality is checked apart, for it may change an example that is
- * there.
- */
+/** Why it can't be kept; quality is checked apart. */
 export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal | null {
   const { privacyCache, privacyShare, tenant, arm, documents, finishReason, text } = candidate;
   if (!privacyCache || !privacyShare) return "private";

@@ -1,13 +1,11 @@
-// Writes down what was decided about candidates, then how far the cursors are. In this order: what
-// stands behind a cursor is decided on. A pass that breaks off between the two is done again and
-// writes the same. Rejects as the ClickHouse port does.
+// Writes down decisions, then cursors: what is behind a cursor is decided. A pass that breaks off
+// between is repeated with the same rows. Rejects as the ClickHouse port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Admission } from "./admit.ts";
 import { curateReader, type Candidate, type Cursor } from "./candidates.ts";
 
 export interface RememberDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -9,7 +9,6 @@ export const candidateTables = ["rewards", "feedback", "withdrawals", "requests"
 export interface WhenChangedDependencies {
   candidates: () => Promise<CandidateBatch>;
   counts: RowCounts<(typeof candidateTables)[number]>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

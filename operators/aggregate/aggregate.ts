@@ -1,7 +1,6 @@
-// The first verb of learn: feedback to rewards, rewards and decisions to the sufficient statistics
-// of every arm and hour, all inside ClickHouse. Idempotent: what changed is found by offsets,
-// recomputed whole from the base tables, and only then is the position moved; a pass that breaks
-// off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
+// First verb of learn: feedback to rewards, rewards and decisions to sums by arm and hour, in
+// ClickHouse. Idempotent: what changed is recomputed whole, then the position moves. Rejects as the
+// port does.
 import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics, DomainStatistics, Pair } from "../learnt.ts";
@@ -20,9 +19,7 @@ import { selectNamed, selectWithdrawnHours, withdrawnBetween } from "./withdrawa
 
 export interface AggregateDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command" | "insert">;
-  /** Full names of the topics that the tables come from. */
   topics: { feedback: string; decisions: string; responses?: string; withdrawals?: string };
-  /** Limits of feedback that counts; absent: all of it does. */
   limits?: FeedbackLimits;
   /** Each tenant alone, of so many tenants at most; absent: all together. */
   byTenant?: { mostTenants: number } | undefined;
@@ -31,14 +28,12 @@ export interface AggregateDependencies {
   featureVersion: number;
   /** Length of a context of that version; decisions with another are left out. */
   dimension: number;
-  /** Rows of each table and partition taken in one pass. */
   maxRows?: number;
 }
 
 export interface Progress {
   /** Rows of feedback, withdrawals, decisions and responses that were new. */
   rows: number;
-  /** Buckets of the sums that were recomputed. */
   buckets: number;
   /** Something about comparisons may be new; absent: nothing. */
   pairs?: true;
@@ -47,13 +42,10 @@ export interface Progress {
 }
 
 export interface Aggregate {
-  /** Takes in what was recorded since the last pass. */
   advance(): Promise<Progress>;
-  /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
   /** The same by domain, of the domains with the most rewards of late. */
   domains(halfLifeHours: number): Promise<DomainStatistics[]>;
-  /** The newest comparisons of two answers, newest first. */
   pairs(): Promise<Pair[]>;
 }
 
@@ -228,10 +220,7 @@ export function createAggregate({
   };
 }
 
-/**
- * Whether a reward was reduced to nothing after that time, milliseconds since the epoch. Rejects as
- * the port does.
- */
+/** Whether a reward was reduced to nothing after that time, ms since the epoch. */
 export async function rewardsTakenBack(clickhouse: Pick<ClickHouse, "query">, since: number): Promise<boolean> {
   const found = await clickhouse.query(selectTakenBack, { since: Math.max(0, since) * 1_000 });
   return found.length > 0;
@@ -260,10 +249,7 @@ interface StatisticsRow {
   newest: number;
 }
 
-/**
- * Query parameters for inRange of statements.ts; partitions that are not in the maps have the empty
- * range [0, 0).
- */
+/** Parameters for inRange (statements.ts); other partitions have the range [0, 0). */
 function bounds(table: Table, topic: string, ranges: readonly Range[]): Record<string, unknown> {
   return {
     [`${table}Topic`]: topic,

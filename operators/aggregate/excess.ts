@@ -1,15 +1,11 @@
-// Limits of how much feedback of one source and one author counts in an hour: what is above them is
-// written down in feedback_excess and does not count, so that one script can't outvote all other
-// authors. The first ones count, by the time at which the broker got them; feedback of a withdrawn
-// source takes no slot. Idempotent, as aggregate is: what changed is found again until the position
-// is moved.
+// Hourly limits of feedback by source and author: what is above, by arrival, stands in
+// feedback_excess and does not count. Withdrawn feedback takes no slot. Idempotent, as aggregate.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { meant, withWithdrawals } from "../counting.ts";
 import { inRange, nextVersion } from "./statements.ts";
 import { withNamed } from "./withdrawals.ts";
 
 export interface FeedbackLimits {
-  /** Feedback of a tenant's source that counts in an hour. */
   perSourceHour: number;
   /** The same of an author of it; feedback without an author has no such limit. */
   perAuthorHour: number;
@@ -17,18 +13,14 @@ export interface FeedbackLimits {
 
 interface ExcessDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command">;
-  /** Whose position it is. */
   reader: string;
   /** Absent: everything counts. */
   limits: FeedbackLimits | undefined;
 }
 
-/** What changed in feedback_excess. */
 interface Changed {
-  /** Subquery of its requests, and what it needs. */
   changed: string;
   parameters: Record<string, unknown>;
-  /** For learn_positions, once the rewards are recomputed. */
   positions: Record<string, unknown>[];
 }
 
@@ -83,10 +75,7 @@ SETTINGS distributed_product_mode = 'local'`;
 
 export function createExcess({ clickhouse, reader, limits }: ExcessDependencies) {
   return {
-    /**
-     * Settles the hours of new feedback (its ranges in the parameters) and of what the withdrawals
-     * named are about; null: nothing is above the limits there. Rejects as the port does.
-     */
+    /** Settles hours of new feedback and of named withdrawals; null: nothing is above. */
     async settle(ranges: Record<string, unknown>, named: readonly string[]): Promise<Changed | null> {
       if (limits === undefined) return null;
       const { perSourceHour, perAuthorHour } = limits;

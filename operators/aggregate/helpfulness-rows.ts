@@ -3,14 +3,12 @@
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { selectDirect, selectObserved, selectSince, selectTrials } from "./helpfulness-statements.ts";
 
-/** One example and one arm on one request. */
 export interface HelpfulnessRow {
   /** The same for all rows of the same question: never split between training and hold-out. */
   group: string;
   features: readonly number[];
   /**
-   * Estimate of the quality with the example less the quality without it. A trial's is any number
-   * in [-2, 2] at p = 1/2, right on average.
+   * Estimated quality with the example less that without it; a trial's is in [-2, 2] at p = 1/2.
    */
   effect: number;
   /** > 0. */
@@ -19,7 +17,6 @@ export interface HelpfulnessRow {
 
 export interface HelpfulnessEvidence {
   rows: readonly HelpfulnessRow[];
-  /** How many of each kind of evidence. */
   kinds: { trial: number; direct: number; observed: number };
   /** Newest feedback in them, milliseconds since the epoch; null when there are none. */
   trainedThrough: number | null;
@@ -34,10 +31,7 @@ export interface HelpfulnessRowsDependencies {
 
 type Selected = HelpfulnessRow & { newestAt: number };
 
-/**
- * The function gives at most `limit` rows. Trials go before direct comparisons, those before what
- * was merely observed.
- */
+/** At most `limit` rows: trials first, then comparisons, then observations. */
 export function createHelpfulnessRows({ clickhouse, featureVersion, featureCount }: HelpfulnessRowsDependencies) {
   return async function helpfulnessRows(limit: number): Promise<HelpfulnessEvidence> {
     const [oldest] = await clickhouse.query<{ since: number }>(selectSince, { rows: limit });

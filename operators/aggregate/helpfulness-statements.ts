@@ -1,25 +1,12 @@
-// The SQL of the rows that the helpfulness model learns from. A row says how much better an arm's
-// answer was with an example than without it (effect), by one of three kinds of evidence, best
-// first. Nothing but hashes and vectors of features leaves ClickHouse.
-//
-// - trial: chance showed the example or kept it out (docs/design/selection.md, Unbiased labels):
-//   the transformed outcome (q - m)(shown - p) / (p (1 - p)), whose mean is the effect whatever m
-//   is, as long as m does not know what chance did. The router's prediction does know: it counts
-//   the examples. So m is the mean of the other trials on the arm, one imaginary outcome of 1/2
-//   among them. The arm was drawn after the example, by what it saw: a row weighs 1 / P(arm), or
-//   the arm's rows would be those in which showing made it win.
-// - direct: the same conversation answered twice by the same arm and model, the prompts differing
-//   in this example alone: q - q'.
-// - observed: merely shown: q - m, m the router's prediction. Says little (it shares the outcome
-//   among all that were shown): a low weight.
-//
-// Rows of a model that the arm has no more weigh less: what helped one may not help the next
-// (docs/design/selection.md, Training).
+// SQL of the helpfulness model's rows: an effect, by one of three kinds of evidence, best first.
+// trial: (q - m)(shown - p) / (p (1 - p)), weight 1 / P(arm), m the mean of the arm's other trials
+// and one imaginary 1/2 (the router's prediction knows what chance did). direct: the same
+// conversation, arm and model, prompts differing in this example: q - q'. observed: q - the
+// router's prediction, low weight. Rows of former models weigh less (docs/design/selection.md,
+// Training).
 import { answeredByAnother } from "./statements.ts";
 
-/**
- * A trial's weight is 1; two outcomes on the same question vary half as much as a transformed one.
- */
+/** Weights of kinds: comparisons vary half as much as transformed trials. */
 const weights = { trial: 1, direct: 2, observed: 0.05, formerModel: 0.25 } as const;
 /** 1 / P(arm) at most: rarer arms than that would drown the rest. */
 const largestInverse = 10;
@@ -28,15 +15,10 @@ const usable = (source: string): string =>
   `${source}.features_version = {featureVersion:UInt32} AND length(${source}.features) = {featureCount:UInt32}
    AND arrayAll(value -> isFinite(value), ${source}.features)`;
 
-/**
- * Requests with a reward; feedback of judges counts as little here as for the router. What another
- * arm answered than the one decided on says nothing of the examples that were chosen for that.
- */
 const rewarded = `
   SELECT request_id, tenant, reward, least(weight, 1) AS reward_weight, newest_at
   FROM rewards FINAL WHERE weight > 0 AND (request_id, tenant) NOT IN (${answeredByAnother})`;
 
-/** The model that each arm had last. */
 const currentModels = `
   SELECT arm, argMax(model, created_at) AS model FROM (
     SELECT arm, model, created_at FROM example_uses UNION ALL SELECT arm, model, created_at FROM example_trials
@@ -44,10 +26,7 @@ const currentModels = `
 
 const modelWeight = `if((arm, model) IN (current_models), 1, ${weights.formerModel})`;
 
-/**
- * One hash for the same conversation in the same domain, so that training and hold-out never share
- * a question.
- */
+/** Hash of conversation and domain, to split training from hold-out. */
 const conversation = (requests: string): string => `
   SELECT request_id, tenant, cityHash64(domain, messages) AS conversation_hash
   FROM requests FINAL WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM ${requests})`;
@@ -80,10 +59,7 @@ SELECT
 FROM rated LEFT JOIN (${conversation("trials")}) AS question USING (request_id, tenant)
 ${tail}`;
 
-/**
- * Decided when, in milliseconds, the oldest of the newest {rows} rewarded requests was: a long
- * history costs no more than a short one.
- */
+/** Time of the oldest of the newest {rows} rewarded requests, ms. */
 export const selectSince = `
 SELECT toUnixTimestamp64Milli(min(created_at)) AS since FROM (
   SELECT created_at FROM decisions FINAL
@@ -134,10 +110,7 @@ SELECT
 FROM withs INNER JOIN withouts USING (tenant, arm, model, conversation_hash, prompt)
 ${tail}`;
 
-/**
- * Only where the router had learnt something: the prior's prediction is no expectation. What a
- * trial forced in is a trial's row already.
- */
+/** Only where the router had learnt something, and without trials' forced examples. */
 export const selectObserved = `
 WITH
   current_models AS (${currentModels}),

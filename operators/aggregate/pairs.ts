@@ -1,12 +1,10 @@
-// Comparisons of two answers as rows for solve: they couple two arms and have no sums, so they are
-// read as they are, the newest ones, with the contexts that both arms had in the decision. What
-// does not count as a reward for its source (counting.ts) does not count here either.
+// Comparisons as rows for solve: the newest, with the contexts of both arms. What does not count as
+// a reward for its source (counting.ts) does not count here.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { sourceCounts, withWithdrawals } from "../counting.ts";
 import type { Pair } from "../learnt.ts";
 import { answeredByAnother, inRange, sourceWeight } from "./statements.ts";
 
-/** Newest comparisons that are read. */
 const mostPairs = 10_000;
 const kinds = "('preference', 'comparison')";
 const compared = `SELECT request_id, tenant FROM feedback WHERE kind IN ${kinds}`;
@@ -20,10 +18,7 @@ WHERE (kind IN ${kinds} OR withdraws IS NOT NULL) AND ${inRange("feedback")}
     UNION DISTINCT ${answeredByAnother} AND ${inRange("responses")})
 SETTINGS distributed_product_mode = 'local'`;
 
-/**
- * Newest of each source, kind and other arm on a request, between arms that the decision had both.
- * outcome: 1 where the chosen arm's answer is the better one; of seven points within 0.3 is a tie.
- */
+/** Newest of each source, kind and other arm. outcome 1: the chosen arm's is better; ties 0.3. */
 const selectPairs = (byTenant?: { mostTenants: number }): string => `
 WITH
   said AS (
@@ -66,10 +61,7 @@ ${byTenant === undefined ? "" : `LIMIT ${Math.floor(mostPairs / byTenant.mostTen
 LIMIT ${mostPairs}
 SETTINGS distributed_product_mode = 'local'`;
 
-/**
- * Newest first; by tenant: an equal number of each, so that none displaces another's. Rejects as
- * the port does.
- */
+/** Newest first; by tenant: an equal number of each. */
 export const readPairs = (
   clickhouse: Pick<ClickHouse, "query">,
   layout: { featureVersion: number; dimension: number },

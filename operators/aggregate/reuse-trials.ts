@@ -1,9 +1,6 @@
-// The verified cases of an arm that reuses answers, in the order of their requests (docs/arms.md,
-// reuse): requests that it would have answered and another arm did, where both answers are
-// compared; and answers of its own that were rated badly. Good ratings don't count: people rate
-// what they like to rate, while the compared ones are a sample drawn by chance. Derived from rows
-// alone, so every process finds the same; what was compared once is remembered. Rejects as
-// ClickHouse does.
+// Verified cases of a reuse arm in request order (docs/arms.md, reuse): requests that another arm
+// answered, compared, and own answers rated badly. Good ratings don't count: raters select. Derived
+// from rows alone. Rejects as ClickHouse does.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import { tokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -21,7 +18,6 @@ export interface ReuseTrialsDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   /** No request is under way for longer. */
   maxDeadlineMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
@@ -40,14 +36,10 @@ interface TextRow {
 
 /** Trials that are read of a sharing domain, the newest; and of all. */
 const most = { domain: 5_000, all: 100_000 };
-/** Requests whose texts are read at a time. */
 const batch = 500;
 /** So long after its deadline record has certainly stored a response. */
 const lagMs = 600_000;
-/**
- * Characters that are compared of a text: what is compared beyond says little, and hostile texts
- * are long.
- */
+/** Characters of a text that are compared. */
 const head = 20_000;
 
 const newest = "ORDER BY created_at DESC LIMIT {domainLimit:UInt32} BY domain LIMIT {limit:UInt32}";
@@ -77,7 +69,6 @@ const TEXTS = `
   SETTINGS distributed_product_mode = 'local'`;
 
 export function createReuseTrials({ clickhouse, maxDeadlineMs, clock }: ReuseTrialsDependencies) {
-  /** Token F1 of both answers, by request. */
   let compared = new Map<string, number>();
 
   return async function reuseTrials({ arm, agreement, since }: ReuseTrialsOptions): Promise<ReuseCase[]> {

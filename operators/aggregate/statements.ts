@@ -1,13 +1,11 @@
-// The SQL of aggregate. Everything is recomputed from the base tables for what changed; nothing is
-// ever incremented. Parameters are bound by ClickHouse: {from:Map(...)} and {to:Map(...)} bound the
-// offsets [from, to) of each partition of a topic.
+// SQL of aggregate: recomputed from base tables for what changed, never incremented.
+// {from:Map(...)}, {to:Map(...)}: offsets [from, to) of each partition.
 
 import { sourceCounts, withWithdrawals } from "../counting.ts";
 
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
-/** Weight of a row of feedback. */
 export const sourceWeight = `multiIf(${Object.entries(sourceWeights)
   .map(([source, weight]) => `source = '${source}', ${weight.toFixed(1)}`)
   .join(", ")}, 0.)`;
@@ -25,13 +23,9 @@ export const inRange = (table: Table): string => `
 export const nextVersion = (table: string): string =>
   `greatest(toUInt64(toUnixTimestamp64Micro(now64(6))), assumeNotNull((SELECT max(version) + 1 FROM ${table})))`;
 
-/** Requests with new feedback. */
 export const withFeedback = `SELECT request_id, tenant FROM feedback WHERE ${inRange("feedback")}`;
 
-/**
- * What one feedback says of its answer, NULL where it says nothing in [0, 1]: pairwise kinds, no
- * value, a score without a range.
- */
+/** Value in [0, 1] of a feedback; NULL: pairwise, no value, or a score without range. */
 const points = `
   multiIf(
     kind = 'correction', 0.,
@@ -42,10 +36,8 @@ const points = `
     NULL)`;
 
 /**
- * rewards of every request of `changed`, a subquery. Newest per source and kind by its own time
- * (late ones do not displace newer ones), then by offset. A withdrawal takes its target away
- * whichever of them came first, and only on the same request; withdrawing a withdrawal gives
- * nothing back. What is of a withdrawn source, or above the limits of its hour, does not count.
+ * rewards of every request of `changed`, a subquery. Newest per source and kind by its own time,
+ * then offset. Withdrawals act in any order, and only on the same request.
  */
 export const insertRewards = (changed: string): string => `
 INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, version)
@@ -87,16 +79,10 @@ FROM newest
 GROUP BY request_id, tenant
 SETTINGS distributed_product_mode = 'local'`;
 
-/**
- * Requests that another arm answered than the one decided on: their rewards say nothing of it, and
- * no probability is logged with which the other one was chosen. Left out of what is learnt.
- */
+/** Requests that another arm answered: they say nothing of the chosen one. */
 export const answeredByAnother = "SELECT request_id, tenant FROM responses WHERE notEmpty(failed_arms)";
 
-/**
- * New decisions on which there is a reward already, and rewarded ones that turn out to be answered
- * by another arm: a feedback that comes before its decision waits in rewards and is found here.
- */
+/** New decisions with a reward, and rewarded ones that another arm answered. */
 export const rewardedBefore = `
   SELECT request_id, tenant FROM rewards
   WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM decisions WHERE ${inRange("decisions")})
@@ -109,10 +95,8 @@ export const selectTakenBack = `
 SELECT 1 FROM rewards FINAL WHERE weight = 0 AND received > 0 AND version > {since:UInt64} LIMIT 1`;
 
 /**
- * How far record is, and how far this reader: [next, end) of every partition is new. Each origin
- * (cluster and topic id) has offsets and positions of its own, these under
- * positionName(topic, origin): those of a topic that was made again say nothing of the one before
- * it. All tables in one statement: it is asked every few seconds, mostly for nothing.
+ * [next, end) of every partition is new: how far record is, and this reader. Each origin has
+ * positions of its own, positionName(topic, origin). One statement for all tables.
  */
 export const selectRanges = (tables: readonly Table[]): string => `
 SELECT stored.table AS table, stored.origin AS origin, stored.kafka_partition AS partition,

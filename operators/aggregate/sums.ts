@@ -1,6 +1,5 @@
-// The SQL of the sums over rewarded decisions: by arm, model and hour in arm_hours, or by tenant,
-// too, in tenant_arm_hours; beside arm_hours, by sharing domain in domain_arm_hours. Recomputed
-// whole from the base tables for what changed; never incremented.
+// SQL of the sums: by arm, model and hour (arm_hours), by tenant (tenant_arm_hours) or domain
+// (domain_arm_hours). Recomputed, never incremented.
 import { answeredByAnother, nextVersion } from "./statements.ts";
 
 /** x of the chosen arm, and which bucket a decision falls into. */
@@ -12,21 +11,16 @@ const chosen = `
 const weightAt = (newest: string): string => `exp2(-dateDiff('hour', hour, ${newest}) / {halfLifeHours:Float64})`;
 
 export interface Sums {
-  /**
-   * Buckets of decisions whose reward may have changed: those on the requests of `touched`. tenant
-   * is empty where sums are over all tenants.
-   */
+  /** Buckets of decisions on the requests of `touched`. tenant: empty over all tenants. */
   selectDirty(touched: string): string;
   /**
-   * The buckets zipped from the parameters, all of whose hours lie in [firstHour, lastHour]. A
-   * bucket in which nothing is left becomes a row of zeros, which replaces what was
-   * there. Decisions without a usable context are left out.
+   * Recomputes the buckets of the parameters, hours in [firstHour, lastHour]. Empty ones become
+   * zeros. Decisions without a usable context are left out.
    */
   insert: string;
   /**
-   * Everything that is known of each arm and model, hours weighted by 2^(-age / half-life); age
-   * counts back from the newest hour with a reward, of the tenant where it is by tenant. Then it is
-   * of mostTenants tenants: those with the most rewards of late.
+   * Sums of each arm and model, hours weighted by 2^(-age / half-life) back from the newest
+   * rewarded hour; by tenant: of the mostTenants with the most recent rewards.
    */
   selectStatistics: string;
 }
@@ -123,10 +117,7 @@ const decayedOfTenants = `
     SELECT tenant FROM kept GROUP BY tenant
     ORDER BY sum(weight * ${weightAt("newest_hour")}) DESC, tenant LIMIT {mostTenants:UInt32})`;
 
-/**
- * Into domain_arm_hours what arm_hours has of the same buckets, by domain. A domain of which
- * nothing is left in a bucket becomes a row of zeros.
- */
+/** Buckets of arm_hours by domain; empty ones become rows of zeros. */
 export const insertDomains = `
 INSERT INTO domain_arm_hours (domain, arm, model, hour, feature_version, x, weight, reward_sum, version)
 WITH
@@ -158,10 +149,7 @@ FROM (
 )
 SETTINGS distributed_product_mode = 'local'`;
 
-/**
- * Sums of each arm and model in each of mostDomains domains, those with the most rewards of late;
- * hours weighted as in selectStatistics.
- */
+/** Sums of each arm and model in the mostDomains domains with the most recent rewards. */
 export const selectDomains = `
 WITH
   (SELECT max(hour) FROM arm_hours FINAL WHERE feature_version = {featureVersion:UInt32} AND rewards > 0) AS newest_hour,

@@ -1,12 +1,9 @@
-// Aggregates only where rows have come since the last time. New feedback, and what takes it back,
-// is taken in at once; where only decisions and responses are new, nearly all of them have no
-// reward yet, so a while may pass: they matter where feedback came before its decision, or another
-// arm answered.
+// Aggregates only where rows have come. Feedback and withdrawals count at once; decisions and
+// responses alone may wait, as few of them have rewards.
 import { lookAnywayMs, type RowCounts } from "../row-counts.ts";
 import type { Aggregate, Progress } from "./aggregate.ts";
 import type { Table } from "./statements.ts";
 
-/** Where statistics come from. */
 export const aggregateTables = [
   "feedback",
   "withdrawals",
@@ -19,7 +16,6 @@ export interface WhenChangedDependencies {
   counts: RowCounts<Table>;
   /** How long new rows wait while no feedback or withdrawal is new, milliseconds. */
   lateMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -1,10 +1,8 @@
-// The SQL that finds what a new withdrawal of a source or time is about, or what one that is
-// restored was about: the rewards of all that are recomputed, by the day. Parameters:
-// {named:Array(String)} are the ids of those withdrawals.
+// SQL of the rewards that new or restored withdrawals are about, by the day. {named:Array(String)}:
+// ids of the withdrawals.
 import { meant } from "../counting.ts";
 import { inRange } from "./statements.ts";
 
-/** Ids of the withdrawals that are new, or that new ones restore. */
 export const selectNamed = `
 SELECT DISTINCT ifNull(restores, withdrawal_id) AS id FROM withdrawals WHERE ${inRange("withdrawals")}`;
 
@@ -15,7 +13,6 @@ export const withNamed = `
     WHERE has({named:Array(String)}, withdrawal_id)
   ) AS named`;
 
-/** Hours with feedback that is meant. */
 export const selectWithdrawnHours = `
 WITH ${withNamed}
 SELECT DISTINCT toUnixTimestamp(toStartOfHour(created_at)) AS hour FROM feedback WHERE ${meant("named")}`;

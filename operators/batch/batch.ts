@@ -1,6 +1,5 @@
-// The second verb of record: gathers rows by table, as text, until there are enough of them.
-// Bounded in rows and in bytes. Needs decoded rows in the order of their partition; never waits,
-// never sends.
+// Second verb of record: gathers rows by table, as text, bounded in rows and bytes. Needs rows in
+// partition order; never waits.
 import { createChunks } from "../../runtime/chunks.ts";
 import { createLines, type LinesBuilder } from "../../runtime/lines.ts";
 import type { Batch, Source, TableLines } from "../../runtime/rows.ts";

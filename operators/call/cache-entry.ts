@@ -1,8 +1,5 @@
-// Makes the response cache's entry of a response, in the transaction of the response: its answer
-// and the time at which it expires. Only complete answers are cached: not degraded, by the arm that
-// was decided on, ended by the model or by the limit of tokens, and within the limit of bytes. An
-// answer in which personal data is found is not cached: with placeholders it would be another
-// answer than the one that a repeat asks for.
+// The response cache's entry, in the response's transaction: complete, undegraded answers by the
+// chosen arm within the byte limit and without personal data.
 import type { Emit } from "../../runtime/step.ts";
 import type { Response, Work } from "../../schemas/types.ts";
 
@@ -12,7 +9,6 @@ export type ToCacheEntry = (work: Work, response: Response) => Promise<Emit<"res
 export interface CacheEntryDependencies {
   /** Milliseconds that an answer of a sharing domain is kept; 0: none is. */
   ttlMs: (domain: string) => number;
-  /** Limit of the bytes of request and answer together. */
   maxBytes: number;
   /** False where personal data is found, or it can't be told soon. */
   isClean: (text: string) => Promise<boolean>;

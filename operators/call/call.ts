@@ -1,9 +1,6 @@
-// Calls the arm and makes the one final response, or the work for another arm where this one failed
-// by its own fault (fallback.ts). Work for the alternative answer of a pair ends on
-// alternative-answers and nowhere else: no other arm takes over, there are no deltas and no cache
-// entry. Needs link before it. A repeated call may cost twice; response or work is published once,
-// for the stage commits it with the work that was taken. It never retries: that is the arm's own
-// business.
+// Calls the arm and makes the one final response, or another arm's work after a failure of its own
+// (fallback.ts). An alternative answer's work ends on alternative-answers only. Needs link before
+// it. A repeated call may cost twice; its outputs are published once. Never retries.
 import { workDeadline } from "../../algorithms/identity/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
 import type { DeltaSink, DeltaTarget } from "../../state/delta-port.ts";
@@ -16,7 +13,6 @@ import { failedArms, type Fallback } from "./fallback.ts";
 import type { ToCacheEntry } from "./cache-entry.ts";
 import { answeredResponse, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
 
-/** What it reads of a piece of work, and what it adds. */
 interface Needs extends Pick<Linked, "record" | "timestamp" | "prompt"> {
   /** Where they are still at hand. */
   examplesByArm?: ReadonlyMap<string, readonly SelectedExample[]>;
@@ -33,12 +29,8 @@ export interface CallDependencies {
   fallback?: Fallback | undefined;
   /** What is kept of a response; absent: nothing. */
   toCacheEntry?: ToCacheEntry | undefined;
-  /**
-   * Replaces personal data in a response before it goes out; null: it can't be told in time what is
-   * in it. Absent: it goes out as the arm wrote it.
-   */
+  /** Replaces personal data before the answer goes out; null: it took too long. Absent: off. */
   redact?: ((response: Response) => Promise<Response | null>) | undefined;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
   partitions?: () => number;

@@ -7,7 +7,6 @@ import type { Decision, StepTiming, Work } from "../../schemas/types.ts";
 import type { Paired } from "../flow.ts";
 import { asRecord } from "../work-record.ts";
 
-/** What it reads of a request. */
 export type Found = Pick<Paired, "request" | "position" | "timestamp" | "domain" | "deadline" | "degraded"> &
   Pick<Paired, "threshold" | "exploredThreshold" | "helpfulnessVersion" | "choice" | "prompt" | "alternative">;
 
@@ -15,7 +14,6 @@ export interface Decided {
   decision: Decision;
   /** For the chosen arm. */
   work: Work;
-  /** The work for the alternative answer; null: there is none. */
   alternative: Emit<"work"> | null;
 }
 
@@ -45,7 +43,6 @@ const emitOf = (work: Work, arm: string): Emit<"work"> => ({
   ...{ output: "work", arm, key: work.decision.requestId, record: asRecord(work) },
 });
 
-/** The record of a decision and the works that follow from it. */
 export const emitsOf = ({ decision, work, alternative }: Decided): Emit<"work" | "decisions">[] => [
   emitOf(work, decision.arm),
   { output: "decisions", key: decision.requestId, record: decision },

@@ -1,27 +1,22 @@
-// Which arm answers a request instead of one that failed, and what it is given. It is one of the
-// arms that could be chosen when the request was routed, so nothing that the request does not
-// allow, and the one that the same draw would have chosen without those that failed. It has what is
-// left of the request's deadline. Pure but for the arms' breakers, which it asks.
+// Which arm takes over from one that failed: allowed, and chosen by the same draw without those
+// that failed; with what is left of the deadline. Pure but for the breakers.
 import { ARM_BROKEN, type ArmFailure } from "../../arms/arm.ts";
 import type { SelectedExample } from "../flow.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
 import type { FailedArm, Work } from "../../schemas/types.ts";
 
 export interface FallbackOptions {
-  /** Those in force. */
   arms: () => readonly ComposingArm[];
   /** Its breaker is closed. */
   isHealthy: (arm: string) => boolean;
   /** Arms that may take over from arms that were called in vain, for one request. */
   most: number;
-  /** Called for each. */
   onFallback?: (from: string, to: string, code: string) => void;
 }
 
 export interface Fallback {
   /** The arm that takes over if the one that the work is for fails; undefined: none. */
   next(work: Work): ComposingArm | undefined;
-  /** The work for `arm`, after that failure. */
   handOver(
     work: Work,
     arm: ComposingArm,
@@ -30,7 +25,6 @@ export interface Fallback {
   ): Work;
 }
 
-/** The arm that a unit of work is for. */
 export const armOf = ({ decision, fallback, role }: Work): string =>
   fallback?.arm ?? (role === "alternative" ? (decision.alternativeArm ?? decision.arm) : decision.arm);
 export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];

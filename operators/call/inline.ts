@@ -1,10 +1,6 @@
-// The end of plan: makes the decision, and the work for the chosen arm. An arm that plan calls
-// itself (dispatch: inline) is called here, which ends with its decision and its response, or with
-// the decision and the work for a queued arm that takes over. Needs pair before it. Delivery as of
-// generate: the call may be repeated after a crash, decision and response are published once, for
-// the stage commits them with the request's position. The request waits without a slot of the
-// stage, in a pool of its arm, so that a slow arm delays no other request; a request that its pool
-// has no room for is refused.
+// End of plan: makes decision and work. An inline arm is called here. Needs pair before it.
+// Delivery as of generate: the call may repeat after a crash, outputs are published once. It waits
+// in a bounded pool of its arm, without a slot.
 import {
   elsewhere,
   ok,
@@ -36,9 +32,7 @@ interface Adds {
 type Outputs = "decisions" | "responses" | "work" | "response-cache";
 
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
-  /**
-   * The arm of that name, if plan calls it itself; it is called with every refusal and its code.
-   */
+  /** The arm, if plan calls it itself. */
   inline: (arm: string) => InlineArm | undefined;
 }
 type InlineArm = CallDependencies["arm"] & { refused(code: string): void };

@@ -39,7 +39,6 @@ export async function openCall(
   };
 }
 
-/** Fallback among the arms in force in this process. */
 function fallbackOf(
   { arms, config, metrics }: Pick<SessionOf<object>, "arms" | "config" | "metrics">,
   breakers: Pick<Breakers, "state">,

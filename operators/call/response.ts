@@ -5,9 +5,7 @@ import type { Response, Work } from "../../schemas/types.ts";
 import { NO_USAGE } from "../refusal.ts";
 import { armOf, failedArms } from "./fallback.ts";
 
-/** Milliseconds since the epoch. */
 export interface CallTimes {
-  /** When the arm was called. */
   called: number;
   finished: number;
 }
@@ -47,7 +45,6 @@ export function failedResponse(work: Work, requestId: string, failure: ArmFailur
   };
 }
 
-/** The refusal of work that was not done. */
 export function refusedWork(
   work: Work,
   requestId: string,
@@ -57,10 +54,7 @@ export function refusedWork(
   return { ...base(work, requestId, { called: now, finished: now }), status: "refused", error };
 }
 
-/**
- * The refusal of what came after the deadline. It had its price all the same: attempts, tokens and
- * cost stand in it.
- */
+/** Refused after the deadline, with its attempts, tokens and cost. */
 export function lateResponse(
   work: Work,
   requestId: string,
@@ -81,10 +75,7 @@ export function lateResponse(
   };
 }
 
-/**
- * What is said instead of an answer of which the judge could not tell in time what personal data is
- * in it. It had its price all the same.
- */
+/** In place of an answer that could not be checked in time, at its cost. */
 export const unredactedResponse = (response: Response): Response => ({
   ...response,
   status: "failed",
@@ -152,10 +143,7 @@ const asking = ({ role, decision }: Work): Pick<Response, "asked" | "alternative
 /** On the work topic and in this process, until the arm was called. */
 const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);
 
-/**
- * Since the request came to the broker, by plan's clock; what the client says of the time is not
- * believed.
- */
+/** Since the request came to the broker, by plan's clock. */
 function sinceArrival(work: Work, at: number): number {
   return Math.max(0, at - (work.plannedAt - work.planMs));
 }

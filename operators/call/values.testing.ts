@@ -51,11 +51,11 @@ export function aPaired({
   alternative,
 }: { request?: Partial<Request>; alternative?: string } = {}): Paired {
   const { decision, plannedAt, planMs, notAfter } = aWork();
-  const { arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt } = decision;
+  const { arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, createdAt } = decision;
   return {
     ...{ ...selected({}, request), timestamp: plannedAt - planMs, deadline: notAfter, degraded: decision.degraded },
     choice: {
-      ...{ arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt },
+      ...{ arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, createdAt },
       ...{
         asked: alternative !== undefined,
         alternativeArm: alternative ?? null,

@@ -7,7 +7,6 @@ import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 
-/** What it reads of a request. */
 type Needs = Pick<Routed, "request" | "degraded" | "examplesByArm" | "choice" | "cacheKey">;
 /** `degraded` says what of the documents is missing, too. */
 type Adds = Pick<Composed, "prompt">;
@@ -22,11 +21,9 @@ interface ComposedArm {
 }
 
 export interface ComposeDependencies {
-  /** The arms as configured now. */
   arms: () => readonly ComposedArm[];
   documents: Documents;
   limits: { maxPromptBytes: number };
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

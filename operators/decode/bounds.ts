@@ -1,7 +1,5 @@
-// What of a client's record is too large to be stored, or no value of its kind: such feedback or
-// observation goes to dead-letters with the reason, since its client waits for no reply. Requests
-// are not among them: plan refuses such a request, and its row has short names
-// (algorithms/identity/identity.ts).
+// What of feedback or observations is too large or no value of its kind: it is dead-lettered with
+// the reason. Plan refuses such requests itself.
 import { bytesOf, metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { RecordedTopic } from "./rows.ts";
@@ -30,7 +28,6 @@ const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null 
   },
 };
 
-/** Null where a record may be kept. */
 export function boundsProblem<N extends RecordedTopic>(topic: N, record: RecordOf[N]): string | null {
   return problems[topic]?.(record) ?? null;
 }

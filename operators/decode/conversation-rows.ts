@@ -55,10 +55,7 @@ export function requestRow(record: Request, position: RowPosition): Row {
   };
 }
 
-/**
- * Arrival columns of the row of a request. Every record of requests has one, repeats of an id too:
- * requests keeps the first of them.
- */
+/** Every record of requests has an arrival, repeats of an id too. */
 export const arrivalRow = ({ request_id, tenant, request_hash, created_at }: Row, position: RowPosition): Row => ({
   ...{ request_id, tenant, request_hash, created_at },
   ...at(position),
@@ -121,13 +118,6 @@ export const decisionRow = (record: Decision, position: RowPosition): Row => ({
   ...reuseColumns(record.reuse),
   source: record.source,
   cache_key: record.cacheKey ?? "",
-  shadows: record.shadows.map(({ policy, version, arm, probability, arms }) => ({
-    ...{ policy, version, arm, probability: double(probability) },
-    arms: arms.map((score) => ({
-      ...{ arm: score.arm, mean: double(score.mean) },
-      ...{ deviation: double(score.deviation), probability: double(score.probability) },
-    })),
-  })),
   degraded: record.degraded,
   timings: record.timings.map(({ operator, ms }) => ({ operator, ms: double(ms) })),
   created_at: time(ownTime(record.createdAt, position)),

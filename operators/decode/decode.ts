@@ -1,6 +1,5 @@
-// The first verb of record: bytes to rows. Needs a raw record and its topic without prefix. Waits
-// while the registry is away (a failing dependency is no poison); what no one can decode is handed
-// back with its reason, never thrown.
+// First verb of record: bytes to rows. Waits while the registry is away; undecodable records are
+// returned with their reason.
 import type { Codec } from "../../connections/registry/port.ts";
 import { decodeWithRetries } from "../../runtime/decode.ts";
 import type { DecodedRows } from "../../runtime/rows.ts";
@@ -11,7 +10,6 @@ import type { RowPosition } from "./values.ts";
 
 export interface DecodeDependencies {
   codec: Pick<Codec, "decode">;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: Error) => void;
 }
 

@@ -1,6 +1,5 @@
-// Rows of examples: the state of one, what is left of an evicted one, and from a decision what the
-// chosen arm was shown and what was tried on it; the other arms' examples stand in decisions.arms
-// alone. Pure, as rows.ts says.
+// Rows of examples: state, remains of an evicted one, and what a decision's chosen arm was shown
+// and tried. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
 import { at, double, floats, ownTime, single, time, timeOrNull, type RowPosition } from "./values.ts";
@@ -30,9 +29,7 @@ export const exampleRow = (record: Example, position: RowPosition): Row => ({
   ...at(position),
 });
 
-/**
- * A tombstone knows its key alone, tenant/domain/example id; null when the key is no such thing.
- */
+/** Of a tombstone's key, tenant/domain/example id; null: no such key. */
 export function evictedExampleRow(key: string, position: RowPosition): TableRows | null {
   const [, domain, id] = /^(.+)\/([^/]+)$/s.exec(key) ?? [];
   if (domain === undefined || id === undefined) return null;
@@ -64,9 +61,7 @@ function decodedTenant(domain: string): string {
 
 const chosenArm = (record: Decision): ArmScore | undefined => record.arms.find(({ arm }) => arm === record.arm);
 
-/**
- * What an example's row says of the decision: whose request, which arm, which model of helpfulness.
- */
+/** What an example's row says of the decision. */
 const decided = (record: Decision, chosen: ArmScore, position: RowPosition): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
@@ -80,7 +75,6 @@ const decided = (record: Decision, chosen: ArmScore, position: RowPosition): Row
   created_at: time(ownTime(record.createdAt, position)),
 });
 
-/** What the chosen arm was shown, in prompt order. */
 export function exampleUseRows(record: Decision, position: RowPosition): Row[] {
   const chosen = chosenArm(record);
   if (chosen === undefined) return [];

@@ -108,15 +108,6 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     reuse: null,
     source: "routed",
     cacheKey: "5f",
-    shadows: [
-      {
-        ...{ policy: "shadow/1", version: 3, arm: "large", probability: 0.6 },
-        arms: [
-          { arm: "small", mean: 0.4, deviation: 0.1, probability: 0.4 },
-          { arm: "large", mean: 0.9, deviation: 0.1, probability: 0.6 },
-        ],
-      },
-    ],
     degraded: ["policy"],
     timings: [{ operator: "embed", ms: 1.5 }],
     createdAt: createdAt + 4,

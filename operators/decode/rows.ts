@@ -1,6 +1,5 @@
-// Records as rows of ClickHouse, one function a topic: names become snake_case, what is nested and
-// queried apart becomes columns. Pure. The same record from the same position always gives the same
-// rows, so inserting them again changes nothing.
+// Records as rows of ClickHouse, a function a topic: snake_case names, nested parts as columns.
+// Pure: the same record and position give the same rows.
 import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
@@ -22,10 +21,7 @@ import {
 /** Topics that clients write, whose clocks are not trusted; our own stages write all others. */
 export const clientTopics: ReadonlySet<TopicName> = new Set<TopicName>(["requests", "feedback", "observations"]);
 
-/**
- * The table that a topic's position is read from: it has a row for every record, and its rows are
- * inserted last.
- */
+/** The table with a row for every record of a topic, inserted last. */
 export const tableOf = {
   requests: "requests",
   decisions: "decisions",
@@ -42,16 +38,12 @@ export const tableOf = {
   "dead-letters": "dead_letters",
 } as const satisfies Partial<Record<keyof RecordOf, string>>;
 
-/** Topics that record takes, without prefix. */
 export type RecordedTopic = keyof typeof tableOf;
 
 export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(tableOf, topic);
 export const recordedTopics: readonly RecordedTopic[] = Object.keys(tableOf).filter(isRecorded);
 
-/**
- * Turns a topic's name with the prefix into the record's; throws for a topic that record does not
- * take.
- */
+/** Topic without prefix; throws for one that record does not take. */
 export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopic {
   return (topic) => {
     const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : "";
@@ -66,7 +58,6 @@ const single =
   <T>(table: string, row: (record: T, position: RowPosition) => Row): ToRows<T> =>
   (record, position) => [{ table, rows: [row(record, position)] }];
 
-/** How every recorded topic becomes rows. */
 export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
   requests: (record, position) => {
     const row = requestRow(record, position);

@@ -1,14 +1,11 @@
-// What becomes of a record that can't be decoded (one whose row is refused:
-// operators/insert/refused.ts): it is counted, and its bytes go to dead-letters. There are three
-// exceptions: plan sends requests there itself; a record of dead-letters would come back for ever;
-// a record without a value has nothing to store.
+// An undecodable record is counted and dead-lettered, except: requests (plan does it), dead-letters
+// (would return for ever), records without value.
 import type { Source } from "../../runtime/rows.ts";
 import type { RecordedTopic } from "./rows.ts";
 
 export interface UndecodableDependencies {
   /** Resolves when the record is on dead-letters. */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
-  /** Called for each. */
   onUndecodable(topic: RecordedTopic, source: Source, code: string, reason: string): void;
   /** Without prefix. */
   topicOf(topic: string): RecordedTopic;

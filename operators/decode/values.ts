@@ -8,19 +8,12 @@ export interface RowPosition {
   partition: number;
   offset: number;
   timestamp: number;
-  /**
-   * When it came to the broker (algorithms/identity/identity.ts). Absent: the records are history,
-   * dated by what they say themselves.
-   */
+  /** When it came to the broker. Absent: history, dated by itself. */
   arrivedAt?: number;
   /** What the offset belongs to (algorithms/identity/origin.ts). Absent: not known. */
   origin?: Origin;
 }
 
-/**
- * When a client's record counts as made, said being its own createdAt: when it came. It may say any
- * time at all.
- */
 export const clientTime = (reported: number | null, { arrivedAt, timestamp }: RowPosition): number =>
   arrivedAt ?? reported ?? timestamp;
 
@@ -28,7 +21,6 @@ export const clientTime = (reported: number | null, { arrivedAt, timestamp }: Ro
 export const ownTime = (createdAt: number, { arrivedAt = Infinity }: RowPosition): number =>
   Math.min(createdAt, arrivedAt);
 
-/** The columns that every row ends in. */
 export const at = ({ topic, partition, offset, origin = unknownOrigin }: RowPosition): object => ({
   topic,
   kafka_partition: partition,
@@ -57,10 +49,7 @@ let second = { at: 0, text: secondText(0) };
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);
 
-/**
- * JSON has no NaN and no infinity (they would become null, and null a 0); ClickHouse reads them as
- * text.
- */
+/** NaN and infinity as text, which ClickHouse reads; JSON has neither. */
 export const double = (value: number): number | string => {
   if (Number.isFinite(value)) return value;
   if (Number.isNaN(value)) return "nan";

@@ -1,27 +1,19 @@
-// Embeds the question, so that select can compare it with examples. Needs validate before it. Under
-// load a request waits here, and with it, by the stage's limit of requests in flight, the topic:
-// the queue of the embedder is bounded, and only a request that finds it full goes on at once
-// without a vector ("embedder_busy" in degraded). So does a request that got none in time
-// ("embedder_slow"), and every request while the embedder is down or gives NaN ("embedder"): they
-// are answered, only without examples. A vector that nothing would read is not made (needed.ts).
+// Embeds the question. Needs validate before it. A full queue ("embedder_busy"), a late vector
+// ("embedder_slow") or no embedder ("embedder") leaves it without one, and so without examples.
+// What nothing would read is not made (needed.ts).
 import { errorOf } from "../../connections/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Validated } from "../flow.ts";
 import { createNeeded, type NeededDependencies } from "./needed.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Pick<Validated, "request" | "domain" | "question" | "degraded">;
 type Adds = Pick<Embedded, "embedding">;
 
 export interface EmbedDependencies extends NeededDependencies {
   embedder: Pick<Embedder, "embed">;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
-  /**
-   * Milliseconds to wait for a vector, and never more than half of what is left until the deadline.
-   * Default 30,000.
-   */
+  /** Milliseconds for a vector, at most half of what is left. Default 30,000. */
   waitMs?: number;
 }
 

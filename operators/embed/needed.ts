@@ -1,6 +1,5 @@
-// Whether anything will read the vector of a question: the search for examples, or the choice
-// between arms, whose context has its projection. Where one arm alone may answer, and the domain
-// has no examples that it could be shown, a vector costs more than all that plan does besides.
+// Whether anything reads the question's vector: the search, or the choice between arms. It costs
+// more than all else in plan.
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { ExamplePool } from "../../state/examples/port.ts";
 import type { Validated } from "../flow.ts";

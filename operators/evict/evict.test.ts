@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
-import type { Solver } from "../../connections/solver/port.ts";
 import { createEvict, toLeave, type Rival } from "./evict.ts";
 
 const rival = (id: string, change: Partial<Rival> = {}): Rival => ({
@@ -10,36 +8,34 @@ const rival = (id: string, change: Partial<Rival> = {}): Rival => ({
   ...change,
 });
 const ids = (rivals: readonly { id: string }[]): string[] => rivals.map(({ id }) => id);
-const solver: Solver = { solve: async (items, capacity) => ({ ...anytimeKnapsack(items, capacity), ms: 0 }) };
-const leave = async (rivals: readonly Rival[], excess: number) => (await toLeave(rivals, excess, solver)).leaving;
 
 describe("what has to leave", () => {
-  it("is nothing while all fit", async () => {
-    expect(await leave([rival("a"), rival("b")], 0)).toEqual([]);
+  it("is nothing while all fit", () => {
+    expect(toLeave([rival("a"), rival("b")], 0)).toEqual([]);
   });
-  it("is what enabled the fewest offloads for its bytes", async () => {
+  it("is what enabled the fewest offloads for its bytes", () => {
     const rivals = [
       rival("idle"),
       rival("heavy", { value: 1.5, bytes: 900 }),
       rival("some", { value: 1 }),
       rival("busy", { value: 5 }),
     ];
-    expect(ids(await leave(rivals, 1_100))).toEqual(["idle", "heavy"]);
+    expect(ids(toLeave(rivals, 1_100))).toEqual(["idle", "heavy"]);
   });
-  it("is not what was born just now, unless the newborn alone are too many", async () => {
+  it("is not what was born just now, unless the newborn alone are too many", () => {
     const crowd = ["a", "b", "c"].map((id) => rival(id, { young: true }));
-    expect(ids(await leave([rival("old", { value: 9, bytes: 800 }), ...crowd], 200))).toEqual(["old"]);
-    const [first, ...others] = ids(await leave([rival("old"), ...crowd], 500));
+    expect(ids(toLeave([rival("old", { value: 9, bytes: 800 }), ...crowd], 200))).toEqual(["old"]);
+    const [first, ...others] = ids(toLeave([rival("old"), ...crowd], 500));
     expect([first, others.length]).toEqual(["old", 1]);
   });
-  it("always gains the bytes that are missing, and never takes more than all", async () => {
+  it("always gains the bytes that are missing, and never takes more than all", () => {
     const any = fc.record({ bytes: fc.integer({ min: 1, max: 900 }), value: fc.nat(9), young: fc.boolean() });
-    const property = fc.asyncProperty(fc.array(any, { maxLength: 12 }), fc.nat(20_000), async (given, excess) => {
+    const property = fc.property(fc.array(any, { maxLength: 12 }), fc.nat(20_000), (given, excess) => {
       const rivals = given.map((one, i) => rival(String(i), one)).sort((a, b) => Number(a.young) - Number(b.young));
       const bytes = (some: readonly Rival[]): number => some.reduce((sum, one) => sum + one.bytes, 0);
-      expect(bytes(await leave(rivals, excess))).toBeGreaterThanOrEqual(Math.min(excess, bytes(rivals)));
+      expect(bytes(toLeave(rivals, excess))).toBeGreaterThanOrEqual(Math.min(excess, bytes(rivals)));
     });
-    await fc.assert(property);
+    fc.assert(property);
   });
 });
 
@@ -47,8 +43,7 @@ describe("evict", () => {
   const evicting = (answers: (sql: string) => unknown[]) =>
     createEvict({
       clickhouse: { query: async <Row>(sql: string) => answers(sql) as Row[] },
-      solver,
-      rules: { budgetBytes: 1_000, graceMs: 3_600_000, offloadQuality: 0.6 },
+      rules: { budgetBytes: 1_000, graceMs: 3_600_000 },
       costs: () => new Map(),
       clock: () => 1_700_000_000_000,
       log: pino({ level: "silent" }),

@@ -1,32 +1,21 @@
-// The second verb of curate: what leaves the pool. Expired examples always; when the pool weighs
-// more than its budget, those whose loss costs the least, by knapsack over the value of each: the
-// offloads that it made possible, fading by the hour, and its quality while it is young. Reads
-// ClickHouse and decides; the choice is made beside the event loop, and serving never waits for it.
-// Rejects as the ClickHouse port does.
+// Second verb of curate: expired examples leave; above the byte budget also those of least value,
+// by greedy knapsack over decayed offloads and young quality. Rejects as the ClickHouse port does.
 import type { Logger } from "pino";
 import { creditRetention } from "../../algorithms/routing/gain.ts";
+import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Solver } from "../../connections/solver/port.ts";
 import type { ExampleChange } from "../example-change.ts";
 import { selectExpired, selectPoolBytes, selectRivals } from "./statements.ts";
 
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;
-  solver: Solver;
   rules: {
-    /** Byte budget of the examples' texts and embeddings. */
     budgetBytes: number;
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;
-    /** A use by a cheaper arm counts as an offload from this quality on. */
-    offloadQuality: number;
   };
-  /**
-   * Normalised cost of each configured arm; where the source of an example is none of them it
-   * counts as the most expensive, 1.
-   */
+  /** Normalised cost of configured arms; unknown sources count as 1. */
   costs: () => ReadonlyMap<string, number>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Pick<Logger, "info">;
 }
@@ -36,16 +25,13 @@ export interface Eviction extends ExampleChange {
   reason: "expired" | "no_room";
 }
 
-/** Where nothing is evicted. */
 export const noEviction: { evicted: Eviction[] } = { evicted: [] };
 
 export interface EvictionDependencies {
   evict: () => Promise<Eviction[]>;
-  /** All changes or none. */
   publish: (changes: readonly ExampleChange[]) => Promise<void>;
 }
 
-/** Evicts and publishes that. */
 export const createEviction =
   ({ evict, publish }: EvictionDependencies) =>
   async (): Promise<{ evicted: Eviction[] }> => {
@@ -54,35 +40,24 @@ export const createEviction =
     return { evicted };
   };
 
-/** Tombstones of one round. */
+/** A use by a cheaper arm counts as an offload from this quality on. */
+const offloadQuality = 0.6;
 const mostAtOnce = 5_000;
-/**
- * Examples weighed against each other, those of the lowest density: of a larger pool the rest stays
- * in any case.
- */
+/** Examples weighed against each other, those of the lowest density. */
 const mostRivals = 20_000;
 /** When room is made, a little more than is missing: or the next example would ask for it again. */
 const fillTo = 0.95;
 
-/** One that may have to go. */
 export interface Rival {
   id: string;
   domain: string;
   bytes: number;
   /** Offloads that it enabled, faded, and its quality as a prior that fades as they do. */
   value: number;
-  /** In grace. */
   young: boolean;
 }
 
-export function createEvict({
-  clickhouse,
-  solver,
-  rules,
-  costs,
-  clock,
-  log,
-}: EvictDependencies): () => Promise<Eviction[]> {
+export function createEvict({ clickhouse, rules, costs, clock, log }: EvictDependencies): () => Promise<Eviction[]> {
   return async function evict() {
     const now = clock();
     const expired = await clickhouse.query<{ id: string; domain: string }>(selectExpired, { now, limit: mostAtOnce });
@@ -93,7 +68,7 @@ export function createEvict({
     const rivals = await clickhouse.query<Rival & { pool: number }>(selectRivals, {
       now,
       retention: creditRetention,
-      offloadQuality: rules.offloadQuality,
+      offloadQuality,
       graceMs: rules.graceMs,
       costs: new Map(costs()),
       limit: mostRivals,
@@ -101,44 +76,29 @@ export function createEvict({
     // What it weighs now: others may have left since it was asked.
     const bytes = Number(rivals[0]?.pool ?? 0);
     if (bytes <= budgetBytes) return [];
-    const { leaving, gap, ms } = await toLeave(rivals, bytes - budgetBytes * fillTo, solver);
-    const evicted = leaving.slice(0, mostAtOnce);
-    const figures = { bytes, budgetBytes, rivals: rivals.length, leaving: evicted.length, gap, ms: Math.round(ms) };
+    const evicted = toLeave(rivals, bytes - budgetBytes * fillTo).slice(0, mostAtOnce);
+    const figures = { bytes, budgetBytes, rivals: rivals.length, leaving: evicted.length };
     log.info(figures, "the examples outgrew their budget: those worth the least for their bytes leave");
     return evicted.map(({ id, domain }) => ({ id, domain, value: null, reason: "no_room" }));
   };
 }
 
-export interface Leaving {
-  /** Least value for its bytes first. */
-  leaving: Rival[];
-  /** How much more the rest might have been worth, as a share of what it is worth. */
-  gap: number;
-  ms: number;
-}
-
 /**
- * The examples to evict, so that `excess` bytes are freed at the least loss. rivals: by density,
- * those in grace last. An example in grace is evicted only where all others are too few.
+ * Examples to evict for `excess` bytes at the least loss. rivals: by density, those in grace last,
+ * which leave only where all others are too few.
  */
-export async function toLeave(rivals: readonly Rival[], excess: number, solver: Solver): Promise<Leaving> {
-  if (excess <= 0) return { leaving: [], gap: 0, ms: 0 };
+export function toLeave(rivals: readonly Rival[], excess: number): Rival[] {
+  if (excess <= 0) return [];
   const old = rivals.filter(({ young }) => !young);
-  if (sumBytes(old) >= excess) return choose(old, excess, solver);
+  if (sumBytes(old) >= excess) return choose(old, excess);
   const young = rivals.filter((rival) => rival.young);
-  const more = await choose(young, Math.min(excess - sumBytes(old), sumBytes(young)), solver);
-  return { ...more, leaving: [...old, ...more.leaving] };
+  return [...old, ...choose(young, Math.min(excess - sumBytes(old), sumBytes(young)))];
 }
 
-async function choose(among: readonly Rival[], excess: number, solver: Solver): Promise<Leaving> {
+function choose(among: readonly Rival[], excess: number): Rival[] {
   const items = among.map(({ value, bytes }) => ({ value, weight: bytes }));
-  const { kept, value, bound, ms } = await solver.solve(items, Math.max(0, sumBytes(among) - excess));
-  const stays = new Set(kept);
-  return {
-    leaving: among.filter((_, index) => !stays.has(index)),
-    gap: value > 0 ? (bound - value) / value : 0,
-    ms,
-  };
+  const stays = new Set(knapsack(items, Math.max(0, sumBytes(among) - excess)));
+  return among.filter((_, index) => !stays.has(index));
 }
 
 const sumBytes = (rivals: readonly Rival[]): number => rivals.reduce((sum, { bytes }) => sum + bytes, 0);

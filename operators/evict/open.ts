@@ -1,28 +1,23 @@
 // What evict needs: its rules from the configuration, and the arms' costs.
 import type { Logger } from "pino";
-import type { Solver } from "../../connections/solver/port.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { createEvict } from "./evict.ts";
 
 type EvictSession = SessionOf<{ sources: ["ClickHouse"] }>;
 
 export interface EvictOptions {
-  solver: Solver;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
 
-export function openEvict(session: EvictSession, { solver, clock, log }: EvictOptions) {
+export function openEvict(session: EvictSession, { clock, log }: EvictOptions) {
   const { evict } = session.config.curate;
   return {
     evict: createEvict({
       clickhouse: session.clickhouse,
-      solver,
       rules: {
         budgetBytes: evict.budgetBytes,
         graceMs: evict.graceHours * 3_600_000,
-        offloadQuality: evict.offloadQuality,
       },
       costs: () => new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
       clock,

@@ -1,8 +1,5 @@
-// What eviction asks ClickHouse: what has expired, and which examples are worth the least for their
-// bytes. An offload is a use by an arm cheaper than the one that the example's answer came from, of
-// at least {offloadQuality}. It fades by the hour ({now}, {retention}) and is shared among the
-// examples that were shown together. {costs} has the normalised cost of each configured arm; any
-// other counts as the most expensive, 1.
+// SQL of eviction. An offload: a use by an arm cheaper than the answer's source, of at least
+// {offloadQuality}, decayed by the hour and shared. {costs}: by arm; others count 1.
 
 /** What is left of one unit of that age; `ms` is an expression, milliseconds since the epoch. */
 const faded = (ms: string): string => `pow({retention:Float64}, greatest({now:Int64} - ${ms}, 0) / 3600000)`;
@@ -10,7 +7,6 @@ const faded = (ms: string): string => `pow({retention:Float64}, greatest({now:In
 const costOfArm = (arm: string): string =>
   `if(mapContains({costs:Map(String, Float64)}, ${arm}), {costs:Map(String, Float64)}[${arm}], 1)`;
 
-/** By example: id, and the faded `sum` of its offloads. */
 const offloads = `
     SELECT used.example_id AS id, sum(${faded("toUnixTimestamp64Milli(used.created_at)")} / shown.count) AS sum
     FROM example_use_quality AS used
@@ -20,7 +16,6 @@ const offloads = `
     WHERE used.quality >= {offloadQuality:Float64} AND used.arm_cost < ${costOfArm("source.source_arm")}
     GROUP BY used.example_id`;
 
-/** Bytes of the whole pool. */
 export const selectPoolBytes = "SELECT sum(bytes) AS bytes FROM examples FINAL WHERE NOT deleted";
 
 export const selectExpired = `

@@ -1,6 +1,5 @@
-// What an example replay run will try, in its order: the top of the ranking down to the cut-off,
-// and one beyond it, or a cut-off that is too high would never be known to be. Reads and decides,
-// calls no arm. Rejects as the ClickHouse port does.
+// What an example replay run tries: the ranking down to the cut-off and one beyond, to learn of too
+// high a cut-off. Rejects as the ClickHouse port does.
 import type { SavingCurve } from "../../algorithms/routing/example-replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -9,14 +8,11 @@ import { readExampleReplayCosts, readSavingCurve, type ExampleReplayCosts } from
 
 export interface AgendaItem {
   example: Example;
-  /** G(e). */
   gain: number;
-  /** Who is asked. */
   arm: string;
   /** Expected, in average answers of an arm of cost 1. */
   saving: number;
   cost: number;
-  /** Below the cut-off: tried all the same, to learn from. */
   beyond: boolean;
 }
 
@@ -26,7 +22,6 @@ export interface CutOff {
   from: SavingCurve["from"] | "given";
   /** Past replays that are known. */
   replays: number;
-  /** Expected of one replay: the mean of those in question. */
   cost: number;
 }
 
@@ -40,9 +35,7 @@ export interface Agenda {
 
 export interface AgendaOptions {
   clickhouse: Pick<ClickHouse, "query">;
-  /** What the run has tried is not tried again. */
   runId: string;
-  /** Examples at most. */
   most: number;
   samples: number;
   /** Asked whatever the source of an example; absent: each its own. */

@@ -1,6 +1,5 @@
-// The third verb of curate, offline: asks an example's request again, several samples, and keeps
-// the best answer by the judge's word. Never puts a worse answer instead of a better one: only
-// a score above a tie counts. Decides; publishing what it returns is the caller's.
+// Third verb of curate, offline: asks an example's request again, several samples, keeps the best
+// by the judge. Only a score above a tie replaces. Publishes nothing.
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
@@ -10,23 +9,18 @@ import type { ExampleChange } from "../example-change.ts";
 import { tieWithin } from "../../algorithms/routing/comparison.ts";
 import type { Judge } from "./judge.ts";
 
-/**
- * replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer;
- * unjudged: the judge could not tell.
- */
+/** replaced: better; kept: none better; same: same text; failed: no answer; unjudged. */
 export type ExampleReplayOutcome = "replaced" | "kept" | "same" | "failed" | "unjudged";
 
 export interface ExampleReplayResult {
   outcome: ExampleReplayOutcome;
   /** Quality of the stored answer, as judged where the judge can tell. */
   oldQuality: number;
-  /** Quality of the best new answer that was judged; null: none. */
   newQuality: number | null;
   /** All of them, and those of the judge. */
   tokens: number;
   judgeTokens: number;
   cost: number;
-  /** Answers asked for. */
   samples: number;
   /** Id of the example that replaces it; null: it stays. */
   newId: string | null;
@@ -35,7 +29,6 @@ export interface ExampleReplayResult {
 
 export interface ExampleReplayDependencies {
   arm: Pick<Arm, "answer" | "model" | "name">;
-  /** Its system prompt. */
   system: string | undefined;
   judge: Judge;
   samples: number;
@@ -45,16 +38,11 @@ export interface ExampleReplayDependencies {
   affords: (spent: { tokens: number; cost: number }) => boolean;
   /** Asked before every call, and waited for; false: no more calls. */
   mayAsk: (signal: AbortSignal) => Promise<boolean>;
-  /** Milliseconds for one call. */
   callMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
-/**
- * An example is replayed at most so often, over all runs (docs/design/selection.md, Example
- * lifecycle).
- */
+/** Replays of an example over all runs. */
 export const mostExampleReplays = 5;
 
 /** Rejects only when the signal is aborted. */

@@ -1,6 +1,4 @@
-// Who says whether a new answer is better than the stored one. Two judges: an arm that compares in
-// both orders, and references that are known. A small model is no judge; the demo and the
-// benchmarks judge against references and say so.
+// Judges of example replays: an arm in both orders, or known references. A small model is no judge.
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
@@ -10,7 +8,6 @@ import { strongest, type Compared, type Comparison } from "../../algorithms/rout
 export interface Pair {
   exampleId: string;
   request: string;
-  /** The best answer so far, and its quality in [0, 1]. */
   stored: string;
   storedQuality: number;
   candidate: string;
@@ -32,10 +29,7 @@ export interface Judge {
   compare(pair: Pair, signal: AbortSignal): Promise<Judgement | null>;
 }
 
-/**
- * An autorater tells which is better and no quality: the candidate's lies as far from the stored
- * one's towards 1 (or 0) as the score says.
- */
+/** Moves the stored quality towards 1 (or 0) as far as the autorater's score says. */
 export function createArmJudge(
   name: string,
   compare: (comparison: Comparison, signal: AbortSignal) => Promise<Compared>,
@@ -53,10 +47,7 @@ export function createArmJudge(
   };
 }
 
-/**
- * Both answers are measured by token F1 against the references of the request; one without
- * references can't be judged.
- */
+/** Token F1 against the request's references; without any it can't be judged. */
 export function createReferenceJudge(references: ReadonlyMap<string, readonly string[]>): Judge {
   return {
     name: "reference",
@@ -82,10 +73,7 @@ const line = z
     references: responses ?? (response === undefined ? [] : [response]),
   }));
 
-/**
- * References by canonical request, from JSONL of {request, response | responses[]}. Rejects with
- * the line that is wrong.
- */
+/** References by canonical request, from JSONL. Rejects with the wrong line. */
 export async function readReferences(file: string): Promise<Map<string, string[]>> {
   const references = new Map<string, string[]>();
   const lines = (await readFile(file, "utf8")).split("\n");

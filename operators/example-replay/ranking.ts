@@ -1,7 +1,5 @@
-// Which examples an example replay run tries next: the top of the ranking by G(e), without those
-// that the run has tried or that were replayed often enough: by their own count, which goes on with
-// what replaces them, and by the records, which know one that was removed and came back. Rejects as
-// the ClickHouse port does.
+// Next examples of a replay run: by G(e), without those tried or replayed often enough, by their
+// own count and by the records. Rejects as the ClickHouse port does.
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -50,7 +48,6 @@ export function createRanking(clickhouse: Pick<ClickHouse, "query">) {
       const rows = await clickhouse.query<Row>(selectTop, { run, limit, arms });
       return rows.map((row) => ({ example: toExample(row), gain: row.gain }));
     },
-    /** What a run that goes on has used already. */
     async spent(run: string): Promise<Spent> {
       const [row] = await clickhouse.query<Spent>(
         "SELECT count() AS tried, sum(tokens) AS tokens, sum(cost) AS cost FROM example_replays FINAL WHERE run_id = {run:String}",

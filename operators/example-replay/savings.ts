@@ -1,6 +1,6 @@
-// What past replays saved and cost, from ClickHouse: the curve from which a run's cut-off follows
-// (algorithms/routing/example-replay-cut-off.ts), and what the next replay will cost. Rejects as
-// the ClickHouse port does.
+// Savings and costs of past replays: the curve of the cut-off
+// (algorithms/routing/example-replay-cut-off.ts), and the next cost. Rejects as the ClickHouse port
+// does.
 import {
   enoughExampleReplays,
   savingCurve,
@@ -52,16 +52,14 @@ const selectTokens = `
 
 /** Costs are in average answers of an arm of cost 1: the unit of gain. */
 export interface ExampleReplayCosts {
-  /** Cost of one replay that was done. */
   of(result: Pick<ExampleReplayResult, "tokens" | "judgeTokens">, arm: string, judge: string): number;
   /** Expected cost of one replay; leaves out the judge where too few at the arm are recorded. */
   expected(example: Pick<Example, "request" | "response">, arm: string, samples: number): number;
 }
 
 /**
- * How much of what was missing before an attempt is missing after it where nothing was replaced,
- * [0, 1]. Examples are tried because they did badly, and some had only bad luck: they do better
- * afterwards by themselves, and that is no saving. 1 where too few are known.
+ * Share of what was missing before an attempt that is missing after it where nothing was replaced,
+ * [0, 1]: regression to the mean is no saving. 1 where too few are known.
  */
 async function readLasting(clickhouse: Pick<ClickHouse, "query">): Promise<number> {
   const [row] = await clickhouse.query<{ examples: number; after: number; before: number }>(selectUnreplaced, {

@@ -1,8 +1,6 @@
-// The third verb of record: rows into ClickHouse. Waits for as long as ClickHouse is away or its
-// tables are not what they must be: nothing is skipped for that. Rows that ClickHouse refuses for
-// what they hold are found by halving the batch, and only those become dead letters. Needs rows in
-// the order of their partitions and keeps it, so that the highest offset in a table always stands
-// on a whole prefix.
+// Third verb of record: rows into ClickHouse, waiting while it is away. Refused rows are found by
+// halving the batch and dead-lettered. Keeps partition order, so that the highest offset stands on
+// a whole prefix.
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -10,12 +8,8 @@ import type { Lines, Source, TableLines } from "../../runtime/rows.ts";
 
 export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insertLines">;
-  /**
-   * Takes a record whose row is refused; resolves when its bytes are safe. Rejections are waited
-   * out like ClickHouse's.
-   */
+  /** Takes a refused row's record; resolves when its bytes are safe. */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
   /** Milliseconds before the first repeat; doubled to at most 10 s. */
   backoffMs?: number;
@@ -31,10 +25,7 @@ const dataCodes = new Set([
   ..."6 25 26 27 33 38 41 53 69 70 72 74 117 128 130 131 190 306 321 349 376 407 441 467 469 675 676 691".split(" "),
 ]);
 
-/**
- * An INSERT is all or nothing within one partition of the table only, and tables are partitioned by
- * the month of a row's own time: a batch is cut where that changes.
- */
+/** An INSERT is atomic within a partition (month) only: batches are cut there. */
 const byMonth = ({ months, length }: Lines): [number, number][] =>
   months.map((from, index) => [from, months[index + 1] ?? length]);
 
@@ -62,7 +53,6 @@ export function createInsert(dependencies: InsertDependencies) {
     }
   }
 
-  /** Rows from..to - 1. */
   async function insertRun({ table, lines }: TableLines, from: number, to: number, signal: AbortSignal): Promise<void> {
     const attempt = (): Promise<void> =>
       clickhouse.insertLines(table, { count: to - from, bytes: lines.bytesOf(from, to) });

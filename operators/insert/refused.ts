@@ -1,8 +1,5 @@
-// What becomes of a record whose row ClickHouse refuses: it goes to dead-letters whole, of whatever
-// topic it is, requests included (plan saw nothing wrong with it). Once, however many rows of it
-// are refused; read again after a restart it is the same dead letter, which the table shows once. A
-// dead letter that is refused itself is wrapped once, as any record; the wrapping one only counts,
-// or it would come for ever.
+// A record whose row ClickHouse refuses is dead-lettered whole, once, the same after a restart. A
+// refused dead letter is wrapped once; then it only counts.
 import type { Source } from "../../runtime/rows.ts";
 
 /** Header of a dead letter whose record is a dead letter. */
@@ -13,7 +10,6 @@ export interface RefusedDependencies {
   deadLetter(source: Source, code: string, reason: string, headers: Record<string, string>): Promise<void>;
   /** Called for each; kept: its bytes are on dead-letters. */
   onRefused(source: Source, code: string, reason: string, kept: boolean): void;
-  /** Full name of the topic dead-letters. */
   letters: string;
 }
 

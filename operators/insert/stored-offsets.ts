@@ -1,13 +1,11 @@
-// How far the record stage is: the highest offset that ClickHouse has of every partition. Only rows
-// of a topic's own table count, which are stored after those derived from the same record, and only
-// those of the topic and cluster that the partition belongs to now.
+// How far record is: highest offset of every partition in its topic's own table, which is written
+// last, of the present topic and cluster.
 import { originText, parseOrigin, sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 interface TopicPartition {
   topic: string;
   partition: number;
-  /** What has the topic's name now. */
   origin?: Origin;
 }
 
@@ -27,9 +25,8 @@ export const selectStored = (table: string): string =>
        WHERE topic = {topic:String} GROUP BY kafka_partition, kafka_origin`;
 
 /**
- * Which of a partition's rows say how far it is. Those of its very origin, if there are any. What
- * is not known (rows from before origins were stored, brokers without topic ids) counts as
- * matching, but not beside rows that are certainly another topic's: those came later.
+ * Which rows say how far a partition is: those of its very origin, else those of unknown origin
+ * unless rows are certainly another topic's.
  */
 export function storedUnder(stored: readonly Stored[], current: Origin): StoredOffset {
   const exact = stored.find(({ origin }) => origin === originText(current));

@@ -1,8 +1,5 @@
-// Takes a request out of its tenant's own topic and makes it one of `requests`, under that tenant.
-// A request without id is named by where the tenant put it, so that it has that name however often
-// it is read. What it has waited here counts against its deadline. Needs nothing before it.
-// Delivery: exactly one copy, or one refusal, or the dead letter of a request that claims another
-// tenant.
+// Moves a request from its tenant's topic to `requests` under that tenant. One without id is named
+// by its position; its waiting counts. Delivery: exactly one copy, refusal or dead letter.
 import { deadlineOf, identify, skewMs } from "../../algorithms/identity/identity.ts";
 import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";

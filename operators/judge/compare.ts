@@ -13,11 +13,9 @@ export interface CompareDependencies {
   arm: Pick<Arm, "answer" | "concurrency">;
   /** Samples of each order; 8 by default. */
   samples?: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
-/** For one call. */
 const callMs = 60_000;
 
 /** Rejects only when the signal is aborted. */

@@ -6,7 +6,6 @@ import { requestKey } from "../../algorithms/identity/identity.ts";
 /** What its ids begin with. */
 export const ofJudge = "judge-";
 
-/** As they are recorded (unrated.ts). */
 interface Compared {
   request_id: string;
   tenant: string;

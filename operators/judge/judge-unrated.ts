@@ -1,7 +1,5 @@
-// Judges one unrated answer: gets another one where there is none, lets the judge compare both, and
-// says what becomes of it: comparison feedback of the source judge, whose id follows from the
-// request and the judge, and the row by which it is not judged again. Rejects only when the signal
-// is aborted.
+// Judges one unrated answer, getting another where needed: comparison feedback with a fixed id, and
+// the row by which it is done. Rejects only when aborted.
 import type { Arm } from "../../arms/arm.ts";
 import type { Compared, Comparison } from "../../algorithms/routing/comparison.ts";
 import type { Feedback, Message } from "../../schemas/types.ts";
@@ -15,7 +13,6 @@ export interface ReferenceArm {
   system?: string | undefined;
 }
 
-/** For the call of the reference. */
 const callMs = 120_000;
 
 export interface JudgeUnratedDependencies {
@@ -23,9 +20,7 @@ export interface JudgeUnratedDependencies {
   judge: string;
   compare: (comparison: Comparison, signal: AbortSignal) => Promise<Compared>;
   reference?: ReferenceArm | undefined;
-  /** With which answers are drawn. */
   share: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

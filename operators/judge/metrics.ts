@@ -5,9 +5,7 @@ import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
 export interface JudgeMetrics {
   judged(result: "judged" | "unread" | "unanswered", cost: number): void;
-  /** Whether it waits for a lower load. */
   waits(now: boolean): void;
-  /** Drawn, not judged yet, and within the spend limit. */
   due(count: number): void;
 }
 

@@ -1,7 +1,5 @@
-// Which answers the automatic judge compares next: a share of the unrated ones, drawn by chance (a
-// hash of the request's id, so that every process draws the same ones), with an alternative answer
-// or an arm that can give one. What its client or tenant wants kept private is never drawn, nor
-// what is erased. Rejects as the ClickHouse port does.
+// What the automatic judge compares next: a share of unrated answers by hash, with an alternative
+// or an arm that gives one. Nothing private or erased. Rejects as the ClickHouse port does.
 import { withheldText } from "../../algorithms/privacy/mask.ts";
 import { fairAgenda } from "../../algorithms/queueing/fair-agenda.ts";
 import { erasedRequestSql } from "../../algorithms/privacy/erasure.ts";
@@ -36,21 +34,17 @@ export interface Judgement {
 }
 
 export interface UnratedSettings {
-  /** Who judges. */
   arm: string;
   reference?: string | undefined;
   share: number;
-  windowHours: number;
   afterMinutes: number;
   perHour: number;
   perTenantHour: number;
   spendLimit?: number | undefined;
-  ownAnswers: boolean;
 }
 
 export interface JudgingAgenda {
   items: Unrated[];
-  /** Cost of the last 24 hours; judgements of the last hour. */
   spent: { cost: number; lastHour: number };
   /** Mean of the judgements of the last 24 hours; null: none are known. */
   meanCost: number | null;
@@ -59,6 +53,7 @@ export interface JudgingAgenda {
 }
 
 const hourMs = 3_600_000;
+const windowMs = 24 * hourMs;
 /** Read at a time; those that are judged make room for others. */
 const most = 500;
 /** Characters of an answer, bytes of a conversation: longer ones are not judged. */
@@ -100,7 +95,7 @@ LEFT JOIN (
 ) AS other ON ${same("other", "answer")}
 WHERE decision.arm = answer.arm AND otherArm != '' AND otherArm != answer.arm AND has(decision.names, otherArm)
   AND (other.arm != '' OR empty(request.documents))
-  AND ({ownAnswers:Bool} OR (answer.arm != {judge:String} AND otherArm != {judge:String}))
+  AND answer.arm != {judge:String} AND otherArm != {judge:String}
 ORDER BY sipHash64('judge', toString(answer.tenant), answer.request_id), answer.tenant, answer.request_id
 LIMIT {perTenant:UInt32} BY answer.tenant
 LIMIT ${most}
@@ -122,7 +117,7 @@ export async function readUnrated(
   settings: UnratedSettings,
   now: number,
 ): Promise<JudgingAgenda> {
-  const { arm, reference = "", share, windowHours, afterMinutes, perHour, perTenantHour, ownAnswers } = settings;
+  const { arm, reference = "", share, afterMinutes, perHour, perTenantHour } = settings;
   const spent = await clickhouse.query<SpentRow>(selectSpent, { hour: now - hourMs, day: now - 24 * hourMs });
   const sum = (of: (row: SpentRow) => number): number => spent.reduce((total, row) => total + of(row), 0);
   const [judged, cost, lastHour] = [
@@ -136,8 +131,8 @@ export async function readUnrated(
     usedUp !== null
       ? []
       : await clickhouse.query<Unrated>(selectUnrated, {
-          ...{ since: now - Math.round(windowHours * hourMs), until: now - Math.round(afterMinutes * 60_000) },
-          ...{ share, reference, judge: arm, ownAnswers, perTenant: Math.min(perTenantHour, most) },
+          ...{ since: now - windowMs, until: now - Math.round(afterMinutes * 60_000) },
+          ...{ share, reference, judge: arm, perTenant: Math.min(perTenantHour, most) },
         });
   const taken = new Map(spent.map((row) => [row.tenant, Number(row.lastHour)]));
   return {

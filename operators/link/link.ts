@@ -1,16 +1,12 @@
-// Says how the chunks of a prompt are to be linked: by the policy that the request names in its
-// metadata (`link-policy`), where it is one that can be served, else by the arm's own. Which caches
-// are at hand only the arm's process knows, so the linking itself is done there
-// (arms/linked/model.ts). Runs before call; keeps no state and never fails.
+// The policy by which a prompt's chunks are linked: the request's (`link-policy` in metadata) or
+// the arm's. The arm's process links (arms/linked/model.ts). Runs before call; never fails.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 
-/** What it reads of a piece of work, and what it adds. */
 type Needs = Pick<Taken, "record">;
 type Adds = Pick<Linked, "prompt">;
 
-/** In a request's metadata. */
 const LINK_POLICY = "link-policy";
 
 export function createLink(): Step<Needs, Adds> {

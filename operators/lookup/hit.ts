@@ -7,10 +7,8 @@ import { NO_USAGE, replyPartition } from "../refusal.ts";
 import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
 export interface Hit extends Pick<Validated, "request" | "position" | "domain" | "receivedAt" | "timestamp"> {
-  /** Key of the answer in its domain. */
   hash: string;
   answer: CachedAnswer;
-  /** Milliseconds since the epoch. */
   now: number;
   timings: StepTiming[];
 }
@@ -34,7 +32,6 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
     reuse: null,
     source: "cache",
     cacheKey: hash,
-    shadows: [],
     degraded: [],
     timings,
     createdAt: now,

@@ -1,8 +1,6 @@
-// Looks a request up in the response cache: an exact repeat gets the cached response without a
-// model call; one whose like is under way waits for that response without taking a slot
-// (state/response-cache/under-way.ts). Only within a sharing domain, only under the same key
-// (algorithms/response-cache/cache-key.ts), and only where the request allows it. Delivery:
-// decision and response of a hit are committed with the request's position.
+// Looks a request up in the response cache, or follows an equal one under way without a slot
+// (state/response-cache/under-way.ts), within its domain and key only. Delivery: a hit's decision
+// and response are committed with the request's position.
 import { cacheKey, digestOf, type AnsweringArm } from "../../algorithms/response-cache/cache-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import {
@@ -31,7 +29,6 @@ type Adds = Pick<LookedUp, "cacheKey">;
 /** Outcome of a lookup; "excluded": the request forbids caching, or wants a fresh answer. */
 export type CacheResult = "hit" | "followed" | "miss" | "excluded";
 
-/** The response cache as lookup uses it. */
 export interface CacheLookup {
   entries: Pick<CacheEntries, "find" | "peek">;
   underWay: Pick<UnderWay, "follows" | "follow">;
@@ -47,9 +44,7 @@ export interface LookupDependencies {
   responseCache?: CacheLookup | undefined;
   arms: () => readonly CachedArm[];
   documents: Documents;
-  /** Milliseconds since the epoch. */
   clock: () => number;
-  /** Partitions of the responses topic. */
   partitions: () => number;
 }
 
@@ -124,10 +119,6 @@ export function createLookup(
   };
 }
 
-/**
- * private: nothing of it is cached, and no cache entry is given. What is passed on as it is: a
- * cached answer is text alone, without calls of tools.
- */
 function isCacheable(
   { privacy, params, passthrough }: Pick<Request, "privacy" | "params" | "passthrough">,
   sampled: boolean,

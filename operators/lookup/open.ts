@@ -1,6 +1,5 @@
-// The response cache as lookup needs it: follows the topic `response-cache` and knows from
-// ClickHouse how often each key was asked for. What is put there is the business of call
-// (operators/call/open.ts).
+// The response cache for lookup: follows `response-cache`, with popularities from ClickHouse. call
+// writes it (operators/call/open.ts).
 import type { Logger } from "pino";
 import { answerTtlMs } from "../../config/sections/cache.ts";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";

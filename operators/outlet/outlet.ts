@@ -1,15 +1,12 @@
-// Copies a tenant's answers to the tenant's own topic, which no other client may read; answers of a
-// tenant without one stay where they are. The copy is on the same partition, so that a client that
-// asked for one finds it there. Needs nothing before it. Delivery: exactly one copy.
+// Copies a tenant's answers to its own topic, same partition; other tenants' stay. Delivery:
+// exactly one copy.
 import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 
-/** Where copies go. */
 type Copies = "tenant-responses" | "tenant-alternative-answers";
 
 export interface OutletDependencies {
-  /** Whether a tenant has topics of its own. */
   hasTopics: (tenant: string) => boolean;
 }
 

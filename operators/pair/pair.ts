@@ -1,28 +1,21 @@
-// Adds the prompt for an alternative answer, by the arm that route drew beside the chosen one, so
-// that the client can say which of the two is better (topic alternative-answers). Only where
-// feedback is asked for because the arms are nearly even, the request allows it, the alternative
-// arm is healthy and not busy, and the tenant's budget has room. Needs compose before it. Delivery:
-// that work is committed with the decision and the work for the answer, so there is at most one of
-// it. It always goes by the arm's work topic, of an inline arm too
-// (pipelines/generate/generators.ts).
+// Adds the prompt for an alternative answer where feedback is asked for, the request allows it, the
+// arm is healthy and idle, and the budget has room. Needs compose before it. Committed with the
+// decision, so at most one; always by the arm's work topic.
 import { createShareBudget, type ShareBudgetOptions } from "../../algorithms/queueing/share-budget.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Choice, Composed, Paired } from "../flow.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Pick<Composed, "request" | "choice" | "examplesByArm" | "prompt">;
 type Adds = Pick<Paired, "alternative">;
 
 export interface PairDependencies {
-  /** Those in force. */
   arms: () => readonly ComposingArm[];
   routing: {
     /** Utilisation of the more expensive arms from which no alternative answers are made. */
     load: { threshold: number };
     alternativeAnswers: Pick<ShareBudgetOptions, "share"> & { perTenantHour: number };
   };
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

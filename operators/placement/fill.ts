@@ -1,6 +1,5 @@
-// Fills in what a partition lacks of a domain's examples, out of ClickHouse, in bounded steps: many
-// small domains at once, large ones page by page. The caller sees to it that ClickHouse knows what
-// the mirror has copied, and that the mirror copies nothing meanwhile.
+// Fills in what a partition lacks of a domain's examples from ClickHouse, in bounded steps. The
+// caller sees to it that ClickHouse knows what the mirror has copied, and stops the mirror.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka, OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -8,11 +7,9 @@ import { copyHeader, publishInParts, type MirrorDependencies } from "./mirror.ts
 import type { Pair } from "./seen.ts";
 import { countByDomain, examplesOf, nextExamples, type StoredExample } from "./stored.ts";
 
-/** T: the type of the name of examples. */
 export interface FillDependencies<T extends string> {
   clickhouse: Pick<ClickHouse, "query">;
   kafka: Pick<Kafka, "partitionOf">;
-  /** Full name of examples. */
   topic: T;
   encode(example: Example): Buffer;
   publish: MirrorDependencies<T>["publish"];
@@ -22,22 +19,14 @@ export interface FillDependencies<T extends string> {
 export interface Fill {
   /** Has to be filled; what is being filled already goes on. */
   add(domain: string): void;
-  /** Domains that are not done. */
   size(): number;
-  /**
-   * One step. openPlaces: the partitions of a domain that lack it; they are many. Resolves to the
-   * pairs that are whole now.
-   */
+  /** One step. openPlaces: partitions of a domain that lack it. Resolves to complete pairs. */
   step(
     unfilledPartitions: (domain: string) => readonly number[],
     partitions: number,
   ): Promise<{ filled: Pair[]; copied: number }>;
 }
 
-/**
- * Domains and examples of a step; up to a page a domain is small. Names travel in a query's URL: so
- * many characters of them.
- */
 const most = { domains: 200, names: 4_000, examples: 2_000, page: 200 };
 
 interface Job {

@@ -1,9 +1,6 @@
-// Copies what happens to an example to the other partitions on which its domain is placed.
-// Every stage writes an example to the home of its key alone, so its home has its whole history in
-// order; the copies follow it in that order, whatever is read twice, and so end as the home does.
-// How far the homes were read is committed with the copies. A copy says so in a header (or it would
-// be copied in its turn) and keeps the time of the original, by which ClickHouse tells the newest
-// state of an example.
+// Copies an example's history from its home partition to the others of its domain, in order, so
+// that copies end as the home does. Positions are committed with the copies, which a header marks;
+// they keep the original's time.
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
 
@@ -17,25 +14,18 @@ export interface ReadPosition {
   origin?: Origin;
 }
 
-/** T: the type of the name of examples. */
 export interface MirrorDependencies<T extends string = string> {
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins">;
-  /** Full name of examples. */
   topic: T;
-  /** The group with which positions are committed. */
   group: string;
-  /** All messages and positions, or none. */
   publish: (messages: readonly OutgoingMessage<T>[], read: readonly ReadPosition[]) => Promise<void>;
 }
 
 export interface Mirror {
   /** Copies what has come since; at most so much that it fits a few transactions. */
   copy(partitionsOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
-  /** Next offset of a home that is not copied yet. */
   position(partition: number): number;
-  /**
-   * Whether the topic is still the one that it reads; if not, another mirror has to replace it.
-   */
+  /** Whether the topic is still the one that it reads. */
   isCurrent(): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -46,10 +36,7 @@ const most = { records: 2_000, bytes: 8 * 1_048_576, publishBytes: 4 * 1_048_576
 const sizeOf = ({ key, value }: { key: string | Buffer | null; value: Buffer | null }): number =>
   (key?.length ?? 0) + (value?.length ?? 0);
 
-/**
- * `anew`: nothing was ever placed, so what lies on the topic needs no copies; otherwise a lost
- * position means to read it all again.
- */
+/** `anew`: nothing was placed yet, so nothing on the topic needs copies. */
 export async function createMirror<T extends string>(
   dependencies: MirrorDependencies<T>,
   anew: boolean,

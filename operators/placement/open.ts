@@ -11,19 +11,13 @@ import type { SessionOf } from "../../state/session.ts";
 import { createPlacer, type Placer } from "./placement.ts";
 import { createSeen } from "./seen.ts";
 
-/**
- * Pairs of domain and partition are looked for in decisions so far back at the start, and then a
- * little before the newest.
- */
+/** How far decisions are searched: at the start, and before the newest. */
 const seenWithin = { lookBackMs: 86_400_000, overlapMs: 600_000 };
 
 export interface PlaceOptions {
-  /** A lease fences it: no other process writes the placement. */
   writer: FencedProducer<Topic<"examples" | "policies">>;
-  /** As PlacementDependencies has them. */
   groups: { own: string; record: string };
   sharing: SharedDomains;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;

@@ -1,11 +1,7 @@
-// Placement of examples, a step of curate. While there are more examples than a process should
-// hold, sees to it that a domain's examples lie on every partition of `examples` whose number its
-// requests come from, and says in the policy `placement` from which offset on they are all there. A
-// pair of domain and partition that is new is first written down as being filled, then everything
-// that happens to the domain's examples is copied there too (mirror.ts), then what ClickHouse has
-// of them is: in this order nothing falls between. An old state can't be filled in behind a newer
-// copy, because filling waits until ClickHouse has what the mirror has copied, and never writes to
-// the home of a key.
+// Placement of examples, a step of curate. With more examples than a process should hold, a
+// domain's examples lie on every partition whose number its requests come from; the policy
+// `placement` says from which offset they are complete. A new pair is declared, then mirrored
+// (mirror.ts), then filled from what ClickHouse has: in this order nothing falls between.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";
@@ -27,29 +23,20 @@ export interface PlacementRules {
   /** auto: shared above so many examples, global again below four fifths of them. */
   pool: "auto" | "global" | "shared";
   shareAbove: number;
-  /** Milliseconds between two counts. */
   countEveryMs: number;
 }
 
-/** T: the type of the name of examples. */
 export interface PlacementDependencies<T extends string = string> {
   clickhouse: Pick<ClickHouse, "query">;
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
-  /** Full name of examples. */
   topic: T;
-  /**
-   * Groups: with which the mirror's positions are committed, and which records the topic into
-   * ClickHouse.
-   */
+  /** Groups that commit the mirror's positions, and that record the topic. */
   groups: { own: string; record: string };
-  /** Pairs seen lately. */
   seen(partitions: number): Promise<Pair[]>;
   encode(example: Example): Buffer;
-  /** Policies of the name `placement`. */
   policies: Pick<PolicyLog, "open" | "newest" | "append">;
   publish: MirrorDependencies<T>["publish"];
   rules: PlacementRules;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;
@@ -57,19 +44,14 @@ export interface PlacementDependencies<T extends string = string> {
 
 export interface Placed {
   mode: Placement["mode"];
-  /** Pairs that became whole. */
   placed: number;
-  /** Messages written. */
   copied: number;
   more: boolean;
 }
 
 export interface Placer {
   pass(): Promise<Placed>;
-  /**
-   * Partitions on which copies of a domain's examples lie or are about to; none before the first
-   * pass.
-   */
+  /** Partitions with copies of a domain's examples; none before the first pass. */
   partitionsOf(domain: string): Iterable<number>;
   stop(): Promise<void>;
 }
@@ -86,10 +68,7 @@ export function createPlacer<T extends string>(dependencies: PlacementDependenci
   let partitions = 0;
   let countedAt = -Infinity;
   let mayPublishAt = 0;
-  /**
-   * Something has changed since the last version; `undeclared`: pairs whose filling it does not
-   * announce yet.
-   */
+  /** Changed since the last version; undeclared: pairs not announced yet. */
   let unpublished = false;
   let undeclared = false;
   const fill = createFill(dependencies);
@@ -124,7 +103,6 @@ export function createPlacer<T extends string>(dependencies: PlacementDependenci
     mayPublishAt = clock() + (Math.max(0, text.length - body.free) / body.bytesPerSecond) * 1_000;
   };
 
-  /** New pairs, as being filled. */
   const discover = async (now: Placement): Promise<void> => {
     if (clock() < mayPublishAt) return;
     let known = pairsOf(now);

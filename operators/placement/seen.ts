@@ -1,26 +1,19 @@
-// On which partitions of requests which domains are asked, out of the decisions that ClickHouse
-// has. Read forward, a little overlapping: of different partitions record may be differently far.
-// Rejects as the ClickHouse port does.
+// Which domains are asked on which partitions, from ClickHouse's decisions, read forward with an
+// overlap. Rejects as the ClickHouse port does.
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Pair {
   domain: string;
-  /** Partition of examples. */
   partition: number;
 }
 
 export interface SeenDependencies {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Full name of the topic decisions. */
   decisions: string;
-  /**
-   * How far the first look goes back, and every other before the newest decision seen;
-   * milliseconds.
-   */
+  /** How far the first look goes back, and others before the newest decision; ms. */
   lookBackMs: number;
   overlapMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   sharing: Pick<SharedDomains, "sharedDomainOf">;
 }
@@ -34,10 +27,6 @@ const selectPairs = `
   WHERE topic = {decisions:String} AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
   GROUP BY domain, partition ORDER BY newest DESC LIMIT ${mostPairs}`;
 
-/**
- * Resolves to the pairs seen lately, those of former looks among them. Who asks in a domain that is
- * shared asks in the shared domain, too.
- */
 export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock, sharing }: SeenDependencies) {
   let newest: number | undefined;
   return async function seen(partitions: number): Promise<Pair[]> {

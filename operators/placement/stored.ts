@@ -52,15 +52,11 @@ export async function countByDomain(clickhouse: Queries, domains: readonly strin
   return new Map(rows.map(({ domain, count }) => [domain, count]));
 }
 
-/** Examples of all these domains together. */
 export async function examplesOf(clickhouse: Queries, domains: readonly string[]): Promise<StoredExample[]> {
   return (await clickhouse.query<Row>(selectExamples, { domains })).map(toStored);
 }
 
-/**
- * From one domain those with the next so many ids behind `after`. upTo: where to go on; null: these
- * are the last.
- */
+/** The next ids behind `after` of one domain. upTo: where to go on; null: the end. */
 export async function nextExamples(
   clickhouse: Queries,
   domain: string,
@@ -77,7 +73,6 @@ export async function nextExamples(
   return { examples: rows.map(toStored), upTo: ids.length < limit ? null : upTo };
 }
 
-/** Living ones of all domains. */
 export async function countExamples(clickhouse: Queries): Promise<number> {
   const [row] = await clickhouse.query<{ count: number }>(
     "SELECT count() AS count FROM examples FINAL WHERE NOT deleted",

@@ -1,6 +1,5 @@
-// Publishes a trained helpfulness model, unless it tells helpful from harmful examples no better
-// than similarity or a guess does, or the newest version is a revert: an operator chose that one on
-// purpose, so nothing replaces it until `precedent policy resume helpfulness`.
+// Publishes a helpfulness model, unless it is no better than similarity or a guess, or the newest
+// version is a revert.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
 import { policyRecord } from "../../state/policies/record.ts";
@@ -19,25 +18,19 @@ export type PublishedHelpfulness =
   | { outcome: "paused" | "worse" };
 
 export interface PublishHelpfulnessOptions {
-  /** Newest feedback in it, milliseconds since the epoch. */
   trainedThrough: number | null;
-  /** Also when it is no better than similarity. */
   force?: boolean;
 }
 
 export interface PublishHelpfulnessDependencies {
   policies: PolicyLog;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
 /** AUC of guessing. */
 const chance = 0.5;
 
-/**
- * Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be
- * made again.
- */
+/** Rejects as PolicyLog does, RangeError when the model is too large. Repeatable. */
 export function createPublishHelpfulness({ policies, clock }: PublishHelpfulnessDependencies) {
   return async function publishHelpfulness(
     { onnx, metrics, featureVersion }: TrainedHelpfulness,

@@ -1,6 +1,5 @@
-// Publishes how often reused answers are wrong when that has changed, and now and then when it has
-// not: plan takes silence for a learner that is gone. Paused by a revert as every policy is; the
-// arm is off an hour later.
+// Publishes error bounds of reused answers when changed, and now and then: silence means a dead
+// learner. Paused by a revert; the arm is off an hour later.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
 import { policyRecord } from "../../state/policies/record.ts";
@@ -11,7 +10,6 @@ export interface PublishReuseDependencies {
   policies: PolicyLog;
   /** The arm and its limit; undefined: there is none any more. */
   arm: () => { name: string; limit: number } | undefined;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -20,10 +20,7 @@ export function thresholdInForce(policies: Pick<PolicyLog, "newest">): number {
   return decoded === null || "problem" in decoded ? initialThreshold : decoded.threshold;
 }
 
-/**
- * Publishes a threshold chosen by comparison with the one in force. Rejects as PolicyLog does;
- * null: nothing to publish, or paused.
- */
+/** Publishes a threshold. Rejects as PolicyLog does; null: unchanged or paused. */
 export function createPublishThreshold({ policies, clock }: { policies: PolicyLog; clock: () => number }) {
   return async function publishThreshold({ threshold, grid, better }: ChosenThreshold): Promise<Policy | null> {
     const before = thresholdInForce(policies);

@@ -37,7 +37,6 @@ function createTopic() {
     const publish = createPublish({
       policies: log,
       featureVersion: FEATURE_VERSION,
-      minimumRewards: 2,
       settleMs: 100,
       clock: () => now,
       ...(takenBack && { takenBack }),
@@ -78,7 +77,7 @@ describe("publish", () => {
   it("gives versions in order, and none for what is published already or rests on too little", async () => {
     const { open, versions } = createTopic();
     const { publish } = open();
-    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    expect(await publish(solved(0.1, 0))).toEqual({ outcome: "few" });
     const first = await publish(solved(0.1));
     expect(first).toMatchObject({
       outcome: "published",
@@ -105,18 +104,18 @@ describe("publish", () => {
       asked.push(since);
       return Promise.resolve(isTaken);
     });
-    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    expect(await publish(solved(0.1, 0))).toEqual({ outcome: "few" });
     expect(asked).toEqual([]);
     await publish(solved(0.1));
     now += 1_000;
-    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    expect(await publish(solved(0.1, 0))).toEqual({ outcome: "few" });
     isTaken = true;
-    const made = await publish(solved(0.1, 1));
+    const made = await publish(solved(0.1, 0));
     expect(asked).toEqual([5, 5]);
     if (made.outcome !== "published") throw new Error(made.outcome);
     expect(decodeRouterPolicy(made.policy)).toMatchObject({ version: 2, trainedThrough: null, arms: new Map() });
     expect(decodeRouterPolicy(made.policy)).not.toHaveProperty("prior");
-    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    expect(await publish(solved(0.1, 0))).toEqual({ outcome: "few" });
     expect(versions()).toHaveLength(2);
   });
 

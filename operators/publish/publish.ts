@@ -1,9 +1,6 @@
-// The third verb of learn: a solved posterior becomes the next version of the router policy, unless
-// it says what the newest says already, rests on too little, hardly differs from one that is still
-// fresh (a version every other second would be gigabytes of history), or learning is paused. Paused
-// means: the newest version is a revert (revertOf). An operator chose it on purpose, so nothing
-// replaces it until `precedent policy resume`, which publishes the same body once more as a version
-// of its own.
+// Third verb of learn: publishes the router policy, unless nothing or hardly anything changed, it
+// rests on too little, or the newest version is a revert: then until `precedent policy resume`,
+// which publishes the same body as a version of its own.
 import type { Policy } from "../../schemas/types.ts";
 import {
   allArms,
@@ -20,19 +17,13 @@ import { policyRecord } from "../../state/policies/record.ts";
 export interface PublishDependencies {
   policies: PolicyLog;
   featureVersion: number;
-  /** Rewarded decisions that a version must rest on. */
-  minimumRewards: number;
-  /**
-   * What changes less than a hundredth of the rewards waits until the newest version is this old,
-   * milliseconds.
-   */
+  /** Smaller changes wait until the newest version is this old, ms. */
   settleMs: number;
   /**
-   * Whether a reward was withdrawn since then, in milliseconds since the epoch. Then a version that
-   * now rests on too little is replaced by one that knows nothing. Absent: never.
+   * Whether a reward was withdrawn since then (ms): a version that rests on too little then is
+   * replaced by an empty one. Absent: never.
    */
   takenBack?: (since: number) => Promise<boolean>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
@@ -48,14 +39,7 @@ const notable = 0.01;
 
 /** Rejects as PolicyLog does; the same call may be made again. */
 export function createPublish(dependencies: PublishDependencies) {
-  const {
-    policies,
-    featureVersion,
-    minimumRewards,
-    settleMs,
-    takenBack = () => Promise.resolve(false),
-    clock,
-  } = dependencies;
+  const { policies, featureVersion, settleMs, takenBack = () => Promise.resolve(false), clock } = dependencies;
 
   /** Why nothing is to be published over `newest`, or null. */
   const decide = (newest: Policy | null, solved: Solved): Unpublished | null => {
@@ -79,7 +63,7 @@ export function createPublish(dependencies: PublishDependencies) {
   };
 
   return async function publish(known: Solved): Promise<Published> {
-    const few = known.rewards < minimumRewards || allArms(known).size === 0;
+    const few = known.rewards === 0 || allArms(known).size === 0;
     if (few && !(await restsOnWithdrawn(policies.newest()))) return { outcome: "few" };
     // As before anything was learnt.
     const { rewards, metrics, problems, tenants } = known;
@@ -108,10 +92,7 @@ export function createPublish(dependencies: PublishDependencies) {
 
 type Arms = Solved["arms"];
 
-/**
- * By how much the weights of the arms differ, as a share of all; 1 where there are other arms or
- * models.
- */
+/** Changed share of the arms' weights; 1 for other arms or models. */
 function changedShare(before: Arms, now: Arms): number {
   const same = before.size === now.size && [...now].every(([arm, { model }]) => before.get(arm)?.model === model);
   if (!same) return 1;

@@ -43,10 +43,7 @@ const withheldBytes = Buffer.from(withheldText).toString("base64");
 /** Made by us: nothing of the record is in it. */
 const isOurs = (header: string): boolean => header.startsWith("precedent-");
 
-/**
- * No stage could decode the record, so what in its bytes is personal is unknown: they are withheld
- * whole. The source topic has them, and precedent forget finds the row by its position there.
- */
+/** No stage could decode it, so its bytes are withheld whole. */
 const letter: Rewrite = (row, clean) => {
   const list = row.header_list_base64 as [string, string | null][];
   const key = typeof row.key_base64 === "string" ? Buffer.from(row.key_base64, "base64").toString("utf8") : null;
@@ -95,7 +92,6 @@ const rewrites: Readonly<Record<string, Rewrite>> = {
 
 export const hasTexts = (table: string): boolean => Object.hasOwn(rewrites, table);
 
-/** The row with its texts as `clean` gives them. */
 export const rewrite = (table: string, row: Row, clean: Clean, key: string): Row =>
   rewrites[table]?.(row, clean, key) ?? row;
 

@@ -1,8 +1,6 @@
-// Replaces personal data in rows on their way to insert (docs/privacy.md, Redaction): in the text
-// worker, some texts at a time, so that neither the event loop nor a hostile text holds record up.
-// A text with which the worker does not get done within its limit is withheld whole; nothing is
-// ever inserted in clear. While no worker can be started it waits, as insert does for ClickHouse.
-// The same record gives the same row again.
+// Replaces personal data in rows before insert (docs/privacy.md, Redaction), in the text worker. A
+// text beyond its limit is withheld whole; without a worker it waits. The same record gives the
+// same row.
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/privacy/mask.ts";
@@ -15,9 +13,7 @@ export interface RedactDependencies {
   text: Pick<TextWork, "mask" | "check">;
   options: MaskOptions;
   insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
-  /** Called with the texts that are withheld. */
   onWithheld?: (texts: number) => void;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
 }
 
@@ -121,6 +117,5 @@ export interface MaskingDependencies extends Pick<RedactDependencies, "insert" |
   masking: Pick<RedactDependencies, "text" | "options" | "onWithheld"> | undefined;
 }
 
-/** createRedact where the configuration wants it. */
 export const createMasking = ({ masking, insert, onWaiting }: MaskingDependencies): RedactDependencies["insert"] =>
   masking === undefined ? insert : createRedact({ ...masking, insert, ...(onWaiting && { onWaiting }) });

@@ -34,7 +34,7 @@ it("takes back what was rated badly, once for each rating, and moves its positio
       published.push([...keys]);
       return Promise.resolve();
     },
-    ...{ minimumReward: 0.5, longestTtlMs: 3_600_000, clock: () => now / 1_000 },
+    ...{ longestTtlMs: 3_600_000, clock: () => now / 1_000 },
   });
   await expect(retract()).rejects.toThrow("away");
   expect(state.since).toBe(0);

@@ -1,24 +1,17 @@
-// Takes back cached answers that were rated badly: a reward below the limit, on the request that
-// the answer was made for or on one that it was given to, makes a tombstone of its key. Idempotent:
-// what is new is found by the versions of the rewards, and the position is moved last; a pass that
-// breaks off anywhere is done again, and another tombstone changes nothing. A reward that is there
-// before the decision is recorded is found by the look-back.
+// Takes back cached answers with a reward below the limit, by tombstones. Idempotent: found by
+// versions of rewards, the position moves last; the look-back finds rewards that came before their
+// decision.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface RetractDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
   /** Tombstones of the topic `response-cache`, by key. */
   publish: (keys: readonly string[]) => Promise<void>;
-  /** [0, 1]. */
-  minimumReward: number;
-  /** Milliseconds that an answer is kept at most. */
   longestTtlMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
 export interface Retracted {
-  /** Keys. */
   retracted: number;
 }
 
@@ -29,7 +22,8 @@ interface Row {
 
 /** Microseconds, as the versions of rewards: decisions may be recorded so much later. */
 const lookBack = 60_000_000;
-/** Tombstones published at a time. */
+/** An answer whose reduced reward is below is not given again. */
+const minimumReward = 0.5;
 const batch = 1_000;
 
 // learn_positions holds the version as an offset of a table that no topic fills.
@@ -54,7 +48,7 @@ const BAD = `
   GROUP BY key
   SETTINGS distributed_product_mode = 'local'`;
 
-export function createRetract({ clickhouse, publish, minimumReward, longestTtlMs, clock }: RetractDependencies) {
+export function createRetract({ clickhouse, publish, longestTtlMs, clock }: RetractDependencies) {
   /** Keys with the version for which they were taken back, of the look-back. */
   const done = new Map<string, number>();
 

@@ -3,10 +3,7 @@ import { drawIndex, type Random } from "../../algorithms/numeric/random.ts";
 import type { Decision } from "../../schemas/types.ts";
 import type { Scored } from "./score.ts";
 
-/**
- * When the arms are nearly even: another arm, drawn in proportion to its probability among the
- * rest, whose answer could be compared. Never what reuses answers.
- */
+/** When arms are nearly even: another arm, by its probability among the rest. */
 export function alternative(
   scored: Scored | null,
   random: Random,

@@ -3,10 +3,7 @@ import type { ArmScore } from "../../schemas/types.ts";
 import type { PriorConfig } from "../../state/policies/prior.ts";
 import type { Contender, Scored } from "./score.ts";
 
-/**
- * The default arm, surely. Contexts that hold NaN are not logged, so that no caller learns from
- * them.
- */
+/** The default arm. Contexts with NaN are not logged. */
 export function bypass(
   contenders: readonly Contender[],
   routing: Pick<PriorConfig, "priorMean"> & { defaultArm?: string | undefined },

@@ -6,7 +6,6 @@ import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 export interface ReuseMetrics {
   /** In how many sharing domains the arm is on, and off. */
   domains(count: { on: number; off: number }): void;
-  /** A request that an example's answer could be given to. */
   decided(trial: { state: string; verifies: boolean; savedCost: number }, isChosen: boolean): void;
 }
 

@@ -9,11 +9,9 @@ import { createReuseMetrics } from "./metrics.ts";
 import type { RouteDependencies } from "./route.ts";
 
 export interface RouteOptions {
-  policies: Pick<OpenedPolicies, "router" | "shadows" | "reuse">;
+  policies: Pick<OpenedPolicies, "router" | "reuse">;
   breakers: ReturnType<BreakersOf>;
-  /** Those in force; asked at every reading. */
   monitored: () => readonly MonitoredArm[];
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
@@ -32,7 +30,6 @@ export function openRoute(
   return {
     dependencies: {
       policy: policies.router.current,
-      shadows: policies.shadows.current,
       load: logReplay?.load ?? load.load,
       health: breakers,
       reuseBound: policies.reuse.bound,

@@ -1,9 +1,6 @@
-// Whether an arm of type reuse may be chosen for a request (docs/arms.md, reuse): while the bound
-// of its wrong answers is below its limit, and but for a share of the requests, drawn by chance
-// before anything is known of them, that other arms answer. On these, and on all while it is off,
-// chance says once more what would have been chosen: so the answers that are compared are a fair
-// sample of those that it gives, and the probabilities of the arms that may be chosen stay exact.
-// Pure but for the random source.
+// Whether a reuse arm may be chosen (docs/arms.md, reuse): while its error bound is below the
+// limit, except on a random share that others answer. There chance says what would have been
+// chosen: compared answers are a fair sample and probabilities exact.
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { ReuseTrial } from "../../schemas/types.ts";
 import { costAtMost } from "../../arms/routed.ts";
@@ -13,7 +10,6 @@ import type { Contender, Scored } from "./score.ts";
 export type ReuseBound = (arm: string, domain: string) => number;
 
 export interface Weighed {
-  /** Those that may be chosen. */
   contenders: readonly Contender[];
   /** Those that could have been but for the arm's state and chance. */
   all: readonly Contender[];
@@ -45,7 +41,6 @@ export interface Settling {
   /** Scores that the request's arm was drawn by; null: it was not drawn. */
   scored: Scored | null;
   promptCharacters: number;
-  /** Tokens of the example's answer. */
   answerTokens: number;
 }
 

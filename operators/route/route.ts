@@ -1,8 +1,6 @@
-// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and says why,
-// with the exact probability of the choice, so that any other policy can be estimated from the log
-// (docs/design/routing.md, Propensity). Needs select before it. It never fails for want of a
-// policy: when the policy or the features can't be used, the default arm answers with probability 1
-// and `degraded` says so. NaN never reaches the model.
+// Chooses the arm by Thompson sampling and logs the exact probabilities (docs/design/routing.md,
+// Propensity). Needs select before it. Without usable policy or features the default arm answers
+// with probability 1, and `degraded` says so. NaN never reaches the model.
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import {
   defaultLambda0,
@@ -13,22 +11,19 @@ import {
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { ArmScore, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
+import type { ReuseTrial, ShownExample } from "../../schemas/types.ts";
 import type { Choice, Embedded, Routed, Selected } from "../flow.ts";
 import { serves } from "../../arms/serves.ts";
 import { computing, costAtMost, type RouteArm } from "../../arms/routed.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf } from "../../state/policies/router.ts";
 import type { PolicyState } from "../../state/policies/router-table.ts";
-import type { Shadow } from "../../state/policies/shadow.ts";
 import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { alternative } from "./alternative.ts";
-import { shadowChoices } from "./shadow.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Pick<Selected, "request" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
 type Adds = Pick<Routed, "choice">;
@@ -36,19 +31,12 @@ type Adds = Pick<Routed, "choice">;
 export interface RouteConfig extends PriorConfig, Exploring {
   /** lambda_c unless the request or its tenant's configuration says otherwise. */
   costWeight: number;
-  /** lambda_c of the requests of these tenants. */
   tenantCostWeights?: Readonly<Record<string, number>>;
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
-  /**
-   * L*, gamma and lambda0 of the load bias, which falls on expensive arms; weight absent: derived
-   * from the arms' costs.
-   */
+  /** Load bias on expensive arms; weight absent: derived from the costs. */
   load: Pressing & { weight?: number | undefined };
-  /**
-   * The same of what an arm's own utilisation costs it; weight absent: derived from the arms'
-   * costs.
-   */
+  /** The same for an arm's own utilisation. */
   saturation: Pressing & { weight?: number | undefined };
   /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
   askShare: number;
@@ -58,8 +46,6 @@ export interface RouteConfig extends PriorConfig, Exploring {
 
 export interface RouteDependencies {
   policy: () => PolicyState;
-  /** Whose choices are logged and never served; absent: none. */
-  shadows?: () => readonly Shadow[];
   arms: () => readonly RouteArm[];
   load: () => Load;
   /** The arms' breakers; absent: all are closed. */
@@ -69,24 +55,19 @@ export interface RouteDependencies {
   /** Called for every request that an answer could be reused for, for metrics. */
   onReuse?: (trial: ReuseTrial, isChosen: boolean) => void;
   random: Random;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   routing: RouteConfig;
 }
 
-/**
- * Refuses with no_capable_arm when no arm declares what a passthrough requires, with no_arm when
- * none that does is both allowed and cheap enough.
- */
+/** Refuses with no_capable_arm (nothing declares it) or no_arm (none allowed and cheap enough). */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
-  const { policy, shadows, arms, load, health = healthyArms, random, clock, routing } = dependencies;
+  const { policy, arms, load, health = healthyArms, random, clock, routing } = dependencies;
   const { reuseBound = () => 1 } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
   const { indifference = 0, explorationFloor = 0 } = routing;
   const exploring = { indifference, explorationFloor };
-  /** Overload biases, cached for the arms of the last request. */
   let pressing: { arms: readonly RouteArm[]; biases: ReturnType<typeof overloadBiases> } | undefined;
   const biasesOf = (current: readonly RouteArm[]) => {
     if (pressing?.arms !== current) pressing = { arms: current, biases: overloadBiases(current, routing) };
@@ -165,12 +146,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
     if (reuse !== null) dependencies.onReuse?.(reuse, chosen.arm === reuse.arm);
-    const inShadow = (scores: readonly ArmScore[]): ShadowChoice[] => {
-      const held = scores.length === 0 ? [] : (shadows?.() ?? []);
-      if (held.length === 0) return [];
-      const { id: requestId, tenant } = request;
-      return shadowChoices(held, { requestId, tenant, domain: selected.domain, scores, prior, exploring });
-    };
     const choice: Choice = {
       arms: drawn.scores,
       arm: chosen.arm,
@@ -182,7 +157,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       askProbability,
       breakers,
       reuse,
-      shadows: inShadow(scored?.scores ?? []),
       createdAt: clock(),
     };
     return ok({ ...selected, degraded, choice });
@@ -198,10 +172,7 @@ function areFinite(numbers: ArrayLike<number>): boolean {
 const reusedTokens = ({ examplesByArm }: Pick<Selected, "examplesByArm">, trial: { arm: string } | null): number =>
   estimateTokens((trial && examplesByArm.get(trial.arm)?.[0]?.response) ?? "");
 
-/**
- * Weights are derived from all arms, not from those that one request allows: the same overload
- * presses alike on every request.
- */
+/** Derived from all arms, so that overload presses alike on every request. */
 function overloadBiases(
   arms: readonly RouteArm[],
   { load, saturation, costWeight }: RouteConfig,

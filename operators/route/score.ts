@@ -25,14 +25,12 @@ export interface Contender {
 }
 
 export interface Scored {
-  /** In the order of the contenders. */
   scores: ArmScore[];
   /** Probability of each arm to be the best by what is believed, if there were no load. */
   loadFree: number[];
   chosen: number;
 }
 
-/** How arms are drawn. */
 export interface Exploring {
   /** Quality that is known to within it is hardly tried any more (triedWith()); 0 by default. */
   indifference?: number;
@@ -48,10 +46,7 @@ export interface Biases extends Exploring {
   saturationBias: SaturationBias;
 }
 
-/**
- * The quality that the policy predicts of an arm; where it knows nothing of it, its own prior does,
- * else the configured one. An arm that changed its model is a new one.
- */
+/** Predicted quality; of an unknown arm or model by the policy's prior, else the configured one. */
 export function predicted(
   { arms, prior: own, here }: Beliefs,
   prior: Posterior,
@@ -65,10 +60,7 @@ export function predicted(
   return shift === undefined ? prediction : shifted(prediction, shift, context);
 }
 
-/**
- * The exact probability with which each arm is chosen, given what is predicted of it and its bias
- * (cost, load, saturation): by the samples, or evenly with the chance of the floor.
- */
+/** Exact probability of each arm, given prediction and bias; evenly with the floor's chance. */
 export const choiceProbabilities = (
   scores: readonly Pick<ArmScore, "mean" | "deviation" | "bias">[],
   { indifference = 0, explorationFloor = 0 }: Exploring = {},
@@ -133,10 +125,7 @@ function largest(values: readonly number[], random: Random): number {
   return winners.length === 1 ? winners[0]! : winners[Math.floor(random() * winners.length)]!;
 }
 
-/**
- * Nearly even choice probabilities: their standard deviation is at most this share of its largest
- * value, a fifth by default (the paper's 0.1 for two arms); 0: none are.
- */
+/** Whether the probabilities' deviation is at most this share of its maximum; 0: never. */
 export function undecided(probabilities: readonly number[], within = 0.2): boolean {
   const n = probabilities.length;
   if (n < 2 || within <= 0) return false;

@@ -1,12 +1,10 @@
-// Which of the arms that a request allows may be chosen now: those whose breakers let calls
-// through (state/breakers/breakers.ts). Where that is none of them all stay: trying is better than
-// refusing. The choice probabilities are those among what this leaves, so they stay exact. Pure.
+// Which allowed arms may be chosen: those whose breakers let calls through; if none, all.
+// Probabilities are among these, so exact. Pure.
 import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
 
 export interface ArmHealth {
   /** half-open: it may be chosen, as a probe. */
   state(arm: string): BreakerState;
-  /** It was chosen though it is half-open. */
   probed(arm: string): void;
 }
 

@@ -11,7 +11,6 @@ const limits: ChooseLimits = {
   threshold: 0.5,
   tokenBudget: 1_000,
   nearDuplicate: 0.95,
-  relevance: 0.9,
 };
 /** Axis: candidates on different axes have nothing in common. */
 function rated(
@@ -57,20 +56,6 @@ test("says of what an example is a near-duplicate; the same answer to another qu
     limits,
   );
   expect(why(chosen)).toEqual({ a: "shown", b: "near_duplicate a", c: "shown" });
-});
-
-test("marginal relevance prefers what the taken ones do not say yet", () => {
-  const between = Float32Array.of(0.8, 0.6, 0, 0, 0, 0, 0, 0);
-  const candidates = [
-    rated("a", 0.9, { axis: 0 }),
-    rated("b", 0.8, { vector: between }),
-    rated("c", 0.75, { axis: 2 }),
-  ];
-  const two = { ...limits, examples: 2 };
-  expect(ids(chooseExamples(candidates, { ...two, relevance: 1 }))).toEqual(["b", "a"]);
-  const diverse = chooseExamples(candidates, { ...two, relevance: 0.9 });
-  expect(ids(diverse)).toEqual(["c", "a"]);
-  expect(why(diverse)).toEqual({ a: "shown", b: "too_many", c: "shown" });
 });
 
 test("a huge example never enters, and smaller ones replace it", () => {
@@ -154,10 +139,8 @@ function comparingAll({ verdicts, trial }: Chosen, limits: ChooseLimits): string
     .sort((a, b) => b.helpfulness - a.helpfulness || (a.example.id < b.example.id ? -1 : 1));
   const taken = [...forced];
   while (taken.length < limits.examples) {
-    const nearest = (one: Rated): number => Math.max(0, ...taken.map(({ vector }) => dot(vector, one.vector)));
     const unlike = open.filter((one) => taken.every(({ vector }) => dot(vector, one.vector) < limits.nearDuplicate));
-    const score = (one: Rated): number => limits.relevance * one.helpfulness - (1 - limits.relevance) * nearest(one);
-    const [best] = [...unlike].sort((a, b) => score(b) - score(a));
+    const [best] = unlike;
     if (best === undefined) break;
     open.splice(open.indexOf(best), 1);
     if (taken.reduce((sum, { tokens }) => sum + tokens, best.tokens) <= limits.tokenBudget) taken.push(best);
@@ -179,7 +162,6 @@ test("whatever the candidates, the choice keeps every limit, misses nothing that
     threshold: fc.double({ min: 0, max: 1, noNaN: true }),
     tokenBudget: fc.integer({ min: 0, max: 200 }),
     nearDuplicate: fc.double({ min: 0, max: 1, noNaN: true }),
-    relevance: fc.double({ min: 0, max: 1, noNaN: true }),
   });
   fc.assert(
     fc.property(

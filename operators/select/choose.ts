@@ -1,6 +1,6 @@
-// Which of the rated candidates an arm is shown, in what order, and why each of the others is not
-// (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough, unlike those
-// already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
+// Which rated candidates an arm is shown, in what order, and why not the others
+// (docs/design/selection.md, The choice): helpful, different, within budget, the most helpful last.
+// Pure.
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { noTenant } from "../../algorithms/selection/shared-domains.ts";
 import type { HeldExample } from "../../state/examples/port.ts";
@@ -8,23 +8,16 @@ import type { ExampleTrial } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
 import type { Unfit } from "./screen.ts";
 
-/** A candidate and what is predicted of it for one arm. */
 export interface Rated {
   example: HeldExample;
-  /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Unit length. */
   vector: Float32Array;
-  /** Estimated tokens that it adds to a prompt. */
   tokens: number;
   /** [0, 1]; NaN is never shown. */
   helpfulness: number;
   /** Where its helpfulness features stand among the arm's rated candidates; -1: it is not rated. */
   row: number;
-  /**
-   * A row of the helpfulness features; empty: not made. A function, since of each arm's candidates
-   * it is read for the few that are shown, and one for all of the arm.
-   */
+  /** A row of helpfulness features; empty: not made. Read for few, so a function. */
   features: (row: number) => number[];
   /** Whether the arm holds the example's cache (caches.ts); absent: unknown. */
   cached?: boolean;
@@ -33,20 +26,13 @@ export interface Rated {
 }
 
 export interface ChooseLimits {
-  /** Examples at most. */
   examples: number;
   /** tau: helpfulness below it is not shown, [0, 1]. */
   threshold: number;
-  /** Estimated tokens of all examples together. */
   tokenBudget: number;
   /** Cosine from which an example says the same as one already taken. */
   nearDuplicate: number;
-  /** Lambda of maximal marginal relevance, [0, 1]. */
-  relevance: number;
-  /**
-   * Added to the helpfulness of what is cached where the open ones are ranked, and nowhere else.
-   * Default 0.
-   */
+  /** Added to the helpfulness of cached ones in the ranking only. Default 0. */
   cachedBonus?: number;
   /**
    * Whom the prompt is for: of any other tenant at most half of the examples are, and at least one
@@ -55,10 +41,7 @@ export interface ChooseLimits {
   tenant?: string;
 }
 
-/**
- * How chance tries one candidate: which, as a uniform number in [0, 1), and whether it is forced in
- * or kept out.
- */
+/** pick in [0, 1): which candidate; shown: forced in or kept out. */
 export interface TrialDraw {
   pick: number;
   shown: boolean;
@@ -81,7 +64,6 @@ export type Reason =
   | "one_tenant"
   | "too_many";
 
-/** What became of one candidate. */
 export interface Verdict {
   candidate: Rated;
   reason: Reason;
@@ -93,28 +75,10 @@ export interface Chosen {
   /** The most helpful last. */
   examples: SelectedExample[];
   trial: ExampleTrial | null;
-  /** What became of those on which the choice depended. */
   readonly settled: readonly Verdict[];
-  /** How many others there are. */
   readonly open: number;
-  /**
-   * One for each candidate, in their order. Made when it is read, from the comparisons that the
-   * choice did not need: no served request has a use for them.
-   */
+  /** One per candidate, in their order; made when read. */
   readonly verdicts: readonly Verdict[];
-}
-
-/**
- * One that may still be taken. It is compared with the taken ones only when it seems the best: what
- * it is still to be compared with can only make it less relevant, so the others can wait. Of 30
- * open ones some five are ever compared.
- */
-interface Open {
-  candidate: Rated;
-  /** Cosine with the most similar of those it was compared with. */
-  nearest: number;
-  /** With how many of those taken it was compared. */
-  compared: number;
 }
 
 /** By id at last, so that the same candidates always give the same prompt. */
@@ -143,12 +107,14 @@ export function chooseExamples(
   const tried = draw === null || limits.examples === 0 ? undefined : possible[Math.floor(draw.pick * possible.length)];
   if (tried !== undefined && draw?.shown === false) settle(tried, "kept_out");
 
-  const open: Open[] = [];
+  const open: Rated[] = [];
   for (const candidate of possible.sort(mostHelpfulFirst)) {
     if (candidate === tried) continue;
-    if (candidate.helpfulness >= limits.threshold) open.push({ candidate, nearest: 0, compared: 0 });
+    if (candidate.helpfulness >= limits.threshold) open.push(candidate);
     else settle(candidate, "below_threshold");
   }
+  const rank = (candidate: Rated): number => candidate.helpfulness + bonusOf(candidate, limits);
+  open.sort((a, b) => rank(b) - rank(a));
 
   const taken: Rated[] = [];
   const mostOfOne = Math.max(1, Math.floor(limits.examples / 2));
@@ -165,19 +131,16 @@ export function chooseExamples(
   };
 
   if (tried !== undefined && draw?.shown === true) take(tried, "forced_in");
-  while (taken.length < limits.examples && open.length > 0) {
-    const best = mostRelevant(open, limits);
-    const one = open[best]!;
-    const { candidate } = one;
-    const already = one.compared === taken.length;
-    const twin = already ? null : compare(one, taken, limits.nearDuplicate);
-    if (twin !== null) settle(candidate, "near_duplicate", twin.example.id);
-    else if (!already) continue;
+  let next = 0;
+  for (; next < open.length && taken.length < limits.examples; next++) {
+    const candidate = open[next]!;
+    const twin = twinOf(candidate, taken, limits.nearDuplicate);
+    if (twin !== undefined) settle(candidate, "near_duplicate", twin.example.id);
     else if (hasShare(candidate)) settle(candidate, "one_tenant");
     else if (candidate.tokens <= left) take(candidate, "shown");
     else settle(candidate, "over_budget");
-    open.splice(best, 1);
   }
+  open.splice(0, next);
 
   return {
     // A copy: those that are open are compared with the taken ones in their order.
@@ -190,9 +153,9 @@ export function chooseExamples(
     open: open.length,
     get verdicts() {
       for (const one of open.splice(0)) {
-        const twin = compare(one, taken, limits.nearDuplicate);
-        if (twin === null) settle(one.candidate, "too_many");
-        else settle(one.candidate, "near_duplicate", twin.example.id);
+        const twin = twinOf(one, taken, limits.nearDuplicate);
+        if (twin === undefined) settle(one, "too_many");
+        else settle(one, "near_duplicate", twin.example.id);
       }
       const byCandidate = new Map(settled.map((verdict) => [verdict.candidate, verdict]));
       return candidates.map(
@@ -203,19 +166,11 @@ export function chooseExamples(
 }
 
 /**
- * Compares with those taken since the last time, in turn, by the questions alone: two questions
- * with one answer are evidence, and a small model follows it (bench/results/NOTES.md). Gives the
- * first of which it is a near-duplicate; null: of none.
+ * The taken one of which it is a near-duplicate, by the questions alone: two questions with one
+ * answer are evidence (bench/results/NOTES.md).
  */
-function compare(one: Open, taken: readonly Rated[], nearDuplicate: number): Rated | null {
-  for (; one.compared < taken.length; one.compared++) {
-    const other = taken[one.compared]!;
-    const cosine = dot(other.vector, one.candidate.vector);
-    if (!(cosine < nearDuplicate)) return other;
-    one.nearest = Math.max(one.nearest, cosine);
-  }
-  return null;
-}
+const twinOf = (one: Rated, taken: readonly Rated[], nearDuplicate: number): Rated | undefined =>
+  taken.find(({ vector }) => !(dot(vector, one.vector) < nearDuplicate));
 
 function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number): Reason | null {
   if (unfit !== null) return unfit;
@@ -225,25 +180,6 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
 }
 
 const bonusOf = ({ cached = false }: Rated, { cachedBonus = 0 }: ChooseLimits): number => (cached ? cachedBonus : 0);
-
-/**
- * Where the first of the best by lambda h - (1 - lambda) max cosine stands, h with the bonus; not
- * called with none.
- */
-function mostRelevant(open: readonly Open[], limits: ChooseLimits): number {
-  const lambda = limits.relevance;
-  let best = 0;
-  let bestScore = -Infinity;
-  for (let i = 0; i < open.length; i++) {
-    const { candidate, nearest } = open[i]!;
-    const score = lambda * (candidate.helpfulness + bonusOf(candidate, limits)) - (1 - lambda) * nearest;
-    if (score > bestScore) {
-      best = i;
-      bestScore = score;
-    }
-  }
-  return best;
-}
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {
   const { id, request, response } = candidate.example;

@@ -1,6 +1,5 @@
-// From which requests selection learns (docs/design/selection.md, Unbiased labels; The threshold):
-// a small share has one example tried on it, another is served under another threshold. A request
-// is in at most one of the two. Pure: the random source is passed in.
+// Requests that selection learns from (docs/design/selection.md, Unbiased labels; The threshold):
+// some get a trial, others another threshold, none both. Pure.
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { TrialDraw } from "./choose.ts";
 
@@ -23,10 +22,7 @@ export interface Exploration {
 
 const nothing: Exploration = { trial: null, threshold: null };
 
-/**
- * learned: helpfulness comes from a model. Without one there is no threshold to learn, but trials
- * are what the first model learns from.
- */
+/** learned: helpfulness comes from a model; without one only trials are made. */
 export function explore(random: Random, { trials, thresholds, grid }: ExploreShares, learned: boolean): Exploration {
   const drawn = random();
   if (drawn < trials)

@@ -3,7 +3,6 @@
 import { Counter, Histogram } from "prom-client";
 import { oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 
-/** One request's selection, as far as it is counted. */
 export interface CountedSelection {
   candidates: number;
   byArm: ReadonlyMap<
@@ -27,12 +26,10 @@ export interface SelectionMetrics {
 /** What became of an arm's candidates since the metrics were last collected. */
 interface Tally {
   byReason: Map<string, number>;
-  /** Cached examples of those shown. */
   cached: number;
   uncached: number;
 }
 
-/** The same for the same registry. */
 export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetrics => {
   const registers = [registry];
   // A labelled counter makes a text of its labels to find its number: too much for every candidate.

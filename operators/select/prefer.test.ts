@@ -6,7 +6,7 @@ import { choosePreferringCached } from "./prefer.ts";
 import type { Unfit } from "./screen.ts";
 
 const limits: ChooseLimits & { cachedBonus: number } = {
-  ...{ examples: 1, threshold: 0.5, tokenBudget: 100, nearDuplicate: 0.95, relevance: 1 },
+  ...{ examples: 1, threshold: 0.5, tokenBudget: 100, nearDuplicate: 0.95 },
   cachedBonus: 0.02,
 };
 const rated = (id: string, helpfulness: number, cached: boolean, over: Partial<Rated> = {}): Rated => ({
@@ -71,7 +71,6 @@ test("whatever the candidates, the shown ones lose at most the bonus each, and t
     threshold: fc.oneof(share, fc.constantFrom(0.5, 0.501)),
     tokenBudget: fc.integer({ min: 0, max: 200 }),
     nearDuplicate: share,
-    relevance: fc.oneof(share, fc.constant(1)),
     cachedBonus: fc.double({ min: 0, max: 0.1, noNaN: true }),
   });
   fc.assert(

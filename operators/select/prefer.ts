@@ -1,7 +1,5 @@
-// The choice of an arm's examples where some of them are cached: those win against
-// what is hardly more helpful. Bounded: the examples that are shown are together at most the bonus
-// for each less helpful than they would be without it; otherwise there is none. What is unfit stays
-// so, and nothing passes the threshold by it. Pure.
+// Prefers cached examples that are hardly less helpful: all shown lose at most the bonus each.
+// Nothing unfit or below the threshold passes by it. Pure.
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated, type TrialDraw } from "./choose.ts";
 
 export function choosePreferringCached(

@@ -49,12 +49,6 @@ describe("what may be reused", () => {
     expect(find(change)).toBeUndefined();
   });
 
-  it("is what the settings let in", () => {
-    expect(find({ params: { ...plain.params, temperature: 1 } }, { sampled: true })).toBe("same");
-    const messages = [{ role: "system", content: "in French" } as const, ...plain.messages];
-    expect(find({ messages }, { systemMessages: true })).toBe("same");
-  });
-
   it("is no text with control characters", () => {
     expect(find({}, {}, [near("bad", same.example.request, 0.97, "ls\u0007")])).toBeUndefined();
   });

@@ -1,6 +1,5 @@
-// How many tokens of examples an arm's prompt has room for: its budget, and never more than its
-// context window leaves beside the conversation and the answer. Tokens are estimated
-// (algorithms/text/tokens.ts), so a fifth of the window's room stays free. Pure.
+// Room for examples in an arm's prompt: its budget, and what the context window leaves, less a
+// fifth, as tokens are estimated (algorithms/text/tokens.ts). Pure.
 import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import type { Message } from "../../schemas/types.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
@@ -8,7 +7,6 @@ import { templates, type TemplateName } from "../../arms/templates.ts";
 export interface RoomyArm {
   tokenBudget?: number | undefined;
   contextTokens?: number | undefined;
-  /** Completion tokens at most. */
   maxTokens: number;
   template: TemplateName;
   system?: string | undefined;
@@ -16,11 +14,8 @@ export interface RoomyArm {
 
 export interface RoomyRequest {
   messages: readonly Message[];
-  /** Texts of the documents that it names. */
   documents: readonly string[];
-  /** The last user turn. */
   question: string;
-  /** Completion tokens that the request wants; null: the arm's. */
   maxTokens: number | null;
 }
 
@@ -44,10 +39,7 @@ export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): n
   return Math.max(0, Math.min(wanted, Math.floor((window - used) * (1 - spare))));
 }
 
-/**
- * Estimated tokens of an example, or `known` where they were counted; Infinity, without reading the
- * texts, where they can't fit into `most`.
- */
+/** Tokens of an example, `known` if counted; Infinity if they can't fit into `most`. */
 export function tokensWithin(example: { request: string; response: string }, most: number, known?: number): number {
   const { request, response } = example;
   if (request.length + response.length > most * charactersPerToken) return Infinity;

@@ -1,6 +1,5 @@
-// What may never enter a prompt, however it was found: examples of other tenants or domains, the
-// example made from this very request, broken vectors and numbers, texts that are no text. Runs
-// before anything reads or rates a candidate. Pure.
+// What never enters a prompt: examples of other tenants or domains or of this very request, broken
+// vectors, texts that are none. Pure.
 import { isUnit } from "../../algorithms/selection/example-traits.ts";
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Candidate } from "../../state/examples/port.ts";
@@ -10,11 +9,8 @@ export type Unfit = "foreign" | "not_shared" | "own_request" | "unusable" | "not
 export interface Asker {
   requestId: string;
   tenant: string;
-  /** Sharing domain, tenant/domain. */
   domain: string;
-  /** Where it shares examples with other tenants; null: nowhere. */
   sharedDomain: string | null;
-  /** Unit length. */
   vector: Float32Array;
 }
 

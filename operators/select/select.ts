@@ -1,23 +1,17 @@
-// Selects the examples that each arm would be shown. Needs embed before it. Never reaches into
-// another domain or tenant, and never fails a request: without a vector, the index or the model of
-// helpfulness it goes on with less, and degraded says so.
+// Selects the examples of each arm. Needs embed before it. Stays in its domain and never fails:
+// without vector, index or model it goes on with less (`degraded`).
 import { nothingShared } from "../../algorithms/selection/shared-domains.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
 import type { Embedded, Selected, SelectedExample } from "../flow.ts";
 import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
 export interface SelectDependencies extends SelectionDependencies {
-  /**
-   * Whether the pool has all examples of a domain that requests of this partition are to see; by
-   * default it has.
-   */
+  /** Whether all examples of a domain are here for this partition; by default they are. */
   hasAllExamples?: (domain: string, requestPartition: number) => boolean;
-  /** Called after every selection, for metrics. */
   onSelection?: (selection: Selection) => void;
 }
 

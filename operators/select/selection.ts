@@ -1,8 +1,6 @@
-// Two-stage selection for one request (docs/design/selection.md): the nearest examples of its own
-// domain, found once; what each of them would help each arm, predicted in one call; then every
-// arm's own choice. One path for serving and for `precedent select`, which shows the reasons. Asks
-// the pool and the model of helpfulness; rejects only for bugs: what is missing is named in
-// `degraded`.
+// Two-stage selection (docs/design/selection.md): nearest examples of the domain, found once; their
+// helpfulness for each arm, in one call; each arm's choice. One path for serving and `precedent
+// select`. Rejects only for bugs.
 import { isSafe } from "../../algorithms/selection/example-traits.ts";
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/selection/helpfulness-features.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
@@ -26,9 +24,7 @@ import { unfit, type Unfit } from "./screen.ts";
 export interface SelectArm extends RoomyArm {
   name: string;
   model: string;
-  /** Normalised cost C_i, [0, 1]. */
   cost: number;
-  /** Whether it is shown examples. */
   examples: boolean;
   /** Settings of the arm that gives an example's answer as it is (reuse.ts). */
   reuse?: ReuseSettings | undefined;
@@ -37,15 +33,10 @@ export interface SelectArm extends RoomyArm {
 export interface SelectionDependencies {
   pool: Pick<ExamplePool, "nearest">;
   selection: SelectionConfig;
-  /** The arms as configured now. */
   arms: () => readonly SelectArm[];
-  /** Milliseconds since the epoch; expired examples are not shown. */
   clock: () => number;
   random: Random;
-  /**
-   * The model of helpfulness in force; null, the default: none is learnt yet and similarity stands
-   * in.
-   */
+  /** The model in force; null, the default: similarity stands in. */
   helpfulnessModel?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
@@ -53,32 +44,20 @@ export interface SelectionDependencies {
   sharing?: SharedDomains;
   /** The documents that requests name: they take room from examples. By default there are none. */
   documents?: Documents;
-  /**
-   * How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default
-   * nothing is known.
-   */
+  /** Rewarded uses of an example and their mean, [0, 1]; null: unknown. */
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
   /** Which examples the arms have in their caches. By default nothing is known. */
   caches?: CacheInventory;
 }
 
-/** What selection reads of the configuration. */
 export type SelectionConfig = Pick<
   Config["selection"],
-  | "examples"
-  | "candidates"
-  | "minimumSimilarity"
-  | "tokenBudget"
-  | "nearDuplicate"
-  | "relevance"
-  | "explore"
-  | "cachedBonus"
+  "examples" | "candidates" | "minimumSimilarity" | "tokenBudget" | "nearDuplicate" | "explore" | "cachedBonus"
 >;
 
 /** Its logger is made when it is read: few requests have anything to say. */
 type Logging = Pick<StepContext, "log">;
 
-/** What selection has to know of a request. */
 export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embedding">;
 
 export interface Selection {
@@ -86,7 +65,6 @@ export interface Selection {
   byArm: ReadonlyMap<string, Chosen>;
   /** Tokens that the examples of an arm may have; arms that are shown none are not in it. */
   budgets: ReadonlyMap<string, number>;
-  /** How many the pool gave. */
   candidates: number;
   /** tau in force, and the one tried instead. */
   threshold: number;
@@ -97,7 +75,6 @@ export interface Selection {
   degraded: ("examples" | "helpfulness")[];
 }
 
-/** A candidate as all arms see it. */
 interface Screened {
   candidate: Candidate;
   tokens: number;
@@ -229,10 +206,7 @@ export function createSelection(dependencies: SelectionDependencies) {
 const nothingToLearn: SelectionConfig["explore"] = { trials: 0, thresholds: 0, grid: [] };
 const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
 
-/**
- * The ratings of arm `a`, and what is cached there, given to the candidates that were rated; the
- * others have none.
- */
+/** Ratings and caches of arm `a`, given to the rated candidates. */
 function withRatings(
   screened: readonly Screened[],
   fit: readonly Screened[],

@@ -1,6 +1,4 @@
-// Upper bound of the share of wrong reused answers in each sharing domain
-// (algorithms/routing/error-bound.ts): bad examples of one domain switch the arm off in no other.
-// Pure.
+// Error bound of reused answers by sharing domain (algorithms/routing/error-bound.ts). Pure.
 import { watchErrors, type ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
 
@@ -16,7 +14,6 @@ export function createVerifyReuse({ limits }: VerifyReuseDependencies) {
   };
 }
 
-/** cases: in the order of their requests. */
 export function verifyDomains(
   cases: readonly ReuseCase[],
   settings: { limit: number; confidence: number },

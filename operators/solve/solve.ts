@@ -1,6 +1,5 @@
-// The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
-// whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
-// named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
+// Second verb of learn: posteriors of all arms from their sums. Pure. An arm that can't be solved
+// is left out and named; plan gives it the prior.
 import { constantPrior, priorPosterior, solvePosterior } from "../../algorithms/routing/bandit.ts";
 import type { Hierarchy } from "../../algorithms/routing/hierarchy.ts";
 import type { ArmPosterior } from "../../state/policies/router.ts";
@@ -10,15 +9,10 @@ import { createTenantSolver } from "./tenants.ts";
 import { solveTogether, varianceMetrics } from "./together.ts";
 
 export interface SolveConfig {
-  /** Length of the context. */
   dimension: number;
   priorMean: number;
   priorVariance: number;
   noiseVariance: number;
-  /**
-   * What arms share, with first guesses of how much: the variances are then estimated from the
-   * rewards. Absent: every arm alone, under the variances given.
-   */
   hierarchy?: Hierarchy;
 }
 
@@ -34,10 +28,7 @@ export interface SolveDependencies {
   halfLifeHours: number;
 }
 
-/**
- * The newest statistics solved; what was solved last while nothing is newer. buckets: of how many
- * sums something is new; pairs: of comparisons, too.
- */
+/** The newest statistics solved. buckets, pairs: how many are new. */
 export function createSolve({ aggregate, solving, halfLifeHours, byTenant }: SolveDependencies) {
   let solved: Solved | undefined;
   const solveTenants =
@@ -62,7 +53,6 @@ interface NewThings {
 }
 
 interface Beside {
-  /** Newest first. */
   pairs: readonly Pair[];
   halfLifeHours: number;
   /** Sums by sharing domain; absent: all domains count as one. */
@@ -132,10 +122,7 @@ function solvePairs(
   }
 }
 
-/**
- * An arm that changed its model is a new one: of each arm, the model that was rewarded last. In the
- * order of the names.
- */
+/** Of each arm the model that was rewarded last, by name. */
 function currentModels(statistics: readonly ArmStatistics[]): ArmStatistics[] {
   const newest = new Map<string, ArmStatistics>();
   for (const known of statistics) {
@@ -152,9 +139,8 @@ function currentModels(statistics: readonly ArmStatistics[]): ArmStatistics[] {
 const isFiniteCount = (value: number): boolean => Number.isFinite(value) && value >= 0;
 
 /**
- * rewards, arms, mean_reward; for each arm rewards.<arm> and mean_reward.<arm>; gap_to_best_arm:
- * how much more the arm with the best mean earned than all together did, a simple bound on what
- * always taking that arm would have gained.
+ * rewards, arms, mean_reward, of each arm too; gap_to_best_arm: what the arm with the best mean
+ * earned more than all, a bound on gains by a constant arm.
  */
 function metricsOf(used: readonly ArmStatistics[]): Record<string, number> {
   const weight = used.reduce((sum, known) => sum + known.weight, 0);

@@ -1,6 +1,5 @@
-// The posteriors where every tenant's rewards count for that tenant alone: the same solution for
-// each of them, from its own sums and comparisons. What arms have in common is estimated within a
-// tenant. One whose sums did not change is not solved again.
+// Posteriors by tenant, each from its own sums and comparisons; unchanged tenants are not solved
+// again.
 import { setImmediate } from "node:timers/promises";
 import type { Beliefs } from "../../state/policies/router.ts";
 import type { ArmStatistics, Pair, Solved } from "../learnt.ts";

@@ -1,19 +1,14 @@
-// The threshold of helpfulness that earned most (docs/design/selection.md, The threshold): the tau
-// whose mean net efficiency gain, reward less the price of the examples' tokens, is surely above
-// that of the one in force. Pure.
+// The threshold that earned most (docs/design/selection.md, The threshold): surely above the one in
+// force by mean reward less the tokens' price. Pure.
 import type { ChosenThreshold, ThresholdGain, ThresholdOutcome } from "../learnt.ts";
 
 export interface ThresholdConfig {
   /** Rewarded requests that a tau, and the one in force, must have been tried on. */
   minimumRequests: number;
-  /** Price of 1,000 tokens of examples, in quality. */
   tokenPrice: number;
 }
 
-/**
- * Standard errors of the difference by which another tau must be ahead: with five of them looked at
- * again and again, two would err often.
- */
+/** Standard errors by which another tau must be ahead: five are looked at repeatedly. */
 const surely = 3;
 
 export interface ChooseDependencies {
@@ -29,9 +24,7 @@ export function createChoose({ aggregate, inForce, choosing }: ChooseDependencie
   };
 }
 
-/**
- * The one in force stays when it was not measured itself: then nothing says that another is better.
- */
+/** The one in force stays unless it was measured itself. */
 export function chooseThreshold(
   outcomes: readonly ThresholdOutcome[],
   current: number,

@@ -4,21 +4,13 @@ import { metadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import { refuse, type Refuse } from "../../runtime/step.ts";
 import type { Request } from "../../schemas/types.ts";
 
-export interface RequestBounds {
-  /** 4,096 by default. */
-  maxMessages?: number;
-  /** 16,384 by default. */
-  maxMetadataBytes?: number;
-}
-
-/** Documents that a request may name. */
+/** Documents that a request may name, messages that it may have, bytes of its metadata. */
 const mostDocuments = 256;
+const mostMessages = 4_096;
+const mostMetadataBytes = 16_384;
 
 /** name_too_long, metadata_too_large, too_many_messages, too_many_documents, or null. */
-export function boundsProblem(
-  { id, tenant, domain, account, documents, messages, metadata }: Request,
-  { maxMessages = 4_096, maxMetadataBytes = 16_384 }: RequestBounds,
-): Refuse | null {
+export function boundsProblem({ id, tenant, domain, account, documents, messages, metadata }: Request): Refuse | null {
   if (documents.length > mostDocuments)
     return refuse(
       "too_many_documents",
@@ -28,16 +20,13 @@ export function boundsProblem(
   const long = nameProblem({ id, tenant, domain, account, ...names });
   // Its response stands under the sha256 of an id that is too long.
   if (long !== null) return refuse("name_too_long", `Too long a name: ${long}`);
-  if (messages.length > maxMessages)
-    return refuse(
-      "too_many_messages",
-      `The request has ${messages.length} messages and the limit is ${maxMessages} (limits.maxMessages).`,
-    );
+  if (messages.length > mostMessages)
+    return refuse("too_many_messages", `The request has ${messages.length} messages and the limit is ${mostMessages}.`);
   const bytes = metadataBytes(metadata);
-  return bytes > maxMetadataBytes
+  return bytes > mostMetadataBytes
     ? refuse(
         "metadata_too_large",
-        `The metadata has ${bytes} bytes and the limit is ${maxMetadataBytes} (limits.maxMetadataBytes): keep it elsewhere and name it here.`,
+        `The metadata has ${bytes} bytes and the limit is ${mostMetadataBytes}: keep it elsewhere and name it here.`,
       )
     : null;
 }

@@ -1,21 +1,18 @@
-// Checks a request before anything is spent on it, and settles its id, time, domain, deadline and
-// question. Needs nothing before it; touches no service; never alters what the client said. Order
-// of the checks: cheap ones first, and the tenant before all: without one nothing may be done.
+// Checks a request, cheap checks first, and settles id, time, domain, deadline and question. Needs
+// nothing before it; touches no service; never alters what the client said.
 import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { boundsProblem, type RequestBounds } from "./bounds.ts";
+import { boundsProblem } from "./bounds.ts";
 import { parameterProblem } from "./params.ts";
 import { passthroughProblem } from "./passthrough.ts";
 
-/** What it reads of a request, and what it adds. */
 type Needs = Received<Request>;
 type Adds = Omit<Validated, keyof Needs>;
 
 export interface ValidateDependencies {
-  limits: RequestBounds & { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
-  /** The arms as configured now. */
+  limits: { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
   arms: () => readonly { name: string }[];
   /** Partitions of the responses topic, as the brokers say: the range of replyPartition. */
   partitions: () => number;
@@ -24,20 +21,18 @@ export interface ValidateDependencies {
 /** What a client said, for a message to it: a part of it tells as much. */
 const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
 
-/** The question of a conversation. */
 export const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
 /**
- * Refuses with no_tenant, name_too_long, metadata_too_large, too_many_messages, no_messages,
- * prompt_too_large, unknown_arm or invalid_params.
+ * Refuses with no_tenant, no_messages, prompt_too_large, unknown_arm, invalid_params, or bounds.
  */
 export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Needs, Adds> {
   return function validate(received) {
     const { record } = received;
     if (record.tenant.trim() === "") return refuse("no_tenant", "The request names no tenant: set `tenant`.");
 
-    const problem = boundsProblem(record, limits);
+    const problem = boundsProblem(record);
     if (problem !== null) return problem;
 
     const question = lastUserTurn(record.messages);

@@ -1,6 +1,5 @@
-// Leaves out rows of what was erased (precedent forget): records that were under way then, feedback
-// that comes later, topics that are read again. Their positions count as stored; read again after a
-// restart, they are left out again. Waits for ClickHouse as insert does.
+// Leaves out rows of what was erased (precedent forget), however they come; their positions count
+// as stored. Waits for ClickHouse as insert does.
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
@@ -12,9 +11,7 @@ import type { Erased } from "../erased.ts";
 export interface WithoutErasedDependencies {
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
   insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
-  /** Called with the rows that are left out. */
   onErased?: (rows: number) => void;
-  /** Called after each failed attempt. */
   onWaiting?: (cause: unknown) => void;
 }
 

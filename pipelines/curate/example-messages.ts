@@ -1,16 +1,12 @@
-// Changed examples as they go to the topic: a new state to the home of its key alone (copies
-// elsewhere are operators/placement's), a removal to the copies as well, so that no process shows
-// it any more. To be published in one transaction.
+// Changed examples as messages: a state to its key's home (operators/placement copies it), a
+// removal to copies as well. For one transaction.
 import type { OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { ExampleChange } from "../../operators/example-change.ts";
 import { removalMessages } from "../../operators/placement/removal.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
 
-/**
- * partitionsOf: partitions on which a domain is placed; by default all there are, for those who
- * don't know. Rejects while the broker is away.
- */
+/** partitionsOf: where a domain is placed; default all. Rejects while the broker is away. */
 export async function exampleMessages(
   { codec, kafka, topic: topicOf }: Pick<SessionOf<object>, "codec" | "kafka" | "topic">,
   changes: readonly ExampleChange[],

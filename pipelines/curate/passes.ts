@@ -1,6 +1,5 @@
 // The pass of curate, again and again, as long as this process has the lock.
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
-import { createSolver } from "../../connections/solver/solver.ts";
 import { openAdmit } from "../../operators/admit/open.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
 import { openEvict } from "../../operators/evict/open.ts";
@@ -18,9 +17,6 @@ import type { SessionOf } from "../../state/session.ts";
 import { holdExamples } from "../examples.ts";
 import { exampleMessages } from "./example-messages.ts";
 import { curate } from "./pipeline.ts";
-
-/** Longest search for a better choice of what leaves, once the greedy one is made. */
-const solveMs = 2_000;
 
 type CurateSession = SessionOf<typeof curate>;
 
@@ -53,7 +49,7 @@ export async function runPasses(
   const place = openPlacer(session, { writer, groups, sharing, clock, signal, log });
   const pass = curate.bind({
     ...openAdmit(session, { examples, sharing, clock, signal, log }),
-    ...openEvict(session, { solver: createSolver({ limitMs: solveMs, log }), clock, log }),
+    ...openEvict(session, { clock, log }),
     place: place.pass,
     publish: createPublishChanges({
       writer,

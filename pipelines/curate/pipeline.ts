@@ -1,8 +1,6 @@
-// curate: answers that proved good become examples, what is expired or worth too little leaves, and
-// what stays lies where it is asked for. One process of many (runtime/singleton.ts) does it, again
-// and again (runtime/repeat.ts). Changes are published together, then what was decided is written
-// down, then the cursor moves: a pass that breaks off anywhere is done again, and finds as examples
-// what it had published already.
+// curate: good answers become examples, expired or worthless ones leave, and the rest is placed. A
+// singleton (runtime/singleton.ts), repeated. Changes are published, then decisions written, then
+// the cursor moves: a broken-off pass repeats.
 import type { Admission } from "../../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../../operators/admit/candidates.ts";
 import type { Decided } from "../../operators/admit/decide.ts";
@@ -17,12 +15,10 @@ export interface CurateDependencies extends EvictionDependencies {
   decide: (candidates: readonly Candidate[]) => Promise<Decided>;
   /** After everything else of a pass, so that what it has published is on its way. */
   place: () => Promise<Placed>;
-  /** Writes decisions and cursors down. */
   remember: (
     decided: readonly { candidate: Candidate; admission: Admission }[],
     cursors: readonly Cursor[],
   ) => Promise<void>;
-  /** Milliseconds between two evictions. */
   evictEveryMs: number;
   signal: AbortSignal;
 }

@@ -5,10 +5,7 @@ import type { Config } from "../../config/schema.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 
-/**
- * One for /v1/embeddings, opened when it is first asked for: most gateways never are. One that
- * can't be opened is tried again at the next request.
- */
+/** Opened when first asked for; a failure is tried again at the next request. */
 export function openEmbedder(config: Config, log: Logger): { open(): Promise<Embedder>; close(): Promise<void> } {
   let opened: Promise<Embedder> | undefined;
   return {

@@ -1,6 +1,5 @@
-// What the gateway needs: its reply partitions, the keys, a producer, ClickHouse for what a client
-// may ask of its own requests, and an HTTP server that takes no request before partitions and keys
-// are read.
+// Opens the gateway: reply partitions, keys, producer, ClickHouse and an HTTP server that takes
+// requests once partitions and keys are read.
 import { setTimeout as sleep } from "node:timers/promises";
 import { mostCost } from "../../arms/routed.ts";
 import { createAsk, deadlineOf } from "../../gateway/ask.ts";

@@ -12,10 +12,7 @@ import { createLeftoverWork, type PollMs } from "./leftover-work.ts";
 
 export interface Generators {
   stages(): readonly RunningStage[];
-  /**
-   * Brings the arms into force; rejects, with the old ones still in force, when a new one can't be
-   * made.
-   */
+  /** Rejects, with the old arms in force, when a new one can't be made. */
   replace(arms: readonly ArmConfig[]): Promise<void>;
   stop(): Promise<void>;
 }

@@ -38,7 +38,6 @@ export function thresholdPass({ session, policies: all, metrics, log }: Learning
   };
 }
 
-/** Trains when it is due. */
 export const helpfulnessPass = (
   { session, policies, metrics, log }: Learning,
   everyMs: number,

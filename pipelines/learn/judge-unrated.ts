@@ -1,8 +1,6 @@
-// The pass of learn that judges unrated answers: as many as the spend limit has room for, one after
-// the other, each only while the arms are idle. The feedback is published before the row says that
-// it is done: killed in between, the same feedback (the same id) is published once more and counts
-// once. When the judge gives no answer nothing is recorded, the pass fails, and it is tried again
-// later.
+// Judges unrated answers one after the other within the spend limit while arms are idle. Feedback
+// is published before its row, so a kill repeats the same feedback. Without an answer of the judge
+// the pass fails and is tried again.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Judged } from "../../operators/judge/judge-unrated.ts";
 import { isUnrated, type JudgingAgenda, type Unrated } from "../../operators/judge/unrated.ts";
@@ -17,7 +15,6 @@ export interface JudgeUnratedPass {
   judge: (item: Unrated, signal: AbortSignal) => Promise<Judged>;
   /** Resolves when the broker has it. */
   publish: (feedback: Feedback) => Promise<void>;
-  /** Money for 24 hours. */
   spendLimit?: number | undefined;
   metrics: JudgeMetrics;
   signal: AbortSignal;

@@ -24,10 +24,7 @@ export function openPasses(
   const { session, policies, log } = learning;
   const { cache, learn } = session.config;
   const { everyMs, threshold, helpfulness, judge } = learn;
-  /**
-   * Before the first look, so that what others published is known and a predecessor can publish
-   * nothing more.
-   */
+  /** Before the first look: fences the predecessor and reads what was published. */
   const opening = lazily(() => policies.open());
   const opened = (pass: () => Promise<boolean>) => (): Promise<boolean> => opening.get().then(pass);
   const timing = { signal, log };

@@ -1,9 +1,6 @@
-// learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
-// version of the router policy; how each threshold of helpfulness did becomes a version of the
-// threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
-// becomes a version of the policy reuse; unrated answers are judged. One process of many
-// (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off
-// anywhere and be done twice.
+// learn: new rows become sums, posteriors and the router policy; thresholds, reuse bounds and
+// retracted cache entries; unrated answers are judged. A singleton (runtime/singleton.ts),
+// repeated; a pass may break off anywhere.
 import type { Aggregate } from "../../operators/aggregate/aggregate.ts";
 import type { JudgingAgenda } from "../../operators/judge/unrated.ts";
 import type { ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.ts";
@@ -32,7 +29,6 @@ export interface LearnReuseDependencies extends VerifyReuseDependencies {
 
 export interface JudgeUnratedDependencies {
   agenda: () => Promise<JudgingAgenda>;
-  /** How many were judged. */
   judgeAll: (agenda: JudgingAgenda) => Promise<number>;
 }
 

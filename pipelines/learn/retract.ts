@@ -16,7 +16,6 @@ export function retractPass(
     retract: createRetract({
       clickhouse,
       publish: (keys) => producer.send(keys.map((key) => ({ topic: topic("response-cache"), key, value: null }))),
-      minimumReward: config.cache.minimumReward,
       longestTtlMs: longestTtlMs(config.cache),
       clock: Date.now,
     }),

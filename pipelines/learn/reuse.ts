@@ -6,7 +6,8 @@ import { learnReuse } from "./pipeline.ts";
 import { REUSE } from "../../state/policies/reuse.ts";
 import type { Learning } from "./helpfulness.ts";
 
-const dayMs = 86_400_000;
+/** Older verified cases do not count. */
+const windowMs = 30 * 86_400_000;
 
 export function reusePass({ session, policies: all, metrics, log }: Learning): () => Promise<boolean> {
   const clock = Date.now;
@@ -21,9 +22,9 @@ export function reusePass({ session, policies: all, metrics, log }: Learning): (
     async cases() {
       const of = arm();
       if (of === undefined) return [];
-      const { name, agreement, windowDays, countFrom } = of;
+      const { name, agreement, countFrom } = of;
       const from = countFrom === undefined ? 0 : Date.parse(countFrom);
-      return trials({ arm: name, agreement, since: Math.max(0, from, clock() - windowDays * dayMs) });
+      return trials({ arm: name, agreement, since: Math.max(0, from, clock() - windowMs) });
     },
     limits: () => arm() ?? { limit: 0, confidence: 0.95 },
     publish: createPublishReuse({ policies, arm, clock }),

@@ -10,15 +10,15 @@ import { ROUTER } from "../../state/policies/router.ts";
 import type { Learning } from "./helpfulness.ts";
 import { learn } from "./pipeline.ts";
 
-/**
- * So many passes may go by before new decisions and responses are looked at without new feedback.
- */
+/** Passes before new decisions and responses are looked at without feedback. */
 const latePasses = 5;
+/** Sharing domains with effects of their own: those with the most recent rewards. */
+const mostDomains = 16;
 
 export function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
   const { config, clickhouse, topic } = session;
-  const { everyMs, halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
-  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants, mostDomains } = config.routing;
+  const { everyMs, halfLifeHours, settleMs, feedback } = config.learn;
+  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants } = config.routing;
   const byTenant = statistics === "tenant" ? { mostTenants } : undefined;
   const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
@@ -42,7 +42,6 @@ export function routerPass({ session, policies, metrics, log }: Learning): () =>
     publish: createPublish({
       policies: policies.of(ROUTER),
       featureVersion: FEATURE_VERSION,
-      minimumRewards,
       settleMs,
       takenBack: (since) => rewardsTakenBack(clickhouse, since),
       clock: Date.now,

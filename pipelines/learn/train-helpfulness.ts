@@ -21,9 +21,7 @@ export interface TrainHelpfulnessDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   policies: PolicyLog;
   log: Logger;
-  /** Milliseconds since the epoch. */
   clock: () => number;
-  /** connections/training/helpfulness.ts. */
   train: (rows: readonly HelpfulnessRow[], options: { log: Logger }) => Promise<Trained>;
 }
 
@@ -34,7 +32,6 @@ export interface TrainHelpfulnessOptions {
   /** Rows trained on at most, and at least. */
   rows: number;
   minimumRows: number;
-  /** Publish it also when it is no better than similarity. */
   force?: boolean;
 }
 
@@ -48,7 +45,6 @@ export type HelpfulnessTraining = Evidence &
     | { outcome: "trained"; kind: string; metrics: Record<string, number>; published: PublishedHelpfulness }
   );
 
-/** Rows as the features of this version make them. */
 export const helpfulnessRows = (clickhouse: Pick<ClickHouse, "query">, limit: number): Promise<HelpfulnessEvidence> =>
   createHelpfulnessRows({
     clickhouse,
@@ -56,10 +52,7 @@ export const helpfulnessRows = (clickhouse: Pick<ClickHouse, "query">, limit: nu
     featureCount: HELPFULNESS_FEATURES,
   })(limit);
 
-/**
- * Minutes, in a process of its own. Needs `policies` opened. Rejects as ClickHouse, the trainer and
- * PolicyLog do.
- */
+/** Minutes, in its own process. Needs `policies` opened. Rejects as its parts do. */
 export async function trainAndPublishHelpfulness(
   { clickhouse, policies, log, clock, train }: TrainHelpfulnessDependencies,
   { rows: limit, minimumRows, force = false }: TrainHelpfulnessOptions,
@@ -74,10 +67,7 @@ export async function trainAndPublishHelpfulness(
   return { outcome: "trained", kinds, trainedThrough, kind: trained.kind, metrics: trained.metrics, published };
 }
 
-/**
- * Trains when the newest version, or the last attempt of this process, is `everyMs` old. Needs
- * `policies` opened; a pass for repeat().
- */
+/** Trains when the newest version or attempt is `everyMs` old. Needs `policies` opened. */
 export function createHelpfulnessPass(
   { metrics, ...dependencies }: TrainHelpfulnessDependencies & { metrics: Pick<StageMetrics, "sent"> },
   { everyMs, ...options }: TrainHelpfulnessOptions & { everyMs: number },

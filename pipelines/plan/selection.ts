@@ -14,9 +14,7 @@ import { followInventories } from "../../state/inventory/inventory.ts";
 import type { Session } from "../session.ts";
 
 export interface Inspected extends Selection {
-  /** Sharing domain, tenant/domain. */
   domain: string;
-  /** Examples in the pool, of all domains. */
   pool: number;
   embeddingModel: string;
 }
@@ -27,10 +25,6 @@ export interface HeldSelection {
   stop(): Promise<void>;
 }
 
-/**
- * Resolves when every example and policy that was published is here: reads the whole topic the
- * first time, its tail later.
- */
 export async function holdSelection(session: Session): Promise<HeldSelection> {
   const { config, kafka, codec, clickhouse, log } = session;
   const instance = await acquireInstance(config.stack.folder, "select");

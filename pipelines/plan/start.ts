@@ -20,10 +20,7 @@ import { plan } from "./pipeline.ts";
 import { openTables } from "./tables.ts";
 
 export interface RunningPlan extends RunningStage {
-  /**
-   * Opens the inline arms that are new before `bringIntoForce` lets them be chosen; rejects, with
-   * nothing changed, when one can't be made.
-   */
+  /** Rejects, with nothing changed, when a new inline arm can't be made. */
   replaceArms(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
 }
 

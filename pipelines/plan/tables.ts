@@ -14,10 +14,7 @@ import type { SessionOf } from "../../state/session.ts";
 import { holdExamples, type HeldExamples } from "../examples.ts";
 import { plan } from "./pipeline.ts";
 
-/**
- * The first request does not wait for a helpfulness model that takes longer to load: until then
- * similarity stands in.
- */
+/** The first request does not wait longer for the helpfulness model. */
 const helpfulnessMs = 10_000;
 
 export interface PlanTables {
@@ -33,7 +30,6 @@ export interface PlanTables {
 
 export interface TablesOptions {
   instance: string;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: SessionOf<object>["log"];
 }

@@ -11,7 +11,6 @@ import type { SessionOf } from "../../state/session.ts";
 import { record } from "./pipeline.ts";
 
 export interface LettersOptions {
-  /** The recorded topic by its full name, with the prefix. */
   recordOf: (topic: string) => RecordedTopic;
   metrics: Pick<StageMetrics, "dropped">;
   log: SessionOf<object>["log"];

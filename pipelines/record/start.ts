@@ -25,10 +25,7 @@ import { openDeadLetters } from "./dead-letters.ts";
 import { openMasking } from "./masking.ts";
 import { record } from "./pipeline.ts";
 
-/**
- * No client waits for a row: few large fetches over all partitions cost a fraction of many small
- * ones.
- */
+/** Few large fetches cost a fraction of many small ones. */
 const fetchWait = { minBytes: 1_048_576, maxWaitMs: 200 };
 
 const remedies = {
@@ -116,9 +113,8 @@ function healthOf(
 }
 
 /**
- * Position of a record's rows, with its arrival. A client's own timestamp is trusted only near now;
- * that of a stage however long its record has waited. A log replay reads history: its records keep
- * their own times.
+ * Position of a record's rows with its arrival. A client's timestamp is trusted only near now, a
+ * stage's always. A log replay's records keep their own times.
  */
 function positionOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): RowPosition {
   const { offset, timestamp } = raw;

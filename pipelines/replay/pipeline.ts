@@ -19,7 +19,6 @@ const declaration = {
   outputs: ["examples", "example-replays", "ClickHouse"],
 } as const satisfies Declaration;
 
-/** Replays one example. */
 const steps = pass<ExampleReplayDependencies>()
   .step("example-replay", ({ again }) => async () => ({ replayed: await again() }))
   .step("publish", ({ publish }) => async ({ replayed }) => {

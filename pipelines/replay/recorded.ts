@@ -1,6 +1,5 @@
-// Waits until ClickHouse knows what the topics of examples and example replays hold: a run looks
-// there for what was replayed already, and what is published but not recorded would be asked again,
-// once more than the limit allows.
+// Waits until ClickHouse knows what the topics of examples and replays hold, or a run would ask
+// again what was replayed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { record } from "../record/pipeline.ts";
 import type { SessionOf } from "../../state/session.ts";

@@ -18,10 +18,7 @@ export class ExampleReplayUnderWay extends Error {
 /** A run asks for the lock so long; a run that was killed holds it until its session times out. */
 const electionMs = 60_000;
 
-/**
- * Rejects when another run holds the lock, when an arm can't be made, or when Kafka or ClickHouse
- * fail in the middle: it can go on later.
- */
+/** Rejects when another run holds the lock, or an arm, Kafka or ClickHouse fails. */
 export async function runExampleReplay(
   session: SessionOf<typeof exampleReplay>,
   openArm: OpenArm,

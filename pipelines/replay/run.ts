@@ -1,7 +1,5 @@
-// One example replay run, once it is the only one: over the agenda, on a budget, while the arms
-// have nothing better to do. Each example's outcome and what it changes are published in one
-// transaction; what a call cost between answer and publication is lost with a crash, and the
-// example is asked again.
+// One example replay run, as the only one: over the agenda, on a budget, off-peak. Outcome and
+// change of an example are published in one transaction; a crash repeats its call.
 import type { Arm } from "../../arms/arm.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import type { Judge } from "../../operators/example-replay/judge.ts";
@@ -25,7 +23,6 @@ import { keepRunRecord, type RunEnd } from "./runs.ts";
 import type { SessionOf } from "../../state/session.ts";
 
 export interface ExampleReplayRun {
-  /** Id of this run; that of an earlier run continues it. */
   runId: string;
   judge: Judge;
   /** Examples tried at most, those of the run's earlier parts included. */
@@ -37,7 +34,6 @@ export interface ExampleReplayRun {
   arm?: string | undefined;
   /** The least gain that is worth a replay; absent: as past replays say. 0: all are. */
   cutOff?: number | undefined;
-  /** Does not wait for a low load. */
   anyLoad?: boolean | undefined;
   /** The time of the schedule that began it, milliseconds since the epoch; absent: by hand. */
   dueAt?: number | undefined;
@@ -51,12 +47,8 @@ export interface ExampleReplaySummary extends Spent {
   runId: string;
   outcomes: Partial<Record<ExampleReplayOutcome, number>>;
   cutOff: CutOff;
-  /** Milliseconds that this part of the run waited for a low load. */
   waitedMs: number;
-  /**
-   * Why it ended: the ranking or the wanted number is done, what is left is not worth it, the
-   * budget is used up, the load stayed high, or it was told to.
-   */
+  /** Why it ended: done, not worth more, budget used up, load too high, or told to. */
   ended: Exclude<RunEnd, "failed">;
 }
 
@@ -73,7 +65,7 @@ export async function replayExamples(
   lease: Lease<Sent<typeof exampleReplay>>,
 ): Promise<ExampleReplaySummary> {
   const { clickhouse, config, log } = session;
-  const { offPeak, temperature } = config.curate.exampleReplay;
+  const { offPeak } = config.curate.exampleReplay;
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const ranking = createRanking(clickhouse);
   const arms = openArms(session, openArm);
@@ -106,7 +98,7 @@ export async function replayExamples(
         replayExample(
           example,
           {
-            ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature },
+            ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature: 0.8 },
             ...{ personalData: config.curate.personalData, affords, mayAsk: gate.pass, callMs, clock: Date.now },
           },
           signal,
@@ -178,7 +170,6 @@ export async function replayExamples(
   }
 }
 
-/** Made when first needed, closed together. */
 function openArms(
   session: SessionOf<object>,
   open: OpenArm,

@@ -1,6 +1,5 @@
-// The record of an example replay run (table example_replay_runs): what it was to do, whether it
-// waits, how it ended. Renewed while it runs, so that one whose process died can be told from one
-// that goes on.
+// The record of an example replay run (example_replay_runs): plan, waiting, end. Renewed while it
+// runs, so that a dead process's run can be told.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { CutOff } from "../../operators/example-replay/agenda.ts";
@@ -18,7 +17,6 @@ export interface RunDescription {
 }
 
 export interface RunRecord {
-  /** Resolves when it is written. */
   set(change: { state?: RunState; problem?: string; cutOff?: CutOff }): Promise<void>;
   /** Nothing is renewed any more. */
   stop(): void;
@@ -33,10 +31,7 @@ interface Known {
   waitedMs: number;
 }
 
-/**
- * Writes that it runs; one that goes on keeps its beginning and what it has waited. Rejects as the
- * ClickHouse port does.
- */
+/** Writes that it runs, keeping its beginning. Rejects as the port does. */
 export async function keepRunRecord(
   clickhouse: Pick<ClickHouse, "query" | "insert">,
   { runId, dueAt, judge, top, samples }: RunDescription,

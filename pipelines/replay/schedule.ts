@@ -1,7 +1,5 @@
-// When example replay runs begin by themselves (curate.exampleReplay.schedule). A time of the
-// schedule is one run, named in its id. The process that holds the schedule's lock begins it, at
-// most ten minutes late, and continues it when its process died or stopped in the middle. Times
-// missed by more are skipped: they were chosen for the load at that time.
+// Schedule of example replay runs (curate.exampleReplay.schedule). Each time is one run by id,
+// begun by the lock's holder at most ten minutes late, and continued after a crash.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { lastTime, nextTime, type DailyTimes } from "../../algorithms/queueing/daily-times.ts";
@@ -12,11 +10,9 @@ import { ExampleReplayUnderWay } from "./replay.ts";
 
 export interface DueRun {
   runId: string;
-  /** Milliseconds since the epoch. */
   dueAt: number;
 }
 
-/** As configured; undefined: never. */
 export function scheduleOf({ curate }: Pick<Config, "curate">): DailyTimes | undefined {
   const { schedule } = curate.exampleReplay;
   return schedule === undefined ? undefined : { ...schedule, days: schedule.days ?? [] };
@@ -54,7 +50,6 @@ export interface ScheduleDependencies {
   schedule: DailyTimes;
   find: (now: number) => Promise<DueRun | undefined>;
   run: (due: DueRun) => Promise<void>;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   signal: AbortSignal;
   log: Logger;

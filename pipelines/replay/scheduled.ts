@@ -1,6 +1,5 @@
-// Runs of example replay on the schedule, in every process that runs the stage curate. One of them
-// holds the lock (group `example-replay.schedule`), and each run takes the lock that manual runs
-// take.
+// Scheduled example replays, in every curate process: one holds the lock (group
+// `example-replay.schedule`), and each run takes the manual runs' lock.
 import { exampleReplay } from "./pipeline.ts";
 import { createSingleton } from "../../runtime/singleton.ts";
 import { findDue, keepSchedule, type DueRun } from "./schedule.ts";

@@ -28,10 +28,7 @@ export interface OpenJudge {
   close(): Promise<void>;
 }
 
-/**
- * An arm by its name, or reference:FILE, a relative one from `folder`. Rejects when there is no
- * such arm or file.
- */
+/** An arm, or reference:FILE from `folder`. Rejects when there is none. */
 export async function openJudge(
   who: string,
   { arms, folder, log }: { arms: readonly ArmConfig[]; folder: string; log: Logger },

@@ -6,7 +6,6 @@ import { oncePerRegistry } from "./instruments.ts";
 export interface CallFigures {
   /** Tokens of the prompt, those of them that no cache had, and of the answer. */
   usage: { prompt: number; prefilled: number; completion: number };
-  /** In the currency of the prices. */
   cost: number;
   /** From the call on; null: the arm does not stream. */
   firstTokenMs: number | null;
@@ -21,7 +20,6 @@ export interface CallMetrics {
 // From a small model whose prompt is cached to a large one under load.
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** The same for the same registry. */
 export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
   const registers = [registry];
   const firstToken = new Histogram({

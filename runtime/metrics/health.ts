@@ -1,22 +1,16 @@
-// /metrics for Prometheus and /healthz for the supervisor. Healthy means: every stage of this
-// process has joined its group, has adopted what it was assigned and gets on while there is
-// something to do (progress.ts), and no table waits for long behind an open transaction. Being
-// without partitions is healthy (there may be more processes than partitions).
+// /metrics and /healthz. Healthy: every stage has joined, adopted its partitions and gets on
+// (progress.ts), and no table waits long behind an open transaction. No partitions is healthy.
 import { Gauge, type Registry } from "prom-client";
 import { createGuardedServer } from "../../connections/http/guard.ts";
 import type { StuckPartition } from "../../connections/kafka/port.ts";
 import { isLocalHost, isLoopback } from "../../connections/security/local-host.ts";
 import { describeStall } from "../progress.ts";
 
-/** What a stage says about itself; the stages of stage.ts fit. */
 export interface StageReport {
   joined: boolean;
   partitions: number;
   inFlight: number;
-  /**
-   * Milliseconds without progress while there was something to do, beyond what is legal; absent:
-   * nothing to do, or it gets on.
-   */
+  /** Milliseconds without progress beyond what is legal; absent: none. */
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it. */
   problems?: readonly string[];
@@ -37,7 +31,6 @@ export interface HealthOptions {
 }
 
 export interface HealthServer {
-  /** http://host:port */
   url: string;
   close(): Promise<void>;
 }
@@ -116,7 +109,6 @@ function stuckTables(stuck: readonly StuckPartition[], limit: number): string[] 
     );
 }
 
-/** Read on every scrape. */
 export function createHealthMetrics(registry: Registry, stages: HealthOptions["stages"], limit: number): void {
   const labelNames = ["stage"] as const;
   new Gauge({

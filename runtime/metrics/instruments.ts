@@ -1,7 +1,6 @@
 // Instruments belong to a registry, and two stages of one process share both.
 import { Gauge, type Registry } from "prom-client";
 
-/** What is made of a registry, made once. */
 export function oncePerRegistry<T>(make: (registry: Registry) => T): (registry: Registry) => T {
   const known = new WeakMap<Registry, { made: T }>();
   return (registry) => {
@@ -13,7 +12,6 @@ export function oncePerRegistry<T>(make: (registry: Registry) => T): (registry: 
   };
 }
 
-/** Makes gauges of a registry; the same name gives the same gauge. */
 export const gaugesOf =
   (registry: Registry) =>
   <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> => {

@@ -1,29 +1,21 @@
-// What every stage counts (runtime/metrics/stage.ts does it for Prometheus), so that one dashboard
-// reads them all: what came in, what went out, what was dropped and why, what is under way, how far
-// behind it is, and how long operators take.
+// What every stage counts (runtime/metrics/stage.ts for Prometheus): in, out, dropped and why,
+// under way, lag, operators' times.
 import type { PartitionLag } from "../lag.ts";
 
 export interface StageMetrics {
-  /** Records taken up from the stage's input. */
   received(count: number): void;
   /** Records sent to an output, e.g. "responses" or "work.small". */
   sent(output: string, count: number): void;
   /** One record that went no further; reason is a stable snake_case code, never free text. */
   dropped(reason: string, count?: number): void;
-  /**
-   * A partition goes on somewhere else than where it was: its log lost its end, or is another
-   * topic's.
-   */
+  /** A partition goes on elsewhere: its log lost its end, or is another topic's. */
   reset(reason: string): void;
   /** Time of one operator, in milliseconds; `whole` is the name of the entire pipeline. */
   observe(operator: string, milliseconds: number): void;
-  /** Records under way now. */
   inFlight(count: number): void;
   /** Lag of the stage's partitions, read on every scrape. */
   lag(now: () => readonly PartitionLag[]): void;
 }
 
-/**
- * Name of the operator under which the time of a record's whole way through the stage is observed.
- */
+/** Operator's name for the whole way of a record through the stage. */
 export const whole = "whole";

@@ -1,12 +1,10 @@
-// The counters of stages (runtime/metrics/port.ts) for Prometheus. One registry a process, never a
-// global one: tests and several processes' worth of stages in one process must not see each other's
-// figures.
+// Counters of stages (runtime/metrics/port.ts) for Prometheus; one registry a process, never
+// global.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "./port.ts";
 import type { PartitionLag } from "../lag.ts";
 import { oncePerRegistry } from "./instruments.ts";
 
-/** The Prometheus registry of a process. */
 export type MetricsRegistry = Registry;
 
 // From an operator that only computes to a slow model call.
@@ -27,20 +25,14 @@ interface Instruments {
   seconds: Histogram<"stage" | "operator">;
 }
 
-/**
- * A registry for this process. `defaults` adds Node's own figures (memory, event loop), whose
- * collector stays alive with it.
- */
+/** `defaults` adds Node's figures, whose collector lives as long. */
 export function createMetricsRegistry({ defaults = false }: { defaults?: boolean } = {}): Registry {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-/**
- * The counters of one stage; stages of one registry share the instruments and differ in their
- * label. `part`: of several that count for one stage at the same time.
- */
+/** Stages of one registry share instruments. `part`: of several counting for one stage. */
 export function createStageMetrics(registry: Registry, stage: string, part = ""): StageMetrics {
   const instruments = instrumentsOf(registry);
   // Counters that have never moved must be visible as 0: a rate over an absent series is no alarm.

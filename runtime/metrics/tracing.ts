@@ -7,7 +7,6 @@ export interface TracingMetrics {
   lost(spans: number): void;
 }
 
-/** Once a process. */
 export function createTracingMetrics(registry: Registry): TracingMetrics {
   const spans = new Counter({
     name: "precedent_trace_spans_total",

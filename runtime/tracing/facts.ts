@@ -6,7 +6,6 @@ import type { Decision, Response, Work } from "../../schemas/types.ts";
 
 export interface SpanOutcome {
   facts: Facts;
-  /** The stable code of what went wrong; undefined: nothing. */
   error: string | undefined;
 }
 

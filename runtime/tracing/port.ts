@@ -1,6 +1,5 @@
-// How a stage's work shows in traces, as far as the runtime knows of it: a record is begun, ends in
-// outputs that carry headers on, and is done when those are committed. Absent where nothing is
-// traced: then nothing is made for a record.
+// A stage's work in traces: a record begins, ends in outputs that carry headers on, and is done
+// when they are committed. Absent: no tracing.
 import type { StepTiming } from "../../schemas/types.ts";
 import type { RawRecord, TopicPartition } from "../../connections/kafka/port.ts";
 import type { Emit, Position } from "../step.ts";
@@ -9,14 +8,10 @@ export interface StageTracing {
   begin(record: RawRecord, position: Position): RecordTrace;
   /** Its outputs are visible: it is done, once. */
   committed(position: Position): void;
-  /**
-   * The partition belongs to another process now. What was not committed of it counts for nothing,
-   * unless the partition comes back with the results still good.
-   */
+  /** The partition belongs to another process: uncommitted work counts for nothing. */
   dropped(partition: TopicPartition): void;
 }
 
-/** Trace of one attempt at a record. */
 export interface RecordTrace {
   /** For its outputs. */
   readonly headers: Readonly<Record<string, string>>;

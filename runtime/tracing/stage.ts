@@ -1,7 +1,5 @@
-// A stage in traces: a span for each record that it works on, below the span that sent it, with its
-// operators inside; the outputs carry it on. It ends when the outputs are committed, so that work
-// that is done again is done once: an attempt whose partition was lost ends as abandoned. Bounded:
-// what waits for its commit is in the stage's window, what is in doubt is forgotten after a while.
+// A stage in traces: a span for each record with its operators, ended when its outputs are
+// committed; lost attempts end as abandoned. Bounded by the stage's window.
 import type { Facts, Span, Tracing } from "../../connections/tracing/port.ts";
 import type { Position } from "../step.ts";
 import type { StageTracing } from "./port.ts";
@@ -11,7 +9,6 @@ export interface StageTracingOptions {
   /** plan, generate.small. */
   stage: string;
   group: string;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
 }
 
@@ -24,7 +21,6 @@ const sweepMs = 1_000;
 interface Worked {
   span: Span;
   error: string | undefined;
-  /** When its partition was lost. */
   lostAt?: number;
 }
 

@@ -118,13 +118,6 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
     reuse_verifies Bool COMMENT 'The reuse arm would have been chosen; another arm answers and both are compared',
     source LowCardinality(String) DEFAULT 'routed' COMMENT 'routed; cache: an entry of the response cache; imported: the log of another system',
     cache_key String COMMENT 'Key of the response cache entry in the domain; empty: must not be cached' CODEC(ZSTD(1)),
-    shadows Array(Tuple(
-        policy LowCardinality(String),
-        version UInt64,
-        arm LowCardinality(String),
-        probability Float64,
-        arms Array(Tuple(arm LowCardinality(String), mean Float64, deviation Float64, probability Float64))
-    )) COMMENT 'For each shadow policy: its choice, the probability of that, and how it scored the arms' CODEC(ZSTD(3)),
     degraded Array(LowCardinality(String)) COMMENT 'What was missing when it was decided, such as policy or features',
     timings Array(Tuple(operator LowCardinality(String), ms Float64)) COMMENT 'Time of each operator of the plan stage, ms' CODEC(ZSTD(1)),
     created_at DateTime64(3, 'UTC') COMMENT 'When it was decided, UTC' CODEC(Delta, ZSTD(1)),

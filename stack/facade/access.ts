@@ -1,8 +1,5 @@
-// The engine's own access control, behind guard.ts: chdb reads a configuration file as a server
-// does, so its one user has grants on tables and on no source (file, url, remote, s3, ...), may
-// create tables of a few engines, and has limits that SETTINGS can't raise. Not covered by grants:
-// the scalar function file(), INTO OUTFILE and FROM INFILE of the embedded client. The guard
-// refuses those.
+// The engine's own access control behind guard.ts: its user has grants on tables and no source, few
+// engines, and fixed limits. file(), INTO OUTFILE and FROM INFILE are the guard's.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
@@ -47,10 +44,7 @@ function users(): string {
   ].join("");
 }
 
-/**
- * Writes the files of the engine's access control into a folder and returns the arguments of the
- * first connection.
- */
+/** Writes access control files; returns the engine's first arguments. */
 export function accessArguments(folder: string): string[] {
   mkdirSync(join(folder, "user_files"), { recursive: true, mode: 0o700 });
   const write = (name: string, content: string): string => {

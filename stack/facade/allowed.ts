@@ -1,19 +1,14 @@
-// What a statement may use: short allow lists, so that features of a newer ClickHouse are refused
-// until they are added here. Tables and pure functions are allowed; nothing on these lists opens a
-// file, a connection or a program.
+// What a statement may use: allow lists without anything that opens files, connections or programs.
+// Features of newer versions are refused until added.
 
-/**
- * Allowed table functions; the engine's others are refused. `format` reads text of the statement
- * itself.
- */
+/** Allowed table functions; `format` reads text of the statement itself. */
 export const tableFunctions: ReadonlySet<string> = new Set([
   ...["numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "values", "format", "null"],
 ]);
 
 /**
- * Functions that are refused wherever their name stands (a function can be passed to another:
- * arrayMap(file, ...)): they read files or models, ask the network, or tell of the machine.
- * test/sql/clickhouse.test.ts notices functions that a newer engine brings.
+ * Functions refused wherever their name stands: they read files or models, ask the network, or tell
+ * of the machine. test/sql/clickhouse.test.ts notices new ones.
  */
 export const refusedFunctions: ReadonlySet<string> = new Set([
   ...["file", "eval", "catboostevaluate", "evalmlmethod", "showcertificate", "getclienthttpheader", "getserversetting"],
@@ -29,19 +24,13 @@ export const engines: ReadonlySet<string> = new Set([
   ...["Memory", "Null", "View", "MaterializedView", "Atomic"],
 ]);
 
-/**
- * Output formats, and input formats of INSERT: none that needs a schema file, and none of another
- * protocol.
- */
+/** Formats that need no schema file and no other protocol. */
 export const isFormat = (name: string): boolean =>
   /^(JSON\w*|NDJSON|CSV\w*|TSV\w*|TabSeparated\w*|TSKV|Pretty\w*|Vertical|Values|XML|Markdown|MD|Raw\w*|LineAsString|Null)$/.test(
     name,
   ) || /^(Parquet|Arrow|ArrowStream|ORC|Avro|Native|RowBinary\w*|MsgPack|BSONEachRow|SQLInsert|Prometheus)$/.test(name);
 
-/**
- * Settings of a URL or a SETTINGS clause that change how a result looks or how a statement runs,
- * and nothing else.
- */
+/** Settings that change how a result looks or a statement runs, nothing else. */
 export const settings: ReadonlySet<string> = new Set([
   ...["output_format_json_quote_64bit_integers", "output_format_json_quote_64bit_floats"],
   ...["output_format_json_quote_denormals", "output_format_json_quote_decimals", "output_format_json_array_of_rows"],

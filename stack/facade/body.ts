@@ -1,6 +1,5 @@
-// Request bodies, whole and bounded: chdb takes a statement as one piece, so a streamed INSERT is
-// gathered first. Bounded per request and over all requests at once; gzip is undone within the same
-// bounds.
+// Request bodies, whole (chdb takes one piece) and bounded, per request and over all; gzip is
+// undone within the bounds.
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";

@@ -13,10 +13,7 @@ const mostMemory = 4 * gibibyte;
 
 const identifier = (text: string): string => `\`${text.replace(/[\\`]/g, "\\$&")}\``;
 
-/**
- * Texts of a CSV are not converted: 0012 may be an id, and a time without a zone is not this
- * machine's.
- */
+/** Texts of a CSV stay texts: 0012 may be an id. */
 function structure(): string {
   if (format !== "CSVWithNames") return "";
   const columns = query(`DESCRIBE file(${quote(from)}, ${quote(format)})`, "JSONCompactColumns").toString();

@@ -1,15 +1,10 @@
-// Ends queries whose client has gone. chdb can't interrupt a call, but KILL QUERY from another
-// session stops the computation between two blocks of rows. It is repeated, because a request is
-// several queries. A query that survives it for two minutes (one function over one huge value) is
-// reported, because it would hold its slot for good.
+// Ends queries of gone clients by KILL QUERY, repeated, since a request is several queries. One
+// that survives two minutes is reported.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session } from "chdb";
 
 export interface Ender {
-  /**
-   * Ends the queries whose log_comment is the tag once the signal aborts, until the returned
-   * function is called.
-   */
+  /** Ends queries with the tag as log_comment once the signal aborts. */
   watch(tag: string, signal: AbortSignal): () => void;
 }
 

@@ -1,9 +1,6 @@
-// chdb, one per process and data folder, behind queues: every request gets a short-lived session of
-// its own (1 ms), because settings, parameters and USE stick to a session. queryAsync runs on
-// libuv's pool, so the event loop (and /ping) never waits for a query. Stages read, stages write
-// and people ask in lanes of their own, so that no dashboard holds up ingestion or a stage. What
-// runs is the text that ClickHouse's formatter made of the statement and guard.ts allowed. An
-// INSERT that has returned survives kill -9 of the process.
+// chdb, one per process, behind lanes: stages' reads, their writes, others. A short-lived session a
+// request, as settings stick. queryAsync leaves the event loop free. Only the formatter's text that
+// guard.ts allowed runs. A returned INSERT survives kill -9.
 import { randomUUID } from "node:crypto";
 import { rmSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -41,27 +38,19 @@ export interface StatementResult {
   bytes: Uint8Array;
   rowsRead: number;
   bytesRead: number;
-  /** Seconds. */
   elapsed: number;
 }
 
 export interface Engine {
   readonly version: string;
-  /**
-   * Rejects with DatabaseError. The signal takes a statement out of the queue and ends a query that
-   * runs; a write is finished.
-   */
+  /** Rejects with DatabaseError. The signal unqueues, or ends a query; a write is finished. */
   run(statement: Statement, signal?: AbortSignal): Promise<StatementResult>;
-  /** Waits for what runs, then closes. */
   close(): Promise<void>;
 }
 
 export interface EngineConfig {
   path: string;
-  /**
-   * Statements that run at once: queries of stages, queries of people and dashboards, writes. Their
-   * sum must stay below UV_THREADPOOL_SIZE.
-   */
+  /** Statements at once: stages' queries, others', writes; below UV_THREADPOOL_SIZE in all. */
   readers: number;
   askers: number;
   writers: number;
@@ -150,9 +139,8 @@ export function createEngine(config: EngineConfig): Engine {
 }
 
 /**
- * What runs: one statement in the formatter's form, checked, with its rows where it is an INSERT
- * that has any. Rows that stages send go on as they came: as text of a string they would be copied
- * half a dozen times.
+ * One checked statement in the formatter's form, with an INSERT's rows. Stages' rows go on as they
+ * came: as strings they would be copied half a dozen times.
  */
 async function allowed(
   format: (sql: string) => Promise<string>,
@@ -181,9 +169,7 @@ async function text(format: (sql: string) => Promise<string>, sql: string, permi
   return `${formatted}\n${data.text}`;
 }
 
-/**
- * Stages send the same few statements over and over, so the formatter's last results are cached.
- */
+/** The formatter's last results are cached: stages repeat few statements. */
 function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
   const kept = new Map<string, string>();
   return (session) => async (sql) => {
@@ -199,10 +185,7 @@ function createFormatter(): (session: Session) => (sql: string) => Promise<strin
   };
 }
 
-/**
- * The statement on one line without comments; rejects with SYNTAX_ERROR where it is none or more
- * than one.
- */
+/** On one line without comments; SYNTAX_ERROR unless it is one statement. */
 async function normalise(session: Session, sql: string): Promise<string> {
   try {
     const result = await session.queryAsync(`SELECT formatQuerySingleLine(${quote(sql)})`, {
@@ -217,10 +200,7 @@ async function normalise(session: Session, sql: string): Promise<string> {
   }
 }
 
-/**
- * Our limits, the caller's settings within them, and the tag by which the query is found when it
- * must end.
- */
+/** Our limits, the caller's settings within them, the tag. */
 function preamble({ format, settings, parameters }: Statement, permission: Permission, tag: string): string {
   if (!isFormat(format)) throw new DatabaseError(73, "UNKNOWN_FORMAT", `Format ${format} is not served here.`);
   for (const [name, value] of Object.entries(settings)) checkSetting(name, value, permission);

@@ -66,10 +66,7 @@ export const httpStatus = (code: number): number => statuses[code] ?? 500;
 
 const shape = /^Code: (\d+)\. DB::\w*Exception: ([\s\S]*)\(([A-Z0-9_]+)\)(?: \(version [^)]*\))?\.?\s*$/;
 
-/**
- * What chdb threw, as a DatabaseError; its message reads "Code: N. DB::Exception: text (TYPE)",
- * sometimes one within the other.
- */
+/** What chdb threw ("Code: N. DB::Exception: ..."), as a DatabaseError. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   let text = messageOf(error);

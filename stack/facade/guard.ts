@@ -1,8 +1,6 @@
-// Decides what a statement may do: read, and with the write token also change tables. No statement
-// reaches files, the network, programs or the settings of the engine. The guard checks the tokens
-// of the statement as ClickHouse's own formatter prints it (engine.ts), and that text is what runs.
-// It refuses in doubt. Grants and constraints of the engine itself (access.ts) are a second line of
-// defence.
+// Decides what a statement may do: read, and with the write token change tables; never files,
+// network, programs or engine settings. It checks the tokens of the formatter's text (engine.ts),
+// which is what runs, and refuses in doubt.
 import { engines, isFormat, limitNames, refusedFunctions, settings, tableFunctions, type Limits } from "./allowed.ts";
 import { accessDenied, constraintViolation, readonlyMode } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
@@ -30,25 +28,16 @@ const writable =
 const refusedWords = new Set(["OUTFILE", "INFILE", "PARALLEL"]);
 const refusedInAlter = new Set(["ATTACH", "DETACH", "FETCH", "FREEZE", "UNFREEZE", "MOVE", "EXPORT", "SETTING"]);
 
-/**
- * The first word of a statement in capitals, comments and opening brackets skipped; "" if there is
- * none.
- */
+/** First word in capitals, comments and brackets skipped; "" if none. */
 export function firstKeyword(sql: string): string {
   const start = /^(?:\s+|--[^\n]*(?:\n|$)|#[ !][^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|\()*/.exec(sql)?.[0].length ?? 0;
   return (/^[A-Za-z]+/.exec(sql.slice(start))?.[0] ?? "").toUpperCase();
 }
 
-/**
- * Whether a statement is a query by its first word; says which queue it waits in, never what it may
- * do.
- */
+/** Which queue a statement waits in, never what it may do. */
 export const looksLikeRead = (sql: string): boolean => reads.has(firstKeyword(sql));
 
-/**
- * Throws READONLY, ACCESS_DENIED or SETTING_CONSTRAINT_VIOLATION unless the formatted statement may
- * run.
- */
+/** READONLY, ACCESS_DENIED or SETTING_CONSTRAINT_VIOLATION unless it may run. */
 export function checkStatement(formatted: string, permission: Permission): void {
   const keyword = firstKeyword(formatted);
   if (!reads.has(keyword)) {

@@ -1,22 +1,16 @@
-// Splits an INSERT into its statement and its rows. chdb takes both as one string, and its own rule
-// is dangerous: a blank line ends the rows of any format, and the rest runs as the next statement;
-// VALUES are expressions and end at a semicolon. So the head is parsed separately, and rows that
-// chdb would read differently are refused or rewritten.
+// Splits an INSERT into statement and rows. chdb would end rows at a blank line and run the rest,
+// and evaluates VALUES: so rows it would read differently are refused or rewritten.
 import { DatabaseError, notImplemented } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
 
 export interface Insert {
-  /** Up to and with FORMAT name or VALUES. */
   head: string;
   data: string;
 }
 
 const mostValues = 4 * 1_048_576;
 
-/**
- * The parts of an INSERT with rows; undefined for INSERT ... SELECT, which is one statement as any
- * other.
- */
+/** Parts of an INSERT with rows; undefined for INSERT ... SELECT. */
 export function splitInsert(sql: string): Insert | undefined {
   let depth = 0;
   let previous: Token | undefined;
@@ -37,8 +31,8 @@ export function splitInsert(sql: string): Insert | undefined {
 }
 
 /**
- * The table of an INSERT in its formatted form whose rows chdb may read as they came: lines of JSON
- * without a blank one among them, or one that begins with white space. undefined: any other.
+ * Table of an INSERT whose rows chdb may read as they came: JSON lines without blanks at their
+ * start. undefined: any other.
  */
 export function plainTarget(formatted: string, data: Buffer): string | undefined {
   const table = /^INSERT INTO (\w+(?:\.\w+)?) FORMAT JSONEachRow$/.exec(formatted)?.[1];
@@ -46,10 +40,7 @@ export function plainTarget(formatted: string, data: Buffer): string | undefined
   return ["\n\n", "\n\r", "\n ", "\n\t", "\n\v", "\n\f"].some((blank) => data.includes(blank)) ? undefined : table;
 }
 
-/**
- * The rows as one piece for chdb, after a head in its formatted form, and the tokens that must be
- * checked where rows hold expressions.
- */
+/** Rows as one piece, and the tokens to check where rows hold expressions. */
 export function insertData(format: string, data: string): { text: string; expressions: string } {
   if (format === "Values") {
     const text = values(data);

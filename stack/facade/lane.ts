@@ -2,12 +2,8 @@
 import { tooManyQueries } from "./errors.ts";
 
 export interface Lane {
-  /**
-   * Rejects with TOO_MANY_SIMULTANEOUS_QUERIES when the queue is full, and as the signal says when
-   * it aborts while waiting.
-   */
+  /** TOO_MANY_SIMULTANEOUS_QUERIES when full; as the signal says when aborted. */
   add<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Resolves when nothing runs. */
   drain(): Promise<void>;
 }
 

@@ -1,7 +1,5 @@
-// Tokens of ClickHouse's SQL, strict: what it does not know, it refuses. Statements are read in the
-// form that ClickHouse's own formatter gave them (engine.ts), where comments, heredocs, typographic
-// quotes and odd spaces are gone; only the head of an INSERT and the rows of VALUES are read as
-// they were sent.
+// Tokens of ClickHouse's SQL, strict: unknown ones are refused. Reads the formatter's form, and as
+// sent only the head of an INSERT and rows of VALUES.
 import { DatabaseError } from "./errors.ts";
 
 export interface Token {
@@ -25,9 +23,7 @@ const shapes: readonly (readonly [Token["kind"], RegExp])[] = [
 const space = /[ \t\r\n\f\v]+/y;
 const comment = /--[^\n]*|#[ !][^\n]*|\/\*[\s\S]*?\*\//y;
 
-/**
- * Throws SYNTAX_ERROR at what is no token; comments are such unless they are asked to be skipped.
- */
+/** SYNTAX_ERROR at what is no token; comments are tokens unless skipped. */
 export function* tokensOf(sql: string, options: { skipComments?: boolean } = {}): Generator<Token, void> {
   let at = 0;
   const match = (shape: RegExp): string | undefined => {

@@ -1,8 +1,6 @@
-// The embedded ClickHouse as a process: one chdb behind ClickHouse's HTTP interface on 127.0.0.1,
-// started by the stack's supervisor with PRECEDENT_CLICKHOUSE_PATH (data folder), _PORT and _TOKEN.
-// Start it with UV_THREADPOOL_SIZE=16: statements run on libuv's pool, whose size can't be changed
-// from within, and four threads (its default) leave room for one statement of a kind at a time.
-// chdb is imported in the main entry always: loaded first in a worker it was seen to crash at exit.
+// The embedded ClickHouse's process, started by the supervisor with PRECEDENT_CLICKHOUSE_PATH,
+// _PORT, _TOKEN and UV_THREADPOOL_SIZE=16 (statements run on libuv's pool). chdb is imported here:
+// loaded first in a worker it crashed at exit.
 import "chdb";
 import { createEngine } from "./engine.ts";
 import { tokensOf } from "../tokens.ts";

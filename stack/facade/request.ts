@@ -68,9 +68,8 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 const equal = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right));
 
 /**
- * Authenticates the caller: the write token makes a writer of user `default`, the read token (or
- * user `reader`) a reader. Requests without a token are refused. The token may come in every way in
- * which ClickHouse's clients send a password. Throws AUTHENTICATION_FAILED.
+ * Write token: a writer, user `default`; read token: a reader. As any ClickHouse client sends
+ * passwords. AUTHENTICATION_FAILED.
  */
 export function authenticate(url: URL, headers: IncomingHttpHeaders, tokens: Tokens): Caller {
   const { user, password } = credentials(url, headers);

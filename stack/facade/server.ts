@@ -1,7 +1,5 @@
-// ClickHouse's HTTP interface over the engine: enough for @clickhouse/client, curl and dashboards.
-// Binds to 127.0.0.1 only. Requests need a token, except /ping, which only says "Ok."; a query ends
-// when its client hangs up. A response is sent when its statement is done, so an error always has a
-// status and a code, never a cut body.
+// ClickHouse's HTTP interface over the engine, on 127.0.0.1. All but /ping need a token; a query
+// ends with its client. Responses are sent when done: an error has a status, never a cut body.
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { promisify } from "node:util";

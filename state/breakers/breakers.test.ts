@@ -5,13 +5,15 @@ import { describe, expect, it } from "vitest";
 import type { ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
 import { configSchema } from "../../config/schema.ts";
-import { createBreakers, verdictOf } from "./breakers.ts";
+import { breakerSettings, createBreakers, verdictOf } from "./breakers.ts";
 
 const failed = (code: string, more: Partial<ArmFailure> = {}): ArmFailure => ({
   ...{ kind: "failure", code, message: "", attempts: 1, retriable: true, ...more },
 });
 const answered = { kind: "answer" } as ArmResult;
-const { breaker: settings } = configSchema.parse({ arms: [{ name: "a", type: "recorded", file: "f" }] }).routing;
+const settings = breakerSettings(
+  configSchema.parse({ arms: [{ name: "a", type: "recorded", file: "f" }] }).routing.breaker,
+);
 const request = { requestId: "r", tenant: "t", pieces: [], deadline: 0 } as unknown as ArmRequest;
 
 function setUp() {

@@ -1,7 +1,5 @@
-// The circuit breakers of the arms (algorithms/queueing/breaker.ts): one per arm and process that
-// calls it, fed by the outcomes of its calls. Every process publishes the states of its breakers
-// (topic breakers, process-rows.ts), and plan combines them: an arm is open while no process that
-// calls it gets answers. Without states an arm looks healthy, and its requests fail over.
+// Circuit breakers by arm and calling process (algorithms/queueing/breaker.ts). Processes publish
+// states (topic breakers); plan takes an arm as open while no process that calls it gets answers.
 import { createBreaker, type Breaker, type BreakerState, type Verdict } from "../../algorithms/queueing/breaker.ts";
 import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
 import type { Config } from "../../config/schema.ts";
@@ -10,26 +8,25 @@ import { createBreakerMetrics, type BreakerMetrics } from "./metrics.ts";
 import { shareRows, voidMs, type RowSession } from "../process-rows.ts";
 import type { SessionOf } from "../session.ts";
 
-export type BreakerConfig = Config["routing"]["breaker"];
+/** Half of the calls of 30 s open it, two probes close it; slow deadlines are failures. */
+const fixed = { share: 0.5, windowMs: 30_000, probes: 2, slowCallMs: 30_000 };
+export const breakerSettings = (breaker: Config["routing"]["breaker"]) => ({ ...fixed, ...breaker });
+export type BreakerConfig = ReturnType<typeof breakerSettings>;
 
 export interface BreakersOptions {
   settings: BreakerConfig;
   /** Milliseconds by a clock that never goes back. */
   clock: () => number;
-  /** [0, 1). */
   random: () => number;
-  /** What other processes say of an arm. */
   others: (arm: string) => readonly Pick<ArmBreaker, "state">[];
   metrics: Pick<BreakerMetrics, "changed">;
   log: SessionOf<object>["log"];
 }
 
 export interface Breakers {
-  /** The arm behind its breaker. */
   guard(name: string, arm: Pick<Arm, "answer">): Pick<Arm, "answer">;
   /** By what all processes say; half-open as long as this process may choose it for a probe. */
   state(arm: string): BreakerState;
-  /** This process has chosen it though it is half-open. */
   probed(arm: string): void;
   /** What this process says of arms that it called lately, or whose breaker is not closed. */
   own(): ReadonlyMap<string, { state: BreakerState }>;
@@ -114,7 +111,6 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
   };
 }
 
-/** ms: how long the call took. */
 export function verdictOf(result: ArmResult, ms: number, slowCallMs: number): Verdict {
   if (result.kind === "answer") return "success";
   // Clients choose their deadlines: a short one must say nothing of the arm.
@@ -131,10 +127,8 @@ export interface SharedBreakers extends Breakers {
   stop(): Promise<void>;
 }
 
-/** Session of a stage that calls arms, or chooses them. */
 export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "arms" | "config" | "log" | "metrics">;
 
-/** The breakers of this process, for a stage. */
 export type BreakersOf<B = Breakers> = (session: BreakerSession) => B;
 
 /** With one arm there is nothing to choose: nothing is read, and nothing sent. */
@@ -142,7 +136,7 @@ export function shareBreakers(session: BreakerSession, instance: string): Shared
   const { log } = session;
   const several = (): boolean => session.arms.configured().length > 1;
   const breakers = createBreakers({
-    settings: session.config.routing.breaker,
+    settings: breakerSettings(session.config.routing.breaker),
     clock: () => performance.now(),
     random: Math.random,
     others: (arm) => rows.others(arm),

@@ -1,6 +1,5 @@
-// The files of the domains' indexes, and the journal of what changed since each was written: what a
-// process started again reads instead of building all of them. Everything here runs in the pool's
-// turn; only the writing of a file goes on beside it.
+// Index files of the domains and the journal of changes since: what a restart reads. In the pool's
+// turn, but for the writing of a file.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
@@ -22,7 +21,6 @@ const rowsAtOnce = 512;
 
 export const rangeOf = (domain: number) => ({ start: slotOf(domain, 0), end: slotOf(domain + 1, 0) });
 
-/** All entries of a domain, some at a time. */
 export async function* entriesOf(
   database: Database<Buffer, number>,
   domain: number,
@@ -53,10 +51,7 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
   return {
     fileOf,
     trim,
-    /**
-     * The index of a file and the sequence of the last change that it knows. Rejects with
-     * VectorError, bad_snapshot if it is not of this pool.
-     */
+    /** The index and its last sequence. VectorError bad_snapshot if not of this pool. */
     async read(domain: number, name: string, from: VectorIndexes): Promise<{ index: VectorIndex; sequence: number }> {
       const { index, note } = await from.restore(fileOf(domain));
       const reported = readNote(note);
@@ -71,10 +66,7 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
       await index.close();
       throw new VectorError("bad_snapshot", `it belongs to another state of the pool: ${note}`);
     },
-    /**
-     * What changed after `sequence`, in the state that it has now: keys that are gone, entries that
-     * came or were replaced.
-     */
+    /** Changes after `sequence`, in their present state. */
     async *changedSince(domain: number, sequence: number): AsyncGenerator<{ gone: number[]; come: Entry[] }> {
       for await (const entries of entriesOf(journal, domain)) {
         const gone: number[] = [];
@@ -98,10 +90,6 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
       await ledger.change(() => ledger.setJournal(domain, false));
       await trim(domain, Infinity);
     },
-    /**
-     * Removes files that nothing knows: written while their domain went, or before the store was
-     * made anew.
-     */
     async sweep(): Promise<void> {
       const known = new Set(
         [...ledger.domains()].flatMap(([domain, { journal: has }]) => (has ? [fileOf(domain)] : [])),

@@ -1,7 +1,6 @@
-// One vector index a domain, so that a search can't even see another domain (measured against one
-// for all: docs/examples.md). They follow what the ledger changed, are restored from their files
-// and the journal, or built from the vectors in the store, and are built again when their owner
-// dies. Everything here but search() and figures() runs in the pool's turn.
+// One vector index a domain (docs/examples.md): follows the ledger, restored from file and journal
+// or built from the store, again when its owner dies. In the pool's turn, but for search() and
+// figures().
 import type { Logger } from "pino";
 import {
   VectorError,
@@ -83,10 +82,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
     if (whole > 0) await held(domain).index.add(keys.slice(0, whole), rows.slice(0, whole * dimension));
   }
 
-  /**
-   * From its file and what the journal says changed since; false: that can't be, and the file is
-   * gone.
-   */
+  /** From its file and the journal; false: impossible, and the file is gone. */
   async function restore(domain: number, name: string, from: VectorIndexes): Promise<boolean> {
     try {
       const { index, sequence } = await files.read(domain, name, from);
@@ -140,10 +136,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
     search: (domain: number, vector: Float32Array, k: number): Promise<Neighbour[]> =>
       byDomain.get(domain)?.index.search(vector, k) ?? Promise.resolve([]),
 
-    /**
-     * Those whose file is missing, or has fallen behind by `changes` or by a tenth of the examples,
-     * whichever is more, or knows an older structure.
-     */
+    /** Domains whose file is missing, old, or behind by `changes` or a tenth. */
     due(from: { examples: number; changes: number }): number[] {
       return [...byDomain].flatMap(([domain, { index, changes, savedSwaps, savedProbes }]) => {
         const row = ledger.domains().get(domain);
@@ -154,10 +147,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
         return behind || !row.journal ? [domain] : [];
       });
     },
-    /**
-     * Begins in the pool's turn: all that was changed before is in the file. `written` ends outside
-     * of it.
-     */
+    /** Begins in the pool's turn: all earlier changes are in the file. */
     async save(domain: number): Promise<{ written: Promise<() => Promise<void>> } | null> {
       const state = byDomain.get(domain);
       const row = ledger.domains().get(domain);

@@ -1,8 +1,5 @@
-// A pool that held examples which `precedent forget` erased. LMDB leaves bytes of removed records
-// in free pages, and index files hold vectors until they are written again, so the whole folder is
-// removed. Until the topic is compacted, a rebuilt pool reads the removed examples again. A mark in
-// the folder records when the topic holds them no more; the first start after that rebuilds the
-// pool.
+// After `precedent forget` a pool's folder is removed, as LMDB and index files keep bytes. A mark
+// says when the topic has compacted the examples away; the first start after rebuilds the pool.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";

@@ -6,7 +6,6 @@ export interface Note {
   store: string;
   domain: string;
   model: string;
-  /** Sequence of the last change that it knows. */
   sequence: number;
 }
 

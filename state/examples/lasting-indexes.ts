@@ -1,6 +1,5 @@
-// The indexes of the domains for as long as the pool lives: opened until that works, opened anew
-// when their owner died, written to files now and then. Meanwhile searches reject with VectorError
-// index_unavailable and changes wait.
+// The domains' indexes: opened until it works, reopened when their owner dies, saved now and then.
+// Meanwhile searches reject with VectorError index_unavailable and changes wait.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
 import { VectorError } from "../vectors/port.ts";
@@ -56,10 +55,7 @@ export function createLastingIndexes({ inTurn, pause, closing, ...options }: Las
       }
     },
     search: indexes.search,
-    /**
-     * Passes on what a search finds. A search that meets a dead owner starts the rebuild, because
-     * there may be no later change to start it.
-     */
+    /** A search that meets a dead owner starts the rebuild. */
     async revive<T>(find: () => Promise<T>): Promise<T> {
       if (rebuilding) throw new VectorError("index_unavailable", "the vector indexes are being rebuilt");
       try {

@@ -1,6 +1,5 @@
-// The pool's store: one LMDB environment with a few databases, in one file that is mapped into
-// memory and so lies off the JavaScript heap. LMDB copies before it writes: whatever moment a
-// process is killed at, the store is as its last transaction left it.
+// The pool's store: one memory-mapped LMDB environment, off the heap. Copy on write: a kill leaves
+// the last transaction's state.
 import { join } from "node:path";
 import { open, type Database, type RootDatabase } from "lmdb";
 import { withoutBatches } from "../../connections/lmdb/errors.ts";
@@ -17,12 +16,10 @@ export interface Header {
   clusterId: string;
   model: string;
   dimension: number;
-  /** Milliseconds since the epoch. */
   createdAt: number;
   /** Raised by every transaction; index files and the journal say by it what they know. */
   sequence: number;
   nextKey: number;
-  /** Records found damaged so far. */
   damaged: number;
   /** Why it has to be made anew at the next start; null: it has not. */
   broken: string | null;
@@ -31,7 +28,6 @@ export interface Header {
 export interface Partition {
   /** A bigint as text. */
   next: string;
-  /** When the pool last followed it, milliseconds since the epoch. */
   at: number;
   /** A record that it brought was damaged, or it is being released: it has to be read again. */
   damaged: boolean;
@@ -39,7 +35,6 @@ export interface Partition {
 
 export interface DomainRow {
   name: string;
-  /** Examples in it. */
   count: number;
   /** Changes are kept in the journal, because there is an index file that doesn't know them. */
   journal: boolean;
@@ -49,35 +44,25 @@ export interface Layout {
   root: RootDatabase<Buffer, string>;
   /** "header", and "partition/<number>". */
   meta: Database<Buffer, string>;
-  /** Number of a domain to DomainRow. */
   domains: Database<Buffer, number>;
-  /** Id to Holding. */
   ids: Database<Buffer, string>;
   /** Key to everything but the vector. */
   examples: Database<Buffer, number>;
   /** Slot (domain and key) to expiry and vector; missing while it is pending. */
   vectors: Database<Buffer, number>;
-  /** Keys that wait for their embedding. */
   pending: Database<Buffer, number>;
   /** The journal: slots that changed, with the sequence of their last change. */
   journal: Database<Buffer, number>;
   /** Keys that were used and are not any more. */
   free: Database<Buffer, number>;
-  /** Keys of examples that are held ahead of the topic. */
   ahead: Database<Buffer, number>;
 }
 
-/**
- * Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more
- * room.
- */
+/** 16 KiB take 19 vectors of 384 halves; 4 KiB would take 4. */
 export const pageSize = 16_384;
 export const storeFile = (folder: string): string => join(folder, "store", "data.mdb");
 
-/**
- * Resolving at the commit and not at the flush to disk: a killed process loses nothing by it, a
- * power cut the last transactions, whole.
- */
+/** Resolves at the commit: a power cut may lose the last transactions, whole. */
 export function openLayout(folder: string): Layout {
   const options = { ...withoutBatches, path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
   const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });

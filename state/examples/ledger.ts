@@ -1,6 +1,5 @@
-// What is held, and by whom. Every change runs inside one transaction of the store; what the vector
-// indexes have to do about it is returned, by domain and key, in the state after the transaction,
-// so that it can be applied (and repeated) in any order.
+// What is held, and by whom. Changes are transactions; what indexes have to do is returned as the
+// state after it, so that it can be repeated in any order.
 import type { Example } from "../../schemas/types.ts";
 import type { Header, Layout } from "./layout.ts";
 import { decodeExample, decodeHolding, encodeExample, encodeHolding, encodeVector, slotOf } from "./records.ts";
@@ -116,10 +115,7 @@ export function createLedger(
       if (holding) erase(id, holding);
     },
     putVector,
-    /**
-     * A tombstone is for its own domain alone: another tenant's example of that id is not touched
-     * by it.
-     */
+    /** A tombstone is for its own domain alone. */
     isOf(id: string, domain: string): boolean {
       const holding = holdingOf(id);
       return !!holding && domains().get(holding.domain)?.name === domain;

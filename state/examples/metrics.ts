@@ -1,6 +1,4 @@
-// What a stage holds of the examples, for dashboards: how many, how many wait for their vectors,
-// how the indexes of its largest domains search, and what waits for the embedder. Read from the
-// pool every few seconds; nothing of it is counted here.
+// Figures of the examples that a stage holds, read from the pool every few seconds.
 import type { Embedder } from "../../connections/embedder/port.ts";
 import type { ExamplePool } from "./port.ts";
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";
@@ -11,9 +9,7 @@ export interface PoolMetricsOptions {
   stage: string;
   pool: Pick<ExamplePool, "figures">;
   embedder: Pick<Embedder, "figures">;
-  /**
-   * Domains with metrics of their own, the largest first: every label is a time series. Default 20.
-   */
+  /** Domains with metrics of their own, the largest first. Default 20. */
   domains?: number;
 }
 

@@ -1,7 +1,5 @@
-// Search of one domain: one search of its index, then vector and text of each that was found
-// (read-examples.ts). Similarity is computed anew from the vector that is held: an
-// index that compresses its vectors only proposes, and an example that changed since the search is
-// judged by what it is now.
+// Search of one domain: its index, then vectors and texts (read-examples.ts). Similarity is
+// computed anew from the present vector.
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { dot } from "../../algorithms/selection/embedding.ts";
 import type { Neighbour } from "../vectors/port.ts";
@@ -15,9 +13,7 @@ export interface NearestDependencies {
   read: (domain: number, key: number, now: number) => ReadExample | undefined;
 }
 
-/**
- * Expired examples looked past before the search gives up: curate takes them out of the topic soon.
- */
+/** Expired examples looked past before the search gives up. */
 const mostExpired = 16_384;
 /** Looked at in one go, about 2 ms of work. */
 const atOnce = 512;

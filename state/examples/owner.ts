@@ -2,10 +2,7 @@
 import { takeFolder as take } from "../../connections/process/folder.ts";
 import { PoolError } from "./port.ts";
 
-/**
- * Gives the folder back when called. Rejects with PoolError folder_in_use while another living
- * process, or another pool of this one, has it.
- */
+/** Gives it back when called. PoolError folder_in_use while another has it. */
 export async function takeFolder(folder: string): Promise<() => Promise<void>> {
   const taken = await take(folder, "examples");
   if (taken.heldBy === undefined) return taken.giveBack;

@@ -1,7 +1,5 @@
-// Which partitions of `examples` this process holds: all of them (global), or those of the requests
-// that it was given (shared). A partition is restored, from what the pool kept and the tail behind
-// it, before a request is taken; one that went away is followed for a grace, for rebalances return
-// it, and then forgotten.
+// Partitions of `examples` that a process holds: all (global) or those of its requests (shared),
+// restored before a request is taken; lost ones are followed for a grace.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PartitionSpan, TopicFollower } from "../../connections/kafka/port.ts";
@@ -19,17 +17,11 @@ export interface PartitionAssignmentDependencies {
 }
 
 export interface PartitionAssignment {
-  /**
-   * Global: follows everything. Shared: what the pool still has, for it will probably be ours
-   * again. Resolves when it is followed, not restored; waits for the broker.
-   */
+  /** Global: all; shared: what the pool has. Resolves when followed; waits for the broker. */
   start(mode: PlacementMode): Promise<void>;
   /** Takes effect by itself, as soon as the broker is there. */
   setMode(mode: PlacementMode): void;
-  /**
-   * Partitions of requests; resolves when all that is followed is restored. Rejects while the
-   * broker is away.
-   */
+  /** Resolves when all that is followed is restored. Rejects while the broker is away. */
   adopt(requestPartitions: readonly number[]): Promise<void>;
   drop(requestPartition: number): void;
   /** Resolves when all that is followed now is restored. */
@@ -59,7 +51,6 @@ export function createPartitionAssignment({
   log,
 }: PartitionAssignmentDependencies): PartitionAssignment {
   const held = new Map<number, Held>();
-  /** Partitions of requests that are ours. */
   const assigned = new Set<number>();
   let mode: PlacementMode = "global";
   let partitions = 0;

@@ -1,8 +1,6 @@
-// The pool: examples in a store off the JavaScript heap, one vector index a domain beside it, and
-// both on disk, so that a process started again has them in seconds and reads only the tail of the
-// topic. Changes run one after the other; searches go on meanwhile. When the indexes' owner dies
-// they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes
-// wait.
+// The pool: examples in a store off the heap, one vector index a domain, both on disk, so that a
+// restart reads the topic's tail. Changes run in turn, searches meanwhile; without indexes
+// nearest() rejects with VectorError index_unavailable.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Waits } from "../../algorithms/queueing/backoff.ts";
@@ -20,29 +18,18 @@ import type { Touched } from "./store-state.ts";
 import type { Damage } from "./upkeep.ts";
 
 export interface PoolOptions {
-  /** Its own; one process, and one pool in it. */
   folder: string;
   /** Whose vectors the pool holds. */
   embedder: Pick<Embedder, "model" | "dimension" | "embedAll">;
   openIndexes: () => Promise<VectorIndexes>;
-  /** Cluster id of Kafka. */
   clusterId: string;
-  /**
-   * How long the topic keeps tombstones (delete.retention.ms): what was followed last before that
-   * is read anew.
-   */
+  /** How long the topic keeps tombstones (delete.retention.ms), ms. */
   maxAgeMs: number;
   log: Logger;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
-  /**
-   * Index files: looked at every so many milliseconds, and from which size a domain has one
-   * (smaller ones are built as fast as read).
-   */
+  /** Index files: how often they are looked at, and from which size. */
   save?: { everyMs: number; examples: number; changes: number };
-  /**
-   * Milliseconds between attempts to open indexes or to embed again, doubling from first to last.
-   */
+  /** Milliseconds between attempts, doubling from first to last. */
   pause?: Waits;
 }
 
@@ -90,10 +77,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
     onDamaged: (key) => onDamaged({ key }),
   });
 
-  /**
-   * Works through the changes in transactions short enough for others; `last` belongs to the one
-   * that ends them.
-   */
+  /** Short transactions; `last` belongs to the one that ends the changes. */
   async function write<C>(all: readonly C[], one: (change: C) => void, last: () => void): Promise<void> {
     let done = 0;
     do {

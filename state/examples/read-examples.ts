@@ -1,8 +1,5 @@
-// Examples as a search finds them: vector and text, straight from the mapped store. Frequently
-// found examples are cached decoded, because reading 32 of them (checksums, halves, JSON) costs
-// about as much as judging them. Traits that selection needs for every request are cached with
-// them. A committed change drops the entries that it touches: an erased example is gone once its
-// erasure is done.
+// Examples as searches find them, from the mapped store. Frequent ones are cached decoded, with
+// their traits; a committed change drops the entries it touches.
 import { LRUCache } from "lru-cache";
 import { bytesOfTraits, type ExampleTraits, traitsOf } from "../../algorithms/selection/example-traits.ts";
 import { toUnitLength } from "../../algorithms/selection/embedding.ts";
@@ -23,16 +20,13 @@ export interface ReadExamplesDependencies {
 /** Shared by everyone who reads it: it is read-only. */
 export interface ReadExample {
   readonly example: HeldExample;
-  /** Vector of unit length. */
   readonly vector: Float32Array;
   readonly traits: ExampleTraits | null;
-  /** Milliseconds since the epoch; Infinity: never. */
   readonly expiresAt: number;
 }
 
 /** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
 const bytesKept = 32 * 1024 * 1024;
-/** Objects, map entries. */
 const overheadBytes = 512;
 
 /** Gives what stands at (domain, key), or undefined: not there, expired at `now`, or damaged. */

@@ -1,6 +1,5 @@
-// The records of the pool's store as bytes. Each begins with a checksum that takes its own key
-// along, so that a flipped bit, in the record or in its key, is seen before anything is made of it:
-// decoding gives null then.
+// The pool's records as bytes, each with a checksum over content and key: a flipped bit decodes to
+// null.
 import { crc32 } from "node:zlib";
 import { readHalves, writeHalves } from "../../algorithms/selection/half-precision.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -9,7 +8,6 @@ import type { HeldExample } from "./port.ts";
 /** What holds an example: the partitions that brought it, and an upsert() ahead of them. */
 export interface Holding {
   key: number;
-  /** Number of its domain. */
   domain: number;
   ahead: boolean;
   partitions: number[];
@@ -43,9 +41,8 @@ export function decodeHolding(id: string, bytes: Buffer): Holding | null {
 }
 
 /**
- * Everything but the vector; of that a checksum and its model, so that the same example brought
- * again is the same bytes. An array: names would be half of the record, and most of the time to
- * read it.
+ * Everything but the vector, of that checksum and model: the same example gives the same bytes. An
+ * array: names would be half of the record.
  */
 export function encodeExample(key: number, example: Example): Buffer {
   const { source } = example;
@@ -106,20 +103,14 @@ export function encodeVector(slot: number, vector: Float32Array, expiresAt: numb
   return seal(bytes, slotSeed(slot));
 }
 
-/**
- * Reads the vector into `into` and gives its expiry, milliseconds since the epoch or Infinity;
- * null: damaged.
- */
+/** Reads into `into`; expiry in ms since the epoch or Infinity; null: damaged. */
 export function decodeVector(slot: number, bytes: Buffer, into: Float32Array): number | null {
   if (bytes.length !== vectorHeader + 2 * into.length || !isComplete(bytes, slotSeed(slot), vectorHeader)) return null;
   readHalves(bytes, vectorHeader, into);
   return bytes.readDoubleLE(4);
 }
 
-/**
- * Vectors stand by domain, so that all of a domain are read in one go: its number in the upper
- * half. At most 2^53.
- */
+/** By domain (upper half), so that its vectors are read in one go. At most 2^53. */
 export const slotOf = (domain: number, key: number): number => domain * 2 ** 32 + key;
 export const keyOf = (slot: number): number => slot % 2 ** 32;
 export const domainOf = (slot: number): number => Math.floor(slot / 2 ** 32);
@@ -129,9 +120,7 @@ const slotSeed = (slot: number): number => (keyOf(slot) ^ Math.imul(domainOf(slo
 export function encodeJson(name: string, value: object): Buffer {
   return seal(Buffer.from(`    ${JSON.stringify(value)}`), crc32(name));
 }
-/**
- * Typed by who reads: the checksum says that encodeJson wrote it under this name. null: damaged.
- */
+/** null: damaged. Typed by the reader, as encodeJson wrote it. */
 export const decodeJson = <T>(name: string, bytes: Buffer): T | null =>
   isComplete(bytes, crc32(name), checksumBytes)
     ? (JSON.parse(bytes.toString("utf8", checksumBytes, bytes.length)) as T)

@@ -1,7 +1,5 @@
-// Embeds again, in the background, what another model embedded, or what was written before the
-// configured model changed: a small batch at a time, by embedAll, which lets the questions of
-// requests go first. Until an example has its vector it is not found: vectors of two models are
-// never compared.
+// Embeds again in the background what another model embedded, in small batches behind requests.
+// Until then it is not found: models are never compared.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";

@@ -1,12 +1,8 @@
-// A first look at the store's file before LMDB maps it: LMDB takes what lies there at its word, and
-// a file that was cut off or is something else altogether would end the process (SIGBUS, seen) and
-// not the attempt to open it.
+// A look at the store's file before LMDB maps it: a cut or foreign file would end the process
+// (SIGBUS, seen).
 import { open } from "node:fs/promises";
 
-/**
- * Two pages at the start describe the rest, in turns; offsets in them, as LMDB 1.0 on 64 bits has
- * it.
- */
+/** Offsets in the two meta pages of LMDB 1.0 on 64 bits. */
 const meta = { magic: 24, version: 28, pageSize: 48, lastPage: 144, transaction: 152, bytes: 160 };
 const magic = 0xbeefc0de;
 const version = 2;

@@ -1,6 +1,5 @@
-// The small figures of the store, kept in memory: its domains, the partitions it follows, how much
-// it holds. They change with the store, in one transaction and whole, and are read from it again
-// when that fails. Here is also noted what the vector indexes have to do about it.
+// The store's small figures in memory: domains, partitions, sizes. They change with its
+// transactions, and note what the vector indexes have to do.
 import { commitFailure } from "../../connections/lmdb/errors.ts";
 import {
   entriesIn,
@@ -14,15 +13,11 @@ import {
 import type { DomainRow, Header, Layout, Partition } from "./layout.ts";
 import { slotOf } from "./records.ts";
 
-/**
- * By number of the domain, then key: the vector to be found, or null: nothing to be found there.
- */
+/** By domain's number, then key: the vector to be found, or null. */
 export type Touched = Map<number, Map<number, Float32Array | null>>;
 
 export interface Counts {
-  /** Examples. */
   held: number;
-  /** Number of them, those that wait for their embedding. */
   pending: number;
   /** Keys that can be given again. */
   free: number;
@@ -100,7 +95,6 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
     numberOfDomain: (name: string): number | undefined => numbers.get(name),
     partitions: (): ReadonlyMap<number, Partition> => partitions,
     change,
-    /** Called after every change, committed or failed. */
     onTouched(listener: (touched: Touched) => void): void {
       onTouched = listener;
     },
@@ -127,7 +121,6 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
       sequence.writeDoubleLE(header.sequence);
       void journal.put(slotOf(domain, key), sequence);
     },
-    /** Gives the name a number if it has none. */
     numberFor(name: string): number {
       const known = numbers.get(name);
       if (known !== undefined) return known;

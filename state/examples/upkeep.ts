@@ -1,6 +1,5 @@
-// Work over the whole store, in chunks, so that requests are served in between: what only one
-// partition brought is forgotten, what was held ahead of the topic is dropped at the start, vectors
-// of another model are forgotten, and damaged records are found and taken out.
+// Work over the whole store in chunks between requests: forgetting partitions and vectors, dropping
+// what was held ahead, finding damage.
 import { setImmediate as yieldToOthers, setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Layout } from "./layout.ts";
@@ -15,17 +14,13 @@ export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** A few milliseconds of work. */
 const atOnce = 1_000;
-/**
- * A fifth of a millisecond: a selection has the thread three times, and may wait for one of these
- * each time.
- */
+/** A fifth of a millisecond, so that a selection hardly waits. */
 const inspectedAtOnce = 10;
 const inspectPauseMs = 10;
 
 export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: Ledger; log: Logger }) {
   const { ids, examples, vectors, pending, ahead } = layout;
 
-  /** Chunks of the ids and who holds them. */
   async function* holdings(limit = atOnce): AsyncGenerator<{ id: string; holding: Holding | null }[]> {
     let start = "";
     for (;;) {
@@ -39,7 +34,6 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
     }
   }
 
-  /** The holding that names this key; undefined: none does. */
   async function holderOf(key: number): Promise<{ id: string; holding: Holding } | undefined> {
     for await (const chunk of holdings())
       for (const { id, holding } of chunk) if (holding?.key === key) return { id, holding };
@@ -47,10 +41,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
   }
 
   return {
-    /**
-     * Forgets what only this partition brought, and its position. Broken off, it is done again at
-     * the next start.
-     */
+    /** Forgets what only this partition brought; done again if broken off. */
     async release(partition: number, follow: Follow): Promise<void> {
       const state = ledger.partitions().get(partition);
       if (state === undefined) return;
@@ -82,10 +73,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       }
     },
 
-    /**
-     * Every example waits for a new vector then. Broken off, those that don't wait yet still have
-     * their old one.
-     */
+    /** Every example waits for a new vector then. */
     async forgetVectors(): Promise<void> {
       await ledger.change(() => {
         for (const domain of ledger.domains().keys()) ledger.setJournal(domain, false);
@@ -99,10 +87,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       }
     },
 
-    /**
-     * Takes a damaged record's example out; the partitions that brought it are read anew at the
-     * next start.
-     */
+    /** Takes a damaged example out; its partitions are read anew at the next start. */
     async mend(damage: Damage, follow: Follow): Promise<void> {
       const key = "key" in damage ? damage.key : keyOf(damage.slot);
       const found = await holderOf(key);
@@ -128,10 +113,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       await follow(touched);
     },
 
-    /**
-     * Reads everything once, at its leisure (a fiftieth of a core, a quarter of an hour at a
-     * million), and tells what is damaged.
-     */
+    /** Reads everything once, slowly (a fiftieth of a core), for damage. */
     async inspect(onDamaged: (damage: Damage) => void, signal: AbortSignal): Promise<void> {
       const vector = new Float32Array(ledger.header.dimension);
       for await (const chunk of holdings(inspectedAtOnce)) {

@@ -2,11 +2,8 @@
 // example_outcomes). Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
-/** What became of the requests that an example was shown on. */
 export interface ExampleOutcome {
-  /** Rewarded ones. */
   uses: number;
-  /** Mean reward, [0, 1]. */
   outcome: number;
 }
 

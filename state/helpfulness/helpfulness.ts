@@ -15,9 +15,7 @@ import type { SessionOf } from "../session.ts";
 export interface Helpfulness {
   /** Takes what is its own of the topic `policies`. */
   apply(changes: readonly TableChange<Policy>[]): void;
-  /** The model in force; null: similarity stands in. */
   model(): HelpfulnessModel | null;
-  /** tau in force where there is a helpfulness model. */
   threshold(): number;
   outcomes(id: string): ExampleOutcome | undefined;
   /** Resolves when the helpfulness model that was published last is in force or refused. */

@@ -1,7 +1,5 @@
-// The helpfulness model in force in a plan process. A new version is loaded and tried beside the
-// old one and replaces it at once; the old one is closed when it has no users left. One that
-// can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any
-// of it.
+// The helpfulness model in force: a new version is tried beside the old one, which closes without
+// users. One that fails leaves the old one. No request waits.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { messageOf } from "../../connections/errors.ts";
@@ -17,10 +15,7 @@ export interface ModelHolderDependencies {
   load(model: { bytes: Uint8Array; version: number; log: Logger }): Promise<HelpfulnessModel>;
   metrics: PolicyMetrics;
   log: Logger;
-  /**
-   * Milliseconds that a replaced model stays open for requests that hold it and have not asked it
-   * yet; 10,000 by default.
-   */
+  /** Milliseconds that a replaced model stays open; default 10,000. */
   graceMs?: number;
   /** Milliseconds after which a model that does not load is given up; 30,000 by default. */
   loadMs?: number;
@@ -38,7 +33,6 @@ export interface ModelHolder {
   close(): Promise<void>;
 }
 
-/** A model that knows who is using it. */
 interface Leased {
   model: HelpfulnessModel;
   /** Closes it once `grace` has resolved and its calls are done. */
@@ -152,10 +146,7 @@ async function open(
   }
 }
 
-/**
- * Two rows that every layout has: all zero, all one. Rejects when the answer is not two numbers in
- * [0, 1].
- */
+/** Rows of zeros and of ones. Rejects unless both give a number in [0, 1]. */
 async function probe(model: HelpfulnessModel): Promise<void> {
   const rows = new Float32Array(2 * HELPFULNESS_FEATURES).fill(1, HELPFULNESS_FEATURES);
   const scores = await model.score(rows);

@@ -1,11 +1,9 @@
-// How often each example was shown with a rewarded outcome, and the mean of it, for the features of
-// helpfulness: read from ClickHouse again and again into a bounded map. While ClickHouse is away
-// the figures grow old, which is said once; requests never wait for them.
+// Rewarded uses of each example, for helpfulness features: read repeatedly from ClickHouse into a
+// bounded map. Stale while it is away, which is said once.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { readExampleOutcomes, type ExampleOutcome } from "./example-outcomes.ts";
 
-/** Between two readings. */
 const everyMs = 60_000;
 /** The most used ones: what was used less has hardly an outcome to speak of. */
 const largest = 100_000;
@@ -16,7 +14,6 @@ export interface ExampleOutcomes {
   stop(): void;
 }
 
-/** As they are now, for who looks once. Rejects as the port does. */
 export async function outcomesNow(clickhouse: Pick<ClickHouse, "query">): Promise<ExampleOutcomes> {
   const outcomes = await readExampleOutcomes(clickhouse, largest);
   return { of: (id) => outcomes.get(id), stop: () => undefined };

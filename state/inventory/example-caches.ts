@@ -1,8 +1,5 @@
-// Caches of examples that are gone: an arm keeps keys and values of the examples that it was shown,
-// in memory and on disk, and knows nothing of the pool. What was evicted, replaced, withdrawn or
-// erased since leaves them here, some time after: now and then the arm is asked what it holds, and
-// ClickHouse which of that is still an example. Best effort: a cache removed too much is made
-// again, and what fails is tried again.
+// Caches of examples that are gone: now and then an arm is asked what it holds, and ClickHouse what
+// of it is still an example. Best effort: a lost cache is made again.
 import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -11,7 +8,6 @@ import { repeat } from "../../runtime/repeat.ts";
 export interface ExampleCachesOptions {
   arm: Pick<Arm, "name" | "caches">;
   clickhouse: Pick<ClickHouse, "query">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
@@ -19,10 +15,7 @@ export interface ExampleCachesOptions {
 const everyMs = 15_000;
 /** Parameters go into a URL. */
 const atOnce = 500;
-/**
- * A new example is shown before ClickHouse has it, and an erased one leaves no row: one without is
- * gone after so many milliseconds.
- */
+/** Milliseconds after which an example without a row is gone. */
 const unknownMs = 600_000;
 
 const KNOWN = `

@@ -1,6 +1,5 @@
-// What arms have in their caches, on its way from generate to plan (topic kv-inventory): published
-// when it has changed and now and then, for it is void when it is not renewed; followed as a table.
-// Best effort on both sides: without it an example is only not preferred.
+// Inventories of caches from generate to plan (topic kv-inventory): published on change and now and
+// then, void when not renewed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmInventory } from "../../arms/arm.ts";
 import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";
@@ -9,7 +8,6 @@ import { repeat } from "../../runtime/repeat.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { Session, SessionOf } from "../session.ts";
 
-/** How often an arm is asked, in milliseconds. */
 const everyMs = 5_000;
 /** A broker that is away must not hold up the end of the stage. */
 const goodbyeMs = 1_000;
@@ -81,7 +79,6 @@ const same = (a: ArmInventory, b: ArmInventory): boolean =>
 
 export interface FollowedInventories {
   table: InventoryTable;
-  /** Resolves when everything that was on the topic is in the table. */
   caughtUp: Promise<void>;
   stop(): Promise<void>;
 }

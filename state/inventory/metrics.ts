@@ -2,10 +2,7 @@
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-/**
- * The figures of an arm, as far as they are told. Reads count from the start of the arm's process,
- * so they are gauges.
- */
+/** Reads count from the start of the arm's process: gauges. */
 export interface KvFigures {
   chunks: number;
   bytes: number;

@@ -1,6 +1,5 @@
-// What the arms' processes say that they have in their caches (topic kv-inventory), as selection
-// asks for it: every process of an arm counts, as long as it renews what it says. A help and no
-// more: what is wrong or missing here costs an arm some prefill.
+// Inventories of an arm's processes (topic kv-inventory) for selection, as long as they are
+// renewed. A wrong one costs some prefill.
 import { type BloomFilter, type BloomHash, bloomHash, mayContain } from "../../algorithms/numeric/bloom.ts";
 import { cacheName } from "../../algorithms/identity/identity.ts";
 import type { KvInventory } from "../../schemas/types.ts";
@@ -20,10 +19,7 @@ export interface InventoryTable extends CacheInventory {
 
 export const exampleHash = (id: string): BloomHash => bloomHash(cacheName("example", id));
 
-/**
- * An inventory is renewed every `renewMs`, changed or not, and void when it was not for `voidMs`;
- * milliseconds.
- */
+/** An inventory is renewed every `renewMs` and void after `voidMs`; ms. */
 export const renewMs = 60_000;
 export const voidMs = 180_000;
 const mostProcesses = 1_024;

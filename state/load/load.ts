@@ -1,9 +1,6 @@
-// How busy the arms are, for routing (docs/design/routing.md, Load): what stands unfinished in an
-// arm's work topic (end offset minus finished ones), or the calls of an inline arm that all plan
-// processes have under way, over what its processes take at a time, read every second, as a moving
-// average with a half-life of 10 s. L is the mean of the arms more
-// expensive than the cheapest. Estimates alone: an arm that can't be read keeps its last average,
-// and routing goes on.
+// How busy arms are (docs/design/routing.md, Load): unfinished work, or calls of inline arms, over
+// what their processes take; read every second, half-life 10 s. L: mean of the arms above the
+// cheapest. An unreadable arm keeps its average.
 import type { Logger } from "pino";
 import type { Load } from "../../algorithms/routing/load-bias.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";
@@ -16,9 +13,7 @@ export interface MonitoredArm {
   group: string;
   /** For an inline arm: calls that all processes have under way. */
   calls?: (() => number) | undefined;
-  /** Calls that one of its processes takes at a time. */
   concurrency: number;
-  /** More expensive than the cheapest arm: it counts in L. */
   costlier: boolean;
 }
 
@@ -30,11 +25,8 @@ export interface LoadMonitor {
 
 export interface LoadMonitorOptions {
   kafka: Pick<Kafka, "lag" | "members">;
-  /** Those in force; asked at every reading. */
   arms: () => readonly MonitoredArm[];
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** After every reading. */
   onRead: (load: Load) => void;
   /** The first reading stands as it is, for who begins now; else an arm begins idle. */
   fromFirst?: boolean;

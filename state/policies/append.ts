@@ -4,10 +4,8 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { PolicyLog } from "./log.ts";
 
-/** Where policies lie. */
 export interface Policies {
   clickhouse: Pick<ClickHouse, "query">;
-  /** Becomes the writer of a policy beside the learner. */
   open(name: string): PolicyLog;
 }
 

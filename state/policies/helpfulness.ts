@@ -7,18 +7,12 @@ import { policyProblem, type PolicyProblem } from "./record.ts";
 export const HELPFULNESS = "helpfulness";
 /** How to read the body: base64 of an ONNX file; hash is the sha256 of the file. */
 export const HELPFULNESS_KIND = "helpfulness/onnx/1";
-/**
- * Size limit of the body: it travels as one message to every plan process, and stands in ClickHouse
- * once a version.
- */
+/** Size limit of the body: a message to every plan process, a row a version. */
 export const largestHelpfulnessBody = 700 * 1024;
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/**
- * Body and hash of the record. Throws RangeError when the model is empty or too large to be
- * published.
- */
+/** Body and hash. RangeError when the model is empty or too large. */
 export function encodeHelpfulnessBody(onnx: Uint8Array): { body: string; hash: string } {
   const body = Buffer.from(onnx).toString("base64");
   if (body.length === 0) throw new RangeError("the model is empty");

@@ -19,7 +19,6 @@ interface PolicyRow extends Omit<Policy, "featureVersion" | "trainedThrough" | "
   created_at: number;
 }
 
-/** Newest first; one version only, where that is asked for. */
 export async function policyHistory(
   clickhouse: Pick<ClickHouse, "query">,
   name: string,

@@ -3,7 +3,6 @@
 import type { Policy } from "../../schemas/types.ts";
 import { policyRecord } from "./record.ts";
 
-/** One for each arm. */
 export const linkPolicyName = (arm: string): string => `link/${arm}`;
 export const isLinkPolicy = (name: string): boolean => name.startsWith("link/");
 
@@ -15,9 +14,7 @@ export interface LinkBody {
   bound: number;
 }
 
-/**
- * Versions ascend over all processes of the arm, which know nothing of each other: they are times.
- */
+/** Versions are times: processes of an arm don't know each other. */
 export const encodeLinkPolicy = (
   arm: string,
   body: LinkBody,

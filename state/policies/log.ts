@@ -1,8 +1,6 @@
-// The versions of policies on the compacted topic `policies`: which one is newest, and how the next
-// one is added. Versions of a name ascend and are never assigned twice: a writer first fences all
-// others (they share a transactional id), then reads the topic to its end, and only then appends. A
-// writer that was fenced meanwhile has published nothing and starts over. One writer may write
-// several names; its appends run one at a time.
+// Versions of policies on the topic `policies`, ascending and unique: a writer fences all others
+// (one transactional id), reads to the end, then appends. A fenced one starts over. One writer may
+// write several names.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, TopicReader } from "../../connections/kafka/port.ts";
@@ -10,18 +8,14 @@ import type { Codec } from "../../connections/registry/port.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 
-/** T: the type of the name of the topic. */
 export interface PolicyLogsDependencies<T extends string = string> {
   producer: {
-    /** Fences all other writers. */
     initialise(): Promise<void>;
     publish: (messages: readonly OutgoingMessage<T>[]) => Promise<void>;
   };
   kafka: Pick<Kafka<never, T, never>, "readTopic">;
   codec: Codec;
-  /** Full name of the topic. */
   topic: T;
-  /** Names of the policies that are written: their keys. */
   names: readonly string[];
   /** Highest version of a name in the table `policies`: the topic may have been made anew. */
   highestRecorded(name: string): Promise<number>;
@@ -34,9 +28,8 @@ export interface PolicyLog {
   /** The newest version seen; before open() that of the last time. */
   newest(): Policy | null;
   /**
-   * Publishes what is made of the next version number; null: nothing. It is made when this is the
-   * writer and has read all versions. When it rejects nothing is certain; the next call starts with
-   * open().
+   * Publishes what is made of the next version number; null: nothing. Made as the writer, all
+   * versions read. After a rejection the next call starts with open().
    */
   append<P extends Policy | null>(make: (version: number) => P): Promise<P>;
   close(): Promise<void>;
@@ -53,10 +46,7 @@ export interface PolicyLogs {
 /** The transactional id that all writers of policies share. */
 export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
 
-/**
- * Whether the newest version is a revert: an operator chose it on purpose, and nothing that is
- * learnt replaces it.
- */
+/** Whether the newest version is a revert, which nothing learnt replaces. */
 export const isPaused = (policies: Pick<PolicyLog, "newest">): boolean =>
   (policies.newest()?.revertOf ?? null) !== null;
 

@@ -4,13 +4,11 @@ import { gaugesOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
 export interface PolicyMetrics {
-  /** The version in force; 0: none. */
   version(policy: string, version: number): void;
   /** Whether a newer version than the one in force is there and can't be used. */
   refused(policy: string, refused: boolean): void;
 }
 
-/** Once a process. */
 export function createPolicyMetrics(registry: MetricsRegistry): PolicyMetrics {
   const gauge = gaugesOf(registry);
   const version = gauge("precedent_policy_version", "Version of the policy in force; 0: none.", ["policy"]);

@@ -1,6 +1,5 @@
-// The newest version of a policy that this process can use, fed by the compacted topic `policies`
-// (a global table). A version that it can't use leaves the one before in force, so that a bad
-// publication never stops anything; why is kept for logs and metrics.
+// The newest usable version of a policy (a global table). An unusable one leaves the former in
+// force; why is kept.
 import type { Policy } from "../../schemas/types.ts";
 import type { PolicyProblem } from "./record.ts";
 

@@ -1,5 +1,5 @@
-// The policies that plan goes by, as one table of the topic `policies`: the router's, those in
-// shadow, where the examples are, and where answers are reused.
+// The policies that plan goes by, as one table of the topic `policies`: the router's,
+// where the examples are, and where answers are reused.
 import { followTable, type TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { SessionOf } from "../session.ts";
@@ -8,11 +8,9 @@ import { createPlacementTable, type PlacementMode, type PlacementTable } from ".
 import { createReuseTable, REUSE, type ReuseTable } from "./reuse.ts";
 import { ROUTER } from "./router.ts";
 import { createPolicyTable, type PolicyTable } from "./router-table.ts";
-import { createShadowTable, type ShadowTable } from "./shadow.ts";
 
 export interface OpenedPolicies {
   router: PolicyTable;
-  shadows: ShadowTable;
   placements: PlacementTable;
   reuse: ReuseTable;
   /** Where the examples are held, of configuration and placement. */
@@ -27,7 +25,6 @@ export interface PoliciesOptions {
   apply: (changes: readonly TableChange<Policy>[]) => void;
   /** Called after every change with the domains in which reuse is on, and off. */
   onReuse: (domains: { on: number; off: number }) => void;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: SessionOf<object>["log"];
 }
@@ -41,7 +38,6 @@ export async function openPolicies(
   let modeChanged: (mode: PlacementMode) => void = () => undefined;
   const metrics = createPolicyMetrics(session.metrics);
   const router = createPolicyTable(config.routing.statistics);
-  const shadows = createShadowTable();
   const pool = config.selection.pool;
   const placements = createPlacementTable(
     ({ mode }) => {
@@ -50,7 +46,7 @@ export async function openPolicies(
     (problem) => log.error({ problem }, "the examples stay where they are"),
   );
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
-  const tables = [router, shadows, placements, reuse];
+  const tables = [router, placements, reuse];
   const mode = (): PlacementMode => (pool === "auto" ? placements.current().mode : pool);
 
   const follower = followTable({
@@ -70,7 +66,7 @@ export async function openPolicies(
   });
   await follower.caughtUp;
   return {
-    ...{ router, shadows, placements, reuse, mode },
+    ...{ router, placements, reuse, mode },
     onMode(listener) {
       modeChanged = listener;
       listener(mode());

@@ -1,8 +1,6 @@
-// The policy `placement`: whether every plan process holds all examples or only those of its
-// partitions, and where the examples of which domain are whole. curate publishes it, plan goes by
-// it. Pure. The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it
-// (about 40 bytes each), and curate lets a time pass between two versions that grows with their
-// size (operators/placement/placement.ts).
+// The policy `placement`: whether processes hold all examples, and where which domain is whole.
+// curate publishes, plan follows. Pure. At most `mostPlaces` pairs, and larger ones change less
+// often.
 import { z } from "zod";
 import type { Policy } from "../../schemas/types.ts";
 import { createNewest } from "./newest.ts";
@@ -16,10 +14,7 @@ export const mostPairs = 50_000;
 
 export type PlacementMode = "global" | "shared";
 
-/**
- * Partitions of the topic examples on which a domain is placed. Offset from which on it is whole
- * there; null: it is being filled.
- */
+/** Partitions of examples by the offset from which a domain is whole; null: being filled. */
 export type PlacedPartitions = Map<number, number | null>;
 
 export interface Placement {
@@ -76,10 +71,7 @@ export interface PlacementTable {
   /** A tombstone: nothing is placed, every process holds all examples. */
   remove(name: string): void;
   current(): Placement;
-  /**
-   * Whether a domain is whole on a partition of examples that was read up to here; undefined: it is
-   * not followed.
-   */
+  /** Whether a domain is whole on a partition read up to here; undefined: not followed. */
   isComplete(domain: string, partition: number, position: number | undefined): boolean;
 }
 

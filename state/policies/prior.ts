@@ -23,8 +23,8 @@ export interface RouterPrior {
 }
 
 /**
- * First guess of the variance of a weight other than the constant's, shared and own each. A reward
- * in [0, 1] hardly moves by more than a third when one feature goes from 0 to 1.
+ * First guess of another weight's variance, shared and own each: a reward hardly moves by more than
+ * a third by one feature.
  */
 const slopeVariance = 0.02;
 

@@ -1,6 +1,5 @@
-// Puts a router policy in force that an operator chose, and pauses learning as a revert does: else
-// the learner would replace it at the next reward. It refuses when another version was published
-// since the choice was made.
+// Publishes a chosen router policy and pauses learning, as a revert does. Refuses when another
+// version was published since.
 import type { Policy } from "../../schemas/types.ts";
 import { appendOnce, type Policies } from "./append.ts";
 import { ROUTER } from "./router.ts";
@@ -10,7 +9,6 @@ export interface Promotion {
   policy: Policy;
   /** The newest version when the choice was made; 0: none was published. */
   against: number;
-  /** Milliseconds since the epoch. */
   now: number;
 }
 

@@ -9,17 +9,13 @@ export interface PolicyProblem {
 }
 
 interface Expected {
-  /** What problems call it. */
   name: string;
   kind: string;
   /** Version of the features that its body is about; undefined: of none. */
   featureVersion?: number;
 }
 
-/**
- * What is wrong with anything of the record but its body, or null. The body stands in it, never
- * where `reference` says.
- */
+/** What is wrong with the record but its body, or null. */
 export function policyProblem(record: Policy, { name, kind, featureVersion }: Expected): PolicyProblem | null {
   const named = `${name} ${record.version}`;
   if (record.kind !== kind) return { problem: `${named} is of kind ${record.kind}; this process reads ${kind}` };

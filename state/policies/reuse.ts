@@ -1,7 +1,5 @@
-// The policy `reuse`: how often the answers of the arm that reuses them are wrong, at the most, in
-// each sharing domain (docs/arms.md, reuse). learn publishes it, plan goes by it. A process that
-// has heard nothing new for an hour takes the arm as unknown, and so off: no process measures it
-// then. This file is the codec of its body, and the state of a process that follows it.
+// The policy `reuse`: error bounds by sharing domain (docs/arms.md, reuse). Nothing new for an hour
+// counts as unknown, and so off. Codec and state.
 import { z } from "zod";
 import type { Policy } from "../../schemas/types.ts";
 import { createNewest } from "./newest.ts";
@@ -46,10 +44,7 @@ export interface ReuseTable {
   apply(record: Policy): void;
   /** A tombstone: nothing is known. */
   remove(name: string): void;
-  /**
-   * Upper bound of the share of the wrong answers of an arm in a domain; 1: nothing is known, or
-   * nothing new for long.
-   */
+  /** Upper bound of the share of wrong answers; 1: nothing is known. */
   bound(arm: string, domain: string): number;
   /** Domains in which the arm is on, and off. */
   figures(): { on: number; off: number };

@@ -6,11 +6,10 @@ import { appendOnce, type Policies } from "./append.ts";
 import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
 import { PLACEMENT } from "./placement.ts";
-import { isShadow } from "./shadow.ts";
 
 /**
- * Publishes the body of `version`, by default of the one before the newest that says something
- * else, under the next version. With revertOf learning of this policy pauses until resumePolicy.
+ * Publishes the body of `version`, by default the last that says something else, as the next one.
+ * revertOf pauses learning until resumePolicy.
  */
 export async function revertPolicy(
   policies: Policies,
@@ -22,8 +21,6 @@ export async function revertPolicy(
     throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
   if (isLinkPolicy(name))
     throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
-  if (isShadow(name))
-    throw new Error(`${name} is a policy in shadow and has no way back: precedent policy shadow end ${name}`);
   const old =
     version === undefined
       ? await former(policies.clickhouse, name)

@@ -10,10 +10,7 @@ export interface PolicyState {
 }
 
 export interface PolicyTable {
-  /**
-   * Takes a record of the topic; others than the router's are not ours. Older versions than the
-   * newest seen are ignored.
-   */
+  /** Takes a record of the topic; other policies and older versions are ignored. */
   apply(record: Policy): void;
   /** A tombstone: back to the prior. */
   remove(name: string): void;

@@ -9,21 +9,15 @@ import type { Policy } from "../../schemas/types.ts";
 import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const ROUTER = "router";
-/**
- * How to read the body: the mean and the packed lower Cholesky factor of the precision, of each arm
- * and of arms that are not in it.
- */
+/** Body: mean and packed lower Cholesky factor, of each arm and of unknown ones. */
 export const ROUTER_KIND = "bayesian-linear@2";
 
-/** What is learnt of one arm. */
 export interface ArmPosterior extends Posterior {
   /** The model it was learnt from: another one under the same name starts from the prior. */
   model: string;
-  /** Weighted number of rewards in it. */
   count: number;
 }
 
-/** What is believed of the arms. */
 export interface Beliefs {
   arms: ReadonlyMap<string, ArmPosterior>;
   /** Prior of arms that are not in it; absent: what the configuration says. */
@@ -32,7 +26,6 @@ export interface Beliefs {
   here?: DomainBeliefs | undefined;
 }
 
-/** By how much the arms are better or worse in a sharing domain. */
 export interface DomainBeliefs {
   arms: ReadonlyMap<string, DomainShift>;
   /** Prior of arms without rewards. */
@@ -45,10 +38,7 @@ export interface RouterPolicy extends Omit<Beliefs, "here"> {
   featureVersion: number;
   /** Newest reward in it, milliseconds since the epoch. */
   trainedThrough: number | null;
-  /**
-   * Where every tenant's rewards count for that tenant alone (`routing.statistics: tenant`); `arms`
-   * is empty then.
-   */
+  /** By tenant (`routing.statistics: tenant`); `arms` is empty then. */
   tenants?: ReadonlyMap<string, Beliefs>;
   /** Effects of the sharing domains with the most rewards; others are as all of them together. */
   domains?: ReadonlyMap<string, DomainBeliefs>;
@@ -63,19 +53,13 @@ export const priorPolicy: RouterPolicy = {
 
 const nothing: Beliefs = { arms: new Map() };
 
-/**
- * What is believed for a tenant's requests in a sharing domain. A tenant that is not in a policy by
- * tenant has the prior: nothing of what others' rewards say.
- */
+/** Beliefs for a tenant's requests in a domain; by tenant an unknown one has the prior. */
 export function beliefsOf({ arms, prior, tenants, domains }: RouterPolicy, tenant: string, domain: string): Beliefs {
   if (tenants !== undefined) return tenants.get(tenant) ?? nothing;
   return { arms, ...(prior && { prior }), here: domains?.get(domain) };
 }
 
-/**
- * The policy as it may be used where tenants share no statistics: one that was learnt from all of
- * them is as good as none.
- */
+/** The policy where tenants share nothing: one of all tenants is as good as none. */
 export const withoutShared = (policy: RouterPolicy): RouterPolicy =>
   policy.tenants === undefined ? { ...priorPolicy, featureVersion: policy.featureVersion, tenants: new Map() } : policy;
 
@@ -143,7 +127,6 @@ function bodyOf({ arms, prior }: Beliefs): z.infer<typeof beliefsSchema> {
   return { arms: Object.fromEntries(entries), ...(unknown && { prior: unknown }) };
 }
 
-/** The policy of a record, or why this process can't use it. */
 export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem {
   const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
   const decoded = decodePolicyBody(record, bodySchema, expected);

@@ -8,10 +8,7 @@ import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 export const THRESHOLD = "threshold";
 /** How to read the body: JSON of ThresholdBody. */
 export const THRESHOLD_KIND = "threshold/1";
-/**
- * tau until another is learnt (IC-Cache §4.1): on the helpfulness model's scale 0.5 neither helps
- * nor hurts.
- */
+/** tau until another is learnt (IC-Cache §4.1); 0.5 is neutral. */
 export const initialThreshold = 0.5;
 
 const share = z.number().min(0).max(1);
@@ -33,16 +30,11 @@ export function decodeThresholdPolicy(record: Policy): ThresholdBody | PolicyPro
 }
 
 export interface ThresholdTable {
-  /**
-   * Takes a record of this policy; older versions than the newest seen are ignored. Returns what is
-   * wrong with it, or null.
-   */
+  /** Takes a record; older versions are ignored. What is wrong with it, or null. */
   apply(record: Policy): string | null;
   /** A tombstone: back to the initial one. */
   remove(): void;
-  /** tau in force, [0, 1]. */
   current(): number;
-  /** Version of the policy in force; 0: none. */
   version(): number;
 }
 

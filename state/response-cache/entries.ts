@@ -1,10 +1,8 @@
-// The answers that a process keeps, within its byte budget, by the decisions of a policy of the
-// response cache. They come by the topic `response-cache`, from whichever process made them; the
-// newest counts. An answer that expired is not there any more. Never waits.
+// A process's cached answers within its byte budget, by the policy. From the topic
+// `response-cache`; the newest counts; expired ones are gone. Never waits.
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import type { CacheEntry } from "../../schemas/types.ts";
 
-/** What a hit is made of. */
 export type CachedAnswer = Pick<CacheEntry, "requestId" | "text" | "finishReason" | "arm" | "model" | "cost">;
 
 export interface CacheEntries {
@@ -31,7 +29,6 @@ export interface CacheEntryFigures {
 
 export interface CacheEntriesOptions {
   policy: CachePolicy;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Called for every usable entry, held here or not. */
   onAnswer?: (key: string, answer: CachedAnswer) => void;

@@ -1,6 +1,5 @@
-// What became of requests that others wait for, found in ClickHouse: record writes every response
-// there, usually within a second. All that are waited for in one statement. An answer that stands
-// there with placeholders (privacy.redact) is read from its topic.
+// Outcomes of leaders that others wait for, from ClickHouse in one statement. A redacted answer is
+// read from its topic.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { SentPosition, SentResponse } from "../sent-response.ts";
@@ -9,22 +8,17 @@ import type { CachedAnswer } from "./entries.ts";
 export interface LeaderOutcome {
   /** null: it was refused or failed, or its text as sent is stored nowhere any more. */
   answer: CachedAnswer | null;
-  /** Milliseconds since the epoch. */
   createdAt: number;
 }
 
 interface Leader {
   tenant: string;
   id: string;
-  /** When it came, milliseconds since the epoch. */
   arrivedAt: number;
 }
 
 export interface LeaderOutcomes {
-  /**
-   * By requestKey(), of those that have ended. Rejects with ClickHouseUnavailable while it can't be
-   * asked.
-   */
+  /** Ended ones by requestKey(). Rejects with ClickHouseUnavailable. */
   find(leaders: readonly Leader[], now: number): Promise<ReadonlyMap<string, LeaderOutcome>>;
 }
 

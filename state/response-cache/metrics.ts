@@ -3,7 +3,6 @@
 import { Counter } from "prom-client";
 import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 
-/** What the cache holds. */
 export interface CacheFigures {
   entries: number;
   bytes: number;
@@ -12,12 +11,10 @@ export interface CacheFigures {
 }
 
 export interface CacheMetrics {
-  /** One request. */
   count(result: string, savedCost: number): void;
   set(figures: CacheFigures): void;
 }
 
-/** The same for the same registry. */
 export const createCacheMetrics = oncePerRegistry((registry): CacheMetrics => {
   const registers = [registry];
   const requests = new Counter({

@@ -1,10 +1,6 @@
-// Requests in progress whose answer others wait for. The first of several identical requests leads:
-// it is answered as any other. The rest follow: they wait for its answer, which comes by the topic
-// `answers` or, if it may not be cached, from ClickHouse. If the leader ends without an answer, the
-// follower that has waited longest leads. A follower waits for at most half of its remaining time
-// and then leads: it does not depend on an answer that never comes. All state is in memory: the
-// waiting requests of a killed process are delivered again to the process that takes its
-// partitions. All sizes are bounded; a request over a bound is answered as if it were the only one.
+// Requests in progress that others wait for. The first of equal requests leads; followers wait for
+// its answer (topic or ClickHouse), for half of their time at most, then lead. If it ends without
+// one the longest waiting leads. In memory, bounded: beyond, a request goes alone.
 import type { Logger } from "pino";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { LeaderOutcome, LeaderOutcomes } from "./leader-outcomes.ts";
@@ -13,11 +9,9 @@ import type { CachedAnswer } from "./entries.ts";
 /** What became of a follower: it has an answer, or it leads; gone: its signal was aborted. */
 export type Released = { kind: "answer"; answer: CachedAnswer } | { kind: "leads" } | { kind: "gone" };
 
-/** Milliseconds since the epoch. */
 export interface Asking {
   tenant: string;
   id: string;
-  /** When it came to the broker. */
   arrivedAt: number;
   deadline: number;
 }
@@ -31,27 +25,22 @@ export interface UnderWay {
   answered(key: string, answer: CachedAnswer): void;
   /** Forgets leaders whose time is over. */
   sweep(): void;
-  /** Followers that wait. */
   waiting(): number;
 }
 
-/** Leaders that are known at most. */
 const mostLeaders = 16_384;
 
 export interface UnderWayOptions {
   outcomes: LeaderOutcomes;
-  /** Followers of one request at most. */
   followers: number;
   /** Milliseconds between two looks for the outcomes of leaders. */
   everyMs?: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
 
 interface Flight {
   leader: Asking;
-  /** In order of their coming. */
   waiting: Set<Waiter>;
 }
 interface Waiter {

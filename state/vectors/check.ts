@@ -10,10 +10,7 @@ export function checkVector(dimension: number, vector: Float32Array, what: strin
   if (bad >= 0) throw new VectorError("not_finite", `${what} has ${vector[bad]} at ${bad}`);
 }
 
-/**
- * Checks the vectors of an addition: row-major, one row a key. Throws VectorError wrong_dimension
- * or not_finite, with the key in its message.
- */
+/** Row-major, one row a key. VectorError wrong_dimension or not_finite, naming the key. */
 export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32Array): void {
   if (vectors.length !== keys.length * dimension)
     throw new VectorError(
@@ -31,9 +28,7 @@ export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32
   );
 }
 
-/**
- * Rounding puts the product of unit vectors a little outside of [-1, 1]; a cosine is never there.
- */
+/** Rounding puts products a little outside of [-1, 1]. */
 export const asCosine = (product: number): number => Math.max(-1, Math.min(1, product));
 
 /** Throws RangeError: a count that is no positive integer is a bug of the caller. */

@@ -9,7 +9,6 @@ import { VectorError } from "./port.ts";
 export interface ExactContent {
   note: string;
   keys: Uint32Array;
-  /** Row-major, keys.length x dimension. */
   vectors: Float32Array;
 }
 
@@ -17,10 +16,6 @@ const format = "precedent-exact-index/1";
 const hashBytes = 32;
 const longestHeader = 1_048_576;
 
-/**
- * Written beside the file, synced, renamed: the file is the old one or the new one, never half of
- * one.
- */
 export async function writeExactFile(file: string, what: ExactContent & { dimension: number }): Promise<void> {
   const { dimension, note, keys, vectors } = what;
   const header = Buffer.from(`${JSON.stringify({ format, dimension, count: keys.length, note })}\n`);

@@ -1,6 +1,5 @@
-// Every vector compared, in JavaScript: what stands in where the FAISS library can't be built, and
-// the measure for it in tests. Runs in the caller's thread (0.5 ms a thousand vectors of 384), so
-// it is meant for pools of some thousand examples.
+// Every vector compared in JavaScript, in the caller's thread (0.5 ms a thousand of 384): where
+// FAISS can't be built, and the measure in tests.
 import { asCosine, checkCount, checkRows, checkVector } from "./check.ts";
 import { readExactFile, writeExactFile } from "./exact-file.ts";
 import { exactFigures, VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";
@@ -46,7 +45,6 @@ export function createExactIndex(dimension: number): VectorIndex {
     vectors.set(vector, slot * dimension);
   }
 
-  /** The last one moves into the gap. */
   function drop(key: number): void {
     const slot = slots.get(key);
     if (slot === undefined) return;
@@ -93,10 +91,7 @@ export function createExactIndex(dimension: number): VectorIndex {
   };
 }
 
-/**
- * Slots and products of the k largest inner products, largest first. The loop over the vectors
- * allocates nothing.
- */
+/** Slots and products of the k largest, largest first. The loop allocates nothing. */
 function nearest(
   vectors: Float32Array,
   count: number,

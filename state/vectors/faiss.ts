@@ -1,7 +1,6 @@
-// Indexes in FAISS, all owned by one process, so that an abort in native code ends no stage.
-// Searches that arrive during another go together in the next call, which saves a message each.
-// When the process dies, its indexes are gone: every call then rejects with index_unavailable, for
-// good, and the holder of the vectors (state/examples) opens new ones.
+// Indexes in FAISS, owned by one process. Searches that arrive during another share the next
+// message. When the process dies calls reject with index_unavailable for good, and state/examples
+// opens new ones.
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve as absolute } from "node:path";
 import pLimit from "p-limit";
@@ -18,7 +17,6 @@ export interface FaissOptions extends Partial<IndexOptions> {
 }
 
 export interface FaissIndexes extends VectorIndexes {
-  /** Process id of the process that owns them. */
   readonly pid: number;
   /** What its loops are made for; "portable": any processor. */
   readonly products: "avx2" | "portable";

@@ -1,6 +1,5 @@
-// One native index with its tuning: changes one after the other, searches at any time, clusters
-// built beside the index when it has grown or shrunk, its number of probes chosen by comparing some
-// searches with exact ones (docs/design/selection.md, Stage 1). Runs in the worker.
+// One native index in the worker: changes in turn, searches at any time, clusters built beside,
+// probes chosen by comparing with exact searches (docs/design/selection.md, Stage 1).
 import pLimit from "p-limit";
 import { messageOf } from "../../connections/errors.ts";
 import type { NativeFound, NativeIndex } from "./native.ts";
@@ -21,7 +20,6 @@ export interface ManagedIndex {
 export interface ManagedDependencies {
   dimension: number;
   options: IndexOptions;
-  /** In [0, 1). */
   random: () => number;
   /** Runs one build at a time, over all indexes: each takes a core. */
   oneBuild: <T>(build: () => Promise<T>) => Promise<T>;
@@ -37,9 +35,6 @@ interface Saved {
   probes: number;
 }
 
-/**
- * Compared searches that are remembered: enough for a steady mean, few enough to follow a change.
- */
 const rememberedProbes = 200;
 /** Stored vectors after which a new index has its first number of probes. */
 const firstCalibration = 64;
@@ -122,10 +117,7 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     if (!building && !dropped) tell();
   }
 
-  /**
-   * Tries stored vectors as queries; each finds itself, which does not count. On a thread of its
-   * own: searches go on.
-   */
+  /** Stored vectors as queries, on a thread of its own: searches go on. */
   async function calibrate(): Promise<void> {
     const tried = await native.sample(options.calibrationQueries);
     const found: Uint32Array[] = [];

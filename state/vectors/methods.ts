@@ -9,10 +9,7 @@ export interface FaissInput {
 }
 
 export interface FaissMethods {
-  /**
-   * Answers with the worker's process and what it computes with: shows that the addon can be
-   * loaded.
-   */
+  /** The worker's process and CPU features: the addon can be loaded. */
   hello(argument: null): { pid: number; products: "avx2" | "portable" };
   /** Never ends; its events are WatchEvent. */
   watch(argument: null): void;

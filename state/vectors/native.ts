@@ -4,19 +4,13 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 export interface NativeFound {
-  /**
-   * For each query k slots, of which counts[query] are filled; nearest first. k is never more than
-   * the index holds.
-   */
+  /** k slots a query, counts[query] of them filled; nearest first. k <= size. */
   keys: Uint32Array;
   similarities: Float32Array;
   counts: Uint32Array;
 }
 
-/**
- * Every method throws or rejects with an Error when its arguments are wrong or FAISS fails.
- * Promises settle off the event loop.
- */
+/** Methods throw or reject for wrong arguments or failures of FAISS. */
 export interface NativeIndex {
   readonly size: number;
   /** 0: exact. */
@@ -27,22 +21,14 @@ export interface NativeIndex {
   remove(keys: Uint32Array): Promise<void>;
   /** At once, in this thread; queries one after the other. probes: lists that each looks into. */
   search(queries: Float32Array, k: number, probes: number): NativeFound;
-  /**
-   * The true nearest ones and for each how many lists are nearer to the query than its own, which
-   * is how many probes miss it. Empty when the index was rebuilt meanwhile.
-   */
+  /** True nearest, and how many lists are nearer than theirs. Empty if rebuilt meanwhile. */
   probe(query: Float32Array, k: number): Promise<{ keys: Uint32Array; ranks: Uint32Array }>;
   /** Up to n stored vectors, spread evenly. */
   sample(n: number): Promise<Float32Array>;
-  /**
-   * Another content of so many lists (0: exact), built beside this one and put in instead of it;
-   * changes meanwhile are in it.
-   */
+  /** Builds another content of so many lists (0: exact) beside this one. */
   rebuild(lists: number, pointsPerList: number, iterations: number, seed: number): Promise<void>;
   save(file: string, note: string): Promise<void>;
-  /** Resolves with the note; the old content stays when it rejects. */
   restore(file: string): Promise<string>;
-  /** Frees the content. Every later call throws. */
   drop(): void;
 }
 

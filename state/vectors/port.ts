@@ -1,17 +1,14 @@
-// Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives;
-// what they stand for is its business. Implementations: faiss.ts, flat.ts, exact.ts;
-// contract.testing.ts is the test they share.
+// Nearest vectors by inner product of unit vectors; keys are the pool's. Implementations: faiss.ts,
+// exact.ts, with one contract.testing.ts.
 
 export interface Neighbour {
   key: number;
-  /** Cosine, [-1, 1]. */
   similarity: number;
 }
 
 export interface IndexFigures {
   kind: "exact" | "ivf";
   size: number;
-  /** Clusters, and how many of them a search looks into; 0 when exact. */
   lists: number;
   probes: number;
   /** Mean recall of the probes since the last swap or change of `probes`; null before the first. */
@@ -35,37 +32,29 @@ export const exactFigures = (size: number): IndexFigures => ({
   swaps: 0,
 });
 
-/**
- * All calls may be made concurrently; each sees the additions and removals that were awaited before
- * it.
- */
+/** Calls may be concurrent; each sees the changes awaited before it. */
 export interface VectorIndex {
   /**
-   * Adds or replaces. vectors: row-major, keys.length x dimension; copied or moved. Rejects with
-   * VectorError when the shape is wrong or a number is not finite.
+   * Adds or replaces. Row-major, keys.length x dimension; copied or moved. VectorError for a wrong
+   * shape or not finite numbers.
    */
   add(keys: Uint32Array, vectors: Float32Array): Promise<void>;
   /** Unknown keys are ignored. */
   remove(keys: Uint32Array): Promise<void>;
-  /** At most k neighbours, nearest first. */
   search(vector: Float32Array, k: number): Promise<Neighbour[]>;
-  /** `size` is as of the last addition or removal awaited. */
   figures(): IndexFigures;
-  /**
-   * Writes everything added and removed so far into one file (checksum, version, dimension and
-   * `note` inside): written, synced, renamed.
-   */
+  /** One file with checksum, version, dimension and note: written, synced, renamed. */
   save(file: string, note: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens any number of indexes of one dimension over one shared owner. */
 export interface VectorIndexes {
-  readonly kind: "faiss" | "flat" | "exact";
+  readonly kind: "faiss" | "exact";
   open(): VectorIndex;
   /**
-   * From a file that save() wrote. Rejects with VectorError bad_snapshot when it is missing,
-   * truncated, changed, or of another version or dimension.
+   * From a file of save(). VectorError bad_snapshot: missing, cut, changed, another version or
+   * dimension.
    */
   restore(file: string): Promise<{ index: VectorIndex; note: string }>;
   /** Closes the owner; every index with it. */

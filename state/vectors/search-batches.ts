@@ -5,7 +5,6 @@ import { asCosine } from "./check.ts";
 import type { NativeFound } from "./native.ts";
 import type { Neighbour } from "./port.ts";
 
-/** Searches in one call. */
 const searchAtOnce = 64;
 
 interface Search {
@@ -15,10 +14,7 @@ interface Search {
   reject(error: Error): void;
 }
 
-/**
- * `run` gives one list a vector, of at most k. Callers bound how many searches wait: each of them
- * has an answer to come.
- */
+/** `run` gives one list a vector, of at most k. */
 export function createSearchBatches(
   run: (vectors: readonly Float32Array[], k: number) => Promise<Neighbour[][]>,
 ): (vector: Float32Array, k: number) => Promise<Neighbour[]> {
@@ -48,7 +44,6 @@ export function createSearchBatches(
     });
 }
 
-/** One vector after the other. */
 export function joined(vectors: readonly Float32Array[], dimension: number): Float32Array {
   const all = new Float32Array(vectors.length * dimension);
   vectors.forEach((vector, i) => all.set(vector, i * dimension));

@@ -1,27 +1,19 @@
-// When an index is built anew and how many clusters a search looks into. Pure: what is measured
-// goes in, a decision comes out. Clusters: ceil(sqrt(N)), which minimises the N/K + K comparisons
-// of a search (IC-Cache §4.1).
+// When an index is built anew, and its probes. Pure. Clusters: ceil(sqrt(N)), which minimises N/K +
+// K comparisons (IC-Cache §4.1).
 
 export interface IndexOptions {
   /** Up to so many vectors every one is compared; beyond, they are clustered. */
   exactLimit: number;
   /** Share of the truly nearest that a search should find, (0, 1). */
   recallTarget: number;
-  /** Share of searches that are compared with an exact one. */
   probeShare: number;
   /** Compared searches before anything is decided by them. */
   probeSamples: number;
-  /**
-   * Stored vectors that a new index is tried with, to choose its first number of probes: the more,
-   * the smaller the margin. 0: it starts with one probe.
-   */
+  /** Stored vectors that a new index is tried with, to choose its probes. 0: one probe. */
   calibrationQueries: number;
   /** Clusters that every search looks into at least. */
   leastProbes: number;
-  /**
-   * Share of the clusters beyond which a search should not go: clusters that need more are trained
-   * again first.
-   */
+  /** Clusters that would need a larger share are trained again first. */
   probesLimit: number;
   /** Vectors that the clusters are trained on, a cluster, and rounds of k-means. */
   pointsPerList: number;
@@ -44,10 +36,7 @@ export const defaultIndexOptions: IndexOptions = {
 const listsFor = (size: number, { exactLimit }: IndexOptions): number =>
   size > exactLimit ? Math.ceil(Math.sqrt(size)) : 0;
 
-/**
- * Clusters that the index should be built anew with; null: it may stay as it is. trainedSize:
- * vectors when it was built.
- */
+/** Clusters to build anew with; null: stay. trainedSize: vectors at the last build. */
 export function rebuildFor(
   { size, lists, trainedSize }: { size: number; lists: number; trainedSize: number },
   options: IndexOptions,
@@ -59,10 +48,7 @@ export function rebuildFor(
   return changed ? Math.ceil(Math.sqrt(size)) : null;
 }
 
-/**
- * Ranks of each compared search: for each of the truly nearest, how many clusters lie nearer than
- * its own.
- */
+/** Of each compared search: for each true neighbour, how many clusters lie nearer. */
 export type Ranks = readonly Uint32Array[];
 
 /** Mean share of the truly nearest that so many probes find; 1 for no searches. */
@@ -77,10 +63,7 @@ export function recallOf(ranks: Uint32Array, probes: number): number {
   return ranks.length === 0 ? 1 : found / ranks.length;
 }
 
-/**
- * Standard error of that mean, [0, 0.5]: how far it may be from the recall of all searches. 0 for
- * fewer than two.
- */
+/** Standard error of that mean, [0, 0.5]; 0 for fewer than two. */
 export function recallError(ranks: Ranks, probes: number): number {
   if (ranks.length < 2) return 0;
   const mean = recallAt(ranks, probes);
@@ -88,10 +71,7 @@ export function recallError(ranks: Ranks, probes: number): number {
   return Math.sqrt(squares / (ranks.length - 1) / ranks.length);
 }
 
-/**
- * So many probes that the mean recall, less so many standard errors, reaches what is wanted, and
- * not with one less; `lists` when fewer don't.
- */
+/** Least probes with mean recall, less so many errors, as wanted; else `lists`. */
 export function probesFor(ranks: Ranks, recall: number, lists: number, errors = 0): number {
   let low = 1;
   let high = lists;
@@ -103,19 +83,13 @@ export function probesFor(ranks: Ranks, recall: number, lists: number, errors = 
   return high;
 }
 
-/**
- * Chosen for a standard error more than the target: what is just above it on these searches is as
- * often under it on others.
- */
+/** One standard error more than the target. */
 export const chosenProbes = (ranks: Ranks, lists: number, { leastProbes, recallTarget }: IndexOptions): number =>
   Math.max(leastProbes, probesFor(ranks, recallTarget, lists, 1));
 
 export type ProbesDecision = { kind: "keep" } | { kind: "probes"; probes: number } | { kind: "rebuild" };
 
-/**
- * What compared searches say: under the target more probes, clusters trained again when that takes
- * too many; fewer when far fewer do.
- */
+/** Below the target more probes or new clusters; fewer when far fewer do. */
 export function decideProbes(
   state: { ranks: Ranks; probes: number; lists: number; size: number; trainedSize: number },
   options: IndexOptions,

@@ -41,9 +41,7 @@ beforeAll(async () => {
       ...{ ...score, arm: ["small", "large"][k]!, context: x, probability: [small, 1 - small][k]! },
     }));
     const probability = chosen === "small" ? small : 1 - small;
-    const shadow = { policy: "shadow/1", version: 1, arm: "small", probability: 1 };
-    const held = arms.map(({ arm }) => ({ arm, mean: 0, deviation: 0, probability: arm === "small" ? 1 : 0 }));
-    return { ...one, arms, arm: chosen, probability, asked, askProbability, shadows: [{ ...shadow, arms: held }] };
+    return { ...one, arms, arm: chosen, probability, asked, askProbability };
   });
   await recordInto(clickhouse).decisions(...decisions);
   await clickhouse.insert(
@@ -91,16 +89,6 @@ it("the views weigh a reward as the evaluation does", async () => {
     expect(snips).toBeCloseTo(estimates.find(({ estimator }) => estimator === "snips")!.value!, 9);
     expect(Math.abs(ips - truth[arm])).toBeLessThan(0.05);
   }
-  const [shadow] = await clickhouse.query<{ value: number; mean_reward: number; rewarded: number }>(
-    "SELECT value, mean_reward, rewarded FROM shadow_values",
-  );
-  expect(shadow!.value).toBeCloseTo(rows[1]!.snips, 9);
-  expect(shadow!.rewarded).toBe(rewarded.size);
-  const served = 0.4 * 0.5 + 0.6 * (0.7 * 0.9 + 0.3 * 0.2);
-  expect(Math.abs(shadow!.mean_reward - served)).toBeLessThan(0.05);
-  // The plain mean of what was heard lies elsewhere.
-  const plain = [...rewarded.values()].reduce((sum, one) => sum + one, 0) / rewarded.size;
-  expect(served - plain).toBeGreaterThan(0.05);
   const [rates] = await clickhouse.query<{ asked: number; unasked: number; never: number }>(
     "SELECT asked, unasked, never FROM asking_rates",
   );

@@ -254,9 +254,8 @@ describe("precedent policy evaluate", () => {
     [["evaluate", "large", "--since", "yesterday"], 2, /2026-11-22, .*24h or 7d/],
     [["evaluate", "large", "--since", "1h", "--until", "2h"], 1, /is not before --until/],
     [["evaluate", "large", "--estimators", "ips,magic"], 2, /no magic; allowed: ips, snips/],
-    [["promote", "large", "--if", "difference > 0"], 1, /large is no router policy/],
-    [["promote", "router@0", "--if", "difference = 0"], 2, /"=" \(character 12\) is part of no condition/],
-    [["promote", "router@0", "--if", "profit > 0"], 2, /there is no figure profit/],
+    [["promote", "large"], 1, /large is no router policy/],
+    [["promote", "router@0", "--above", "profit"], 2, /--above: a number/],
   ])("%j ends with %d and says what is wrong", async (argv, code, problem) => {
     expect(await run(...argv)).toMatchObject({ code, note: expect.stringMatching(problem) });
   });
@@ -294,15 +293,15 @@ describe("precedent policy compare and promote", () => {
     expect((await run("compare", "router", "learnt.json")).out).toContain("learnt.json - router@0");
   });
 
-  it("publishes only where the condition holds, and pauses learning", async () => {
-    const refused = await run("promote", "learnt.json", "--if", "lower(difference) > 0.5");
+  it("publishes only what is surely better by enough, and pauses learning", async () => {
+    const refused = await run("promote", "learnt.json", "--above", "0.5");
     expect(refused).toMatchObject({
       code: 1,
-      note: expect.stringMatching(/not promoted by dr: lower\(difference\) > 0.5: 0/),
+      note: expect.stringMatching(/not promoted: lower end of the difference by dr 0\.\d+, above 0.5 is wanted/),
     });
     expect(await policyHistory(session.clickhouse, "router")).toEqual([]);
 
-    const done = await run("promote", "learnt.json", "--if", "lower(difference) > 0 and effective(candidate) > 100");
+    const done = await run("promote", "learnt.json");
     expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/router 1 is learnt.json; learning is paused/) });
     const [made] = await eventually("it is recorded", async () => {
       const history = await policyHistory(session.clickhouse, "router");
@@ -311,9 +310,12 @@ describe("precedent policy compare and promote", () => {
     expect(made).toMatchObject({ version: 1, revertOf: 1, body: learnt, featureVersion: FEATURE_VERSION });
 
     // Now in force, and so no better than what is in force.
-    const again = await run("promote", "router@1", "--if", "lower(difference) > 0");
-    expect(again).toMatchObject({ code: 1, note: expect.stringMatching(/lower\(difference\) > 0: 0 > 0/) });
-    const back = await run("promote", "router@1", "--against", "router@0", "--if", "difference > 0");
+    const again = await run("promote", "router@1");
+    expect(again).toMatchObject({
+      code: 1,
+      note: expect.stringMatching(/lower end of the difference by dr 0.*, above 0 is wanted/),
+    });
+    const back = await run("promote", "router@1", "--against", "router@0");
     expect(back).toMatchObject({ code: 0, out: expect.stringMatching(/router 2 is router@1/) });
   });
 });

@@ -44,7 +44,6 @@ function learner() {
     publish: createPublish({
       policies,
       featureVersion: FEATURE_VERSION,
-      minimumRewards: 1,
       settleMs: 0,
       clock: () => 5,
     }),

@@ -48,7 +48,7 @@ function learner(mostTenants = 50, topic = createPolicyTopic()) {
       ...{ clickhouse, topics, byTenant, featureVersion: FEATURE_VERSION, dimension: FEATURE_COUNT },
     }),
     publish: createPublish({
-      ...{ policies, featureVersion: FEATURE_VERSION, minimumRewards: 1, settleMs: 0, clock: () => 5 },
+      ...{ policies, featureVersion: FEATURE_VERSION, settleMs: 0, clock: () => 5 },
       takenBack: (since) => rewardsTakenBack(clickhouse, since),
     }),
     solving: { dimension: FEATURE_COUNT, ...configured, ...(prior.hierarchy && { hierarchy: prior.hierarchy }) },
@@ -165,7 +165,7 @@ describe("statistics by tenant", () => {
     const pass = learn.bind({
       aggregate: createAggregate({ clickhouse, topics, featureVersion: FEATURE_VERSION, dimension: FEATURE_COUNT }),
       publish: createPublish({
-        ...{ policies: shared, featureVersion: FEATURE_VERSION, minimumRewards: 1, settleMs: 0, clock: () => 5 },
+        ...{ policies: shared, featureVersion: FEATURE_VERSION, settleMs: 0, clock: () => 5 },
       }),
       solving: { dimension: FEATURE_COUNT, ...configured },
       ...{ halfLifeHours: 24, observe: () => undefined },

@@ -12,7 +12,7 @@ import { startSystem, type TestSystem } from "../support/system.ts";
 
 const models = [
   { model: "SmolLM2-135M-Instruct", remedy: "npm run setup" },
-  { model: "Qwen2.5-Coder-0.5B-Instruct", remedy: "precedent models fetch Qwen2.5-Coder-0.5B-Instruct" },
+  { model: "Qwen2.5-Coder-0.5B-Instruct", remedy: "npm run setup -- --model Qwen2.5-Coder-0.5B-Instruct" },
 ];
 
 const paragraph = (name: string): string =>

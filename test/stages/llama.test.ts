@@ -16,7 +16,7 @@ const models = [
   {
     model: "Qwen2.5-Coder-0.5B-Instruct",
     called: "qwen2.5 coder 0.5b instruct",
-    remedy: "precedent models fetch Qwen2.5-Coder-0.5B-Instruct",
+    remedy: "npm run setup -- --model Qwen2.5-Coder-0.5B-Instruct",
   },
 ];
 

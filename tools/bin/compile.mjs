@@ -16,8 +16,6 @@ const started = [
   "connections/embedder/worker.ts",
   "connections/kv/writer.testing.ts",
   "connections/helpfulness/worker.ts",
-  "connections/solver/worker.ts",
-  "connections/solver/worker.testing.ts",
   "connections/text/worker.ts",
   "connections/text/worker.testing.ts",
   "connections/worker/worker.testing.ts",

@@ -53,7 +53,7 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   );
   const { folder: stackFolder } = config.stack;
   const models = namedByArms(config.arms);
-  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models, flat: false });
+  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models });
   const logger = createLog({ level: "warn", pretty: false, destination: log });
   const system = await startSystem({ config, data, screen, log: logger, signal, ready });
   try {

@@ -1,4 +1,5 @@
-// Derives schemas/types.ts from schemas/avro: the schemas are the contract, the types only follow.
+// Derives schemas/types.ts from schemas/avro: the schemas are the contract and say what fields
+// mean, the types only follow.
 // `npm run types` writes the file; schemas/types.test.ts fails when it is stale.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +9,6 @@ type Schema =
 interface Field {
   name: string;
   type: Schema;
-  doc?: string;
 }
 
 const primitives: Record<string, string> = {
@@ -50,10 +50,7 @@ export function generateTypes(folder: string): string {
     const name = schema.name ?? "Unnamed";
     if (declared.has(name)) return name;
     declared.set(name, "");
-    const lines = (schema.fields ?? []).map((field) => {
-      const doc = field.doc === undefined ? "" : `  /** ${field.doc} */\n`;
-      return `${doc}  ${field.name}: ${typeOf(field.type)};`;
-    });
+    const lines = (schema.fields ?? []).map((field) => `  ${field.name}: ${typeOf(field.type)};`);
     const doc = schema.doc === undefined ? "" : `/** ${schema.doc} */\n`;
     declared.set(name, `${doc}export interface ${name} {\n${lines.join("\n")}\n}\n`);
     return name;
@@ -62,7 +59,7 @@ export function generateTypes(folder: string): string {
   for (const file of readdirSync(folder).sort()) {
     if (file.endsWith(".avsc")) typeOf(JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as Schema);
   }
-  return `// Made by tools/generate/types.ts from schemas/avro. Do not edit: run "npm run types".\n\n${[...declared.values()].join("\n")}`;
+  return `// Made by tools/generate/types.ts from schemas/avro, which says what the fields mean. Do not edit: run "npm run types".\n\n${[...declared.values()].join("\n")}`;
 }
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));

@@ -139,7 +139,6 @@ export const packages = [
     within: ["stack/facade/**"],
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
-  { packages: ["faiss-node"], within: ["state/vectors/**"], use: "the port state/vectors/port.ts" },
   { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port state/vectors/port.ts" },
   {
     packages: ["lmdb"],

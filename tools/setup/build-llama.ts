@@ -18,7 +18,7 @@ import {
   scatteredCheckFile,
 } from "../../connections/llama/library.ts";
 import type { NativeBuild } from "./build-native.ts";
-import { type LlamaLibrary, llamaSources, unpackLlamaLibrary } from "../../connections/models/llama-library.ts";
+import { type LlamaLibrary, llamaSources, unpackLlamaLibrary } from "./models/llama-library.ts";
 import { run } from "../../connections/python/python.ts";
 
 const require = createRequire(import.meta.url);

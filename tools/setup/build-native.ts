@@ -1,6 +1,6 @@
-// Builds our FAISS addon (native/faiss) and faiss-node against the system's libfaiss, once. If the
-// build fails, the caller continues with the exact index and reports it. The addons of native/peers
-// are built in the same way, on request of a benchmark.
+// Builds our FAISS addon (native/faiss) against the system's libfaiss, once. If the build fails,
+// the caller continues with the exact index and reports it. The addons of native/peers are built in
+// the same way, on request of a benchmark.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -16,8 +16,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const built = (name: string): string => join(root, "native/build", `${name}.node`);
 /** Where state/vectors/native.ts looks for it. */
 export const faissAddonFile = built("precedent-faiss");
-/** Where state/vectors/flat.ts looks for it. */
-export const faissNodeFile = built("faiss-node");
 /** What bench -- selection compares with. */
 export const flatAddonFile = built("flat");
 export const hnswlibAddonFile = built("hnswlib");
@@ -45,20 +43,6 @@ export const buildNative = (say: (line: string) => void): Promise<NativeBuild> =
     trial: `const { Index } = require("./precedent-faiss.node"); const index = new Index(2);
       index.add(Uint32Array.of(7, 8), Float32Array.of(1, 0, 0, 1)).then(() => {
         if (index.search(Float32Array.of(0, 1), 1, 1).keys[0] !== 8) throw new Error("wrong neighbour"); });`,
-  });
-
-/**
- * The npm package faiss-node, from its source: its install script would download a binary, or clone
- * FAISS and build all of it.
- */
-export const buildFaissNode = (say: (line: string) => void): Promise<NativeBuild> =>
-  build(say, {
-    name: "faiss-node",
-    sources: [join(root, "native/faiss-node"), join(dirname(require.resolve("faiss-node/package.json")), "src")],
-    targets: [faissNodeFile],
-    trial: `const { IndexFlatIP } = require("./faiss-node.node"); const index = new IndexFlatIP(2);
-      index.add([1, 0, 0, 1]);
-      if (index.search([0, 1], 1).labels[0] !== 1) throw new Error("wrong neighbour");`,
   });
 
 /** Only for bench -- selection. */

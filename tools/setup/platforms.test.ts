@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { expect, it } from "vitest";
-import { llamaSources } from "../../connections/models/llama-library.ts";
+import { llamaSources } from "./models/llama-library.ts";
 
 const require = createRequire(import.meta.url);
 interface Packages {

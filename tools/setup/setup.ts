@@ -3,17 +3,18 @@
 // the other), and what is made appears whole or not at all. Its parts run side by side.
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import pLimit from "p-limit";
 import { messageOf } from "../../connections/errors.ts";
 import { loadConfig } from "../../config/load.ts";
-import { defaultModel, namedByArms, namedModel, type NamedModel } from "../../config/models.ts";
+import { defaultModel, namedByArms, namedModel, namedModels, type NamedModel } from "../../config/models.ts";
 import { ensureServers, hasServers } from "../../stack/install.ts";
 import { buildLlama } from "./build-llama.ts";
-import { buildFaissNode, buildNative } from "./build-native.ts";
+import { buildNative } from "./build-native.ts";
 import { buildPage } from "./build-page.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
-import { withLock } from "../../connections/models/lock.ts";
-import { fetchModel, megabytes, modelState, requantiseModel } from "../../connections/models/models.ts";
+import { withLock } from "./models/lock.ts";
+import { fetchModel, megabytes, modelState, requantiseModel } from "./models/models.ts";
 import { createProgress, type Progress } from "./progress.ts";
 
 export interface SetUpOptions {
@@ -29,8 +30,6 @@ export interface SetUpOptions {
   scattered?: boolean;
   /** false leaves the embedded servers out. Default true. */
   servers?: boolean;
-  /** false leaves faiss-node out, which `selection.index: flat` needs. Default true. */
-  flat?: boolean;
   /** Stack folder that the servers are linked into. Default .precedent. */
   stackFolder?: string;
 }
@@ -54,7 +53,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
-  const { progress = createProgress(), llama = true, scattered = false, servers = true, flat = true } = options;
+  const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
   const { models = [], stackFolder = ".precedent" } = options;
   // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
@@ -72,7 +71,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
       ? inBackground(withLock("servers", progress.line, () => ensureEmbeddedServers(stackFolder, progress)))
       : Promise.resolve(),
     // No answer waits for it: small domains are searched exactly.
-    indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(flat, progress)))),
+    indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(progress)))),
     models: new Map(
       others.map((model) => [model.name, inBackground(ensureModelAfter(llamaReady, model, progress))] as const),
     ),
@@ -109,17 +108,13 @@ async function ensurePage(progress: Progress): Promise<void> {
   else there("page", progress);
 }
 
-/** One after the other: each may have to install libfaiss, and apt-get runs once at a time. */
-async function ensureIndexes(flat: boolean, progress: Progress): Promise<void> {
-  const builds = [["faiss", buildNative] as const, ...(flat ? [["faiss-node", buildFaissNode] as const] : [])];
-  for (const [name, build] of builds) {
-    const native = await build((line) => progress.line(`  ${name}: ${line}`));
-    progress.line(
-      native.built
-        ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
-        : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
-    );
-  }
+async function ensureIndexes(progress: Progress): Promise<void> {
+  const native = await buildNative((line) => progress.line(`  faiss: ${line}`));
+  progress.line(
+    native.built
+      ? `✓ faiss: ${native.fresh ? "built" : "there"}`
+      : `! faiss: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
+  );
 }
 
 /** The model is fetched while the addon is compiled; the headers are fetched once for both. */
@@ -175,10 +170,20 @@ function modelsOfConfiguration(): NamedModel[] {
   }
 }
 
+function known(name: string): NamedModel {
+  const model = namedModel(name);
+  if (model === undefined)
+    throw new Error(`there is no model ${name}; there are ${namedModels.map((one) => one.name).join(", ")}`);
+  return model;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const scattered = process.argv.includes("--scattered");
-  await setUp({ scattered, models: modelsOfConfiguration() }).catch((error: unknown) => {
+  try {
+    const options = { scattered: { type: "boolean" }, model: { type: "string", multiple: true } } as const;
+    const { scattered = false, model = [] } = parseArgs({ options }).values;
+    await setUp({ scattered, models: [...new Set([...modelsOfConfiguration(), ...model.map(known)])] });
+  } catch (error) {
     process.stderr.write(`set-up failed: ${messageOf(error)}\n`);
     process.exitCode = 1;
-  });
+  }
 }

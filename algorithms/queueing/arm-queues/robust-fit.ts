@@ -1,6 +1,5 @@
-// A line through times: a constant and so much a unit of each column, none below 0, such that a few
-// calls that took ten times as long do not bend it. Iterated least squares with Huber's weights on
-// relative errors, for times spread in proportion to their length. Linear in the rows.
+// Robust line through times: constant and slopes >= 0, by iterated least squares with Huber's
+// weights on relative errors. Linear in the rows.
 import { addOuter, cholesky, packedLength, solveCholesky } from "../../numeric/matrix.ts";
 import { medianOf } from "../../numeric/quantile.ts";
 
@@ -30,10 +29,7 @@ export function predicted({ constant, slopes, floor }: Line, row: readonly numbe
   );
 }
 
-/**
- * columns: of each as many values as there are times, all finite and from 0. Throws RangeError
- * without any time.
- */
+/** columns: as many values each as times, finite, >= 0. RangeError without any time. */
 export function fitLine(columns: readonly Float64Array[], times: Float64Array): Line {
   if (times.length === 0) throw new RangeError("there are no times to fit");
   const floor = Math.max(1e-6, floorShare * medianOf(times));

@@ -1,19 +1,14 @@
-// How long an arm takes for a call, from its logged ones: prefill milliseconds a token (computed,
-// and taken from a cache), decode milliseconds a token, a constant, and how far calls lie beside
-// that. Waiting for a slot is not in it.
+// Service times of an arm from its logged calls: prefill ms a token (computed, cached), decode ms a
+// token, a constant, and the spread. Without queueing.
 import { fitLine, predicted, type Line } from "./robust-fit.ts";
 
-/** What a call is about. */
 export interface CallSize {
-  /** Tokens of the prompt that were computed. */
   computed: number;
   /** Tokens of the prompt from a KV cache: linked, or kept by the endpoint. */
   reused: number;
-  /** Tokens of the answer. */
   completion: number;
 }
 
-/** A logged call, milliseconds from its beginning. */
 export interface LoggedCall extends CallSize {
   /** null: not logged. */
   firstMs: number | null;
@@ -29,7 +24,6 @@ export interface ServiceTimes {
   ratios: { first: Float64Array; rest: Float64Array };
 }
 
-/** Minimum calls for a fit. */
 const leastCalls = 20;
 /** More calls than this fit no better. */
 const mostFitted = 20_000;
@@ -77,7 +71,6 @@ const spread = ({ constant, slopes, floor }: Line): Line => ({
   slopes: [null, null, slopes[0] ?? null],
 });
 
-/** Every so manieth, evenly. */
 function thinned<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
@@ -88,9 +81,7 @@ export interface Service {
   totalMs: number;
 }
 
-/**
- * What a call of this size takes, spread as the logged calls were; at: in [0, 1), which of them.
- */
+/** Time of a call of this size, spread as the logged calls; at in [0, 1) says which of them. */
 export function drawnService({ first, rest, ratios }: ServiceTimes, call: CallSize, at: number): Service {
   const i = Math.floor(at * ratios.rest.length);
   const firstMs = first === null ? 0 : predicted(first, prompt(call)) * ratios.first[i]!;

@@ -6,7 +6,7 @@ import { Chart, type Series } from "./chart.tsx";
 import { armColour } from "./colours.ts";
 import { cost, count, duration, figure, share } from "./format.ts";
 import { useData, useSpan } from "./hooks.ts";
-import { Arm, Head, Nothing, number, Panel, Problem, type Span, Stat, Time } from "./parts.tsx";
+import { Arm, type Column, Nothing, numeric, Panel, Problem, rowHead, type Span, Stat, Table, Time } from "./parts.tsx";
 
 const spans: readonly Span[] = [
   ["15 minutes", 900_000],
@@ -123,72 +123,46 @@ function Charts({ overview, theme }: { overview: Overview; theme: string }) {
         />
       </div>
       <Panel title="By arm">
-        <table>
-          <Head
-            columns={[
-              "Arm",
-              number("Answers"),
-              number("Share"),
-              number("From cache"),
-              number("Failed"),
-              number("Mean reward"),
-              number("Rated"),
-              number("Cost"),
-            ]}
-          />
-          <tbody>
-            {names.map((name) => {
-              const own = arms.filter(({ arm }) => arm === name);
-              const all = sum(own, (step) => step.requests);
-              const ratings = sum(own, (step) => step.rewarded);
-              return (
-                <tr key={name}>
-                  <th scope="row">
-                    <Arm name={name} />
-                  </th>
-                  <td class="number">{count(all)}</td>
-                  <td class="number">{share(all / requests)}</td>
-                  <td class="number">
-                    {count(
-                      sum(
-                        own.filter(({ source }) => source === "cache"),
-                        (step) => step.requests,
-                      ),
-                    )}
-                  </td>
-                  <td class="number">{count(sum(own, (step) => step.failed))}</td>
-                  <td class="number">{ratings === 0 ? "–" : figure(sum(own, (step) => step.rewardSum) / ratings)}</td>
-                  <td class="number">{count(ratings)}</td>
-                  <td class="number">{cost(sum(own, (step) => step.cost))}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <Table rows={names.map((name) => byArm(name, arms))} columns={columnsOf(requests)} keyOf={({ name }) => name} />
       </Panel>
       {overview.prefill.length > 0 && <Prefill rows={overview.prefill} />}
     </>
   );
 }
 
+const byArm = (name: string, arms: readonly ArmStep[]) => {
+  const own = arms.filter(({ arm }) => arm === name);
+  return {
+    ...{ name, answers: sum(own, (step) => step.requests), failed: sum(own, (step) => step.failed) },
+    ...{ rated: sum(own, (step) => step.rewarded), cost: sum(own, (step) => step.cost), reward: mean(own) },
+    cached: sum(own, (step) => (step.source === "cache" ? step.requests : 0)),
+  };
+};
+
+const columnsOf = (requests: number): Column<ReturnType<typeof byArm>>[] => [
+  ["Arm", ({ name }) => <Arm name={name} />, rowHead],
+  ["Answers", ({ answers }) => count(answers), numeric],
+  ["Share", ({ answers }) => share(answers / requests), numeric],
+  ["From cache", ({ cached }) => count(cached), numeric],
+  ["Failed", ({ failed }) => count(failed), numeric],
+  ["Mean reward", ({ reward }) => figure(reward), numeric],
+  ["Rated", ({ rated }) => count(rated), numeric],
+  ["Cost", (row) => cost(row.cost), numeric],
+];
+
 const Prefill = ({ rows }: { rows: Overview["prefill"] }) => (
   <Panel title="Linked prefill" note="Tokens of prompts, by what was computed of them.">
-    <table>
-      <Head columns={["Arm", number("Prompt"), number("Linked"), number("Computed again"), number("As usual")]} />
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.arm}>
-            <th scope="row">
-              <Arm name={row.arm} />
-            </th>
-            <td class="number">{count(row.prompt)}</td>
-            <td class="number">{count(row.linked)}</td>
-            <td class="number">{count(row.recomputed)}</td>
-            <td class="number">{count(row.prefilled)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      rows={rows}
+      keyOf={({ arm }) => arm}
+      columns={[
+        ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
+        ["Prompt", ({ prompt }) => count(prompt), numeric],
+        ["Linked", ({ linked }) => count(linked), numeric],
+        ["Computed again", ({ recomputed }) => count(recomputed), numeric],
+        ["As usual", ({ prefilled }) => count(prefilled), numeric],
+      ]}
+    />
   </Panel>
 );
 

@@ -15,7 +15,6 @@ export interface Series {
 
 interface Props {
   title: string;
-  /** Milliseconds since the epoch. */
   at: number[];
   series: Series[];
   stacked?: boolean;

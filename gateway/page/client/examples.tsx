@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { ExampleRow, ExampleUse } from "../data/port.ts";
 import { count, figure, whole } from "./format.ts";
 import { linkTo, useData, useSettled } from "./hooks.ts";
-import { Arm, Bar, Head, Nothing, number, Panel, Problem, Search } from "./parts.tsx";
+import { Arm, Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
 
 export function Examples({ id }: { id: string }) {
   const [search, setSearch] = useState("");
@@ -24,43 +24,34 @@ export function Examples({ id }: { id: string }) {
         {data?.length === 0 ? (
           <Nothing>None was used, or none fits.</Nothing>
         ) : (
-          <div class="scroll" tabIndex={0} role="region" aria-label="Examples">
-            <table class="list">
-              <Head
-                columns={[
-                  "Gain",
-                  "Example",
-                  "Of",
-                  number("Uses"),
-                  number("Rated"),
-                  number("Mean quality of answers"),
-                  number("Own quality"),
-                  number("Replays"),
-                ]}
-              />
-              <tbody>
-                {(data ?? []).map((row) => (
-                  <tr key={row.id} class={row.id === id ? "chosen" : ""}>
-                    <td>
-                      <Bar value={most === 0 ? 0 : row.gain / most}>{figure(row.gain)}</Bar>
-                    </td>
-                    <td class="text">
-                      <a data-row="" href={linkTo("examples", { id: row.id })}>
-                        <bdi>{row.request}</bdi>
-                      </a>{" "}
-                      <span class="quiet">→</span> <bdi class="quiet">{row.response}</bdi>
-                    </td>
-                    <td>{row.domain}</td>
-                    <td class="number">{count(row.uses)}</td>
-                    <td class="number">{count(row.ratedUses)}</td>
-                    <td class="number">{figure(row.meanQuality)}</td>
-                    <td class="number">{figure(row.quality)}</td>
-                    <td class="number">{row.replays}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            class="list"
+            scrolls="Examples"
+            rows={data ?? []}
+            keyOf={(row) => row.id}
+            rowClass={(row) => (row.id === id ? "chosen" : "")}
+            columns={[
+              ["Gain", ({ gain }) => <Bar value={most === 0 ? 0 : gain / most}>{figure(gain)}</Bar>],
+              [
+                "Example",
+                (row) => (
+                  <>
+                    <a data-row="" href={linkTo("examples", { id: row.id })}>
+                      <bdi>{row.request}</bdi>
+                    </a>{" "}
+                    <span class="quiet">→</span> <bdi class="quiet">{row.response}</bdi>
+                  </>
+                ),
+                { class: "text" },
+              ],
+              ["Of", ({ domain }) => domain],
+              ["Uses", ({ uses }) => count(uses), numeric],
+              ["Rated", ({ ratedUses }) => count(ratedUses), numeric],
+              ["Mean quality of answers", ({ meanQuality }) => figure(meanQuality), numeric],
+              ["Own quality", ({ quality }) => figure(quality), numeric],
+              ["Replays", ({ replays }) => replays, numeric],
+            ]}
+          />
         )}
       </Panel>
     </>
@@ -75,35 +66,35 @@ function Uses({ id }: { id: string }) {
       {data?.length === 0 ? (
         <Nothing>It was not shown for an answer in the last two weeks.</Nothing>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Uses">
-          <table>
-            <Head columns={["Time", "Request", "Arm", "Similarity", "Helpfulness", number("Quality of the answer")]} />
-            <tbody>
-              {(data ?? []).map((use) => (
-                <tr key={`${use.tenant}/${use.requestId}`}>
-                  <td class="nowrap">{whole(use.createdAt)}</td>
-                  <td class="text">
-                    <a href={linkTo("request", { tenant: use.tenant, id: use.requestId })}>
-                      <bdi>{use.question === "" ? use.requestId : use.question}</bdi>
-                    </a>
-                  </td>
-                  <td>
-                    <Arm name={use.arm} />
-                  </td>
-                  <td>
-                    <Bar value={use.similarity}>{use.similarity.toFixed(3)}</Bar>
-                  </td>
-                  <td>
-                    <Bar value={use.helpfulness}>{use.helpfulness.toFixed(3)}</Bar>
-                  </td>
-                  <td class="number">
-                    {figure(use.quality)} <span class="quiet">{use.rated ? "rated" : "predicted"}</span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          scrolls="Uses"
+          rows={data ?? []}
+          keyOf={(use) => `${use.tenant}/${use.requestId}`}
+          columns={[
+            ["Time", ({ createdAt }) => whole(createdAt), { class: "nowrap" }],
+            [
+              "Request",
+              (use) => (
+                <a href={linkTo("request", { tenant: use.tenant, id: use.requestId })}>
+                  <bdi>{use.question === "" ? use.requestId : use.question}</bdi>
+                </a>
+              ),
+              { class: "text" },
+            ],
+            ["Arm", ({ arm }) => <Arm name={arm} />],
+            ["Similarity", ({ similarity }) => <Bar value={similarity}>{similarity.toFixed(3)}</Bar>],
+            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{helpfulness.toFixed(3)}</Bar>],
+            [
+              "Quality of the answer",
+              (use) => (
+                <>
+                  {figure(use.quality)} <span class="quiet">{use.rated ? "rated" : "predicted"}</span>
+                </>
+              ),
+              numeric,
+            ],
+          ]}
+        />
       )}
     </Panel>
   );

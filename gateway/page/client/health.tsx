@@ -2,7 +2,7 @@
 import type { Health as Found } from "../data/port.ts";
 import { ago, count, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Head, Nothing, number, Panel, Problem, Stat } from "./parts.tsx";
+import { Nothing, numeric, Panel, Problem, rowHead, Stat, Table } from "./parts.tsx";
 
 export function Health() {
   const { data, error } = useData<Found>("health", {}, 5_000);
@@ -32,34 +32,34 @@ export function Health() {
           title="Stages"
           note="Records behind a stage's position. Markers of transactions count as records, so that a stage that is done may be a few behind."
         >
-          <table>
-            <Head columns={["Stage", "Topic", number("Processes"), number("Behind")]} />
-            <tbody>
-              {data.stages.map((row) => (
-                <tr key={`${row.stage}/${row.topic}`}>
-                  <th scope="row">{row.stage}</th>
-                  <td>{row.topic}</td>
-                  <td class="number">{row.members === 0 ? <strong class="bad">none</strong> : row.members}</td>
-                  <td class="number">{row.lag === null ? <span class="quiet">not read yet</span> : count(row.lag)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table
+            rows={data.stages}
+            keyOf={(row) => `${row.stage}/${row.topic}`}
+            columns={[
+              ["Stage", ({ stage }) => stage, rowHead],
+              ["Topic", ({ topic }) => topic],
+              ["Processes", ({ members }) => (members === 0 ? <strong class="bad">none</strong> : members), numeric],
+              ["Behind", ({ lag }) => (lag === null ? <span class="quiet">not read yet</span> : count(lag)), numeric],
+            ]}
+          />
         </Panel>
         <div>
           <Panel title="Tables" note="Of the last week.">
-            <table>
-              <Head columns={["Table", "Newest row", number("Rows of the last hour")]} />
-              <tbody>
-                {data.tables.map((row) => (
-                  <tr key={row.table}>
-                    <th scope="row">{row.table}</th>
-                    <td title={row.newest === null ? undefined : whole(row.newest)}>{ago(row.newest)}</td>
-                    <td class="number">{count(row.lastHour)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <Table
+              rows={data.tables}
+              keyOf={({ table }) => table}
+              columns={[
+                ["Table", ({ table }) => table, rowHead],
+                [
+                  "Newest row",
+                  ({ newest }) => ago(newest),
+                  {
+                    hint: ({ newest }) => (newest === null ? undefined : whole(newest)),
+                  },
+                ],
+                ["Rows of the last hour", ({ lastHour }) => count(lastHour), numeric],
+              ]}
+            />
           </Panel>
           {data.stuck.length > 0 && (
             <Panel

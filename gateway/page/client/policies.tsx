@@ -4,7 +4,7 @@ import type { PolicyVersion } from "../data/port.ts";
 import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Confirm, Head, Nothing, number, Panel, Problem } from "./parts.tsx";
+import { Confirm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
 
 export function Policies() {
   const [chosen, setChosen] = useState("");
@@ -16,30 +16,35 @@ export function Policies() {
   return (
     <>
       <Panel title="Newest versions">
-        <table>
-          <Head columns={["Policy", number("Version"), "Published", "Learning", "Figures"]} />
-          <tbody>
-            {newest.data.map((one) => (
-              <tr key={one.name} class={one.name === name ? "chosen" : ""}>
-                <th scope="row">
-                  <button
-                    type="button"
-                    class="link"
-                    data-row=""
-                    aria-pressed={one.name === name}
-                    onClick={() => setChosen(one.name)}
-                  >
-                    {one.name}
-                  </button>
-                </th>
-                <td class="number">{one.version}</td>
-                <td title={whole(one.createdAt)}>{ago(one.createdAt)}</td>
-                <td>{one.revertOf === null ? "goes on" : <strong>paused, repeats {one.revertOf}</strong>}</td>
-                <td class="text quiet">{figuresOf(one)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          rows={newest.data}
+          keyOf={(one) => one.name}
+          rowClass={(one) => (one.name === name ? "chosen" : "")}
+          columns={[
+            [
+              "Policy",
+              (one) => (
+                <button
+                  type="button"
+                  class="link"
+                  data-row=""
+                  aria-pressed={one.name === name}
+                  onClick={() => setChosen(one.name)}
+                >
+                  {one.name}
+                </button>
+              ),
+              rowHead,
+            ],
+            ["Version", ({ version }) => version, numeric],
+            ["Published", ({ createdAt }) => ago(createdAt), { hint: ({ createdAt }) => whole(createdAt) }],
+            [
+              "Learning",
+              ({ revertOf }) => (revertOf === null ? "goes on" : <strong>paused, repeats {revertOf}</strong>),
+            ],
+            ["Figures", figuresOf, { class: "text quiet" }],
+          ]}
+        />
       </Panel>
       {name !== undefined && <History key={name} name={name} onChange={newest.reload} />}
     </>
@@ -99,30 +104,23 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
           </button>
         </p>
       )}
-      <div class="scroll" tabIndex={0} role="region" aria-label={`Versions of ${name}`}>
-        <table>
-          <Head
-            columns={[
-              number("Version"),
-              "Published",
-              "Trained through",
-              "Figures",
-              "Repeats",
-              { name: "Action", hidden: true },
-            ]}
-          />
-          <tbody>
-            {(data ?? []).map((one, i) => (
-              <tr key={one.version} class={i === 0 ? "chosen" : ""}>
-                <td class="number">{one.version}</td>
-                <td>{whole(one.createdAt)}</td>
-                <td>{one.trainedThrough === null ? "–" : whole(one.trainedThrough)}</td>
-                <td class="text quiet">{figuresOf(one)}</td>
-                <td>{one.revertOf ?? ""}</td>
-                <td class="nowrap">
-                  {i === 0 ? (
-                    "in force"
-                  ) : one.revertible ? (
+      <Table
+        rows={data ?? []}
+        keyOf={({ version }) => version}
+        rowClass={(_one, i) => (i === 0 ? "chosen" : "")}
+        scrolls={`Versions of ${name}`}
+        columns={[
+          ["Version", ({ version }) => version, numeric],
+          ["Published", ({ createdAt }) => whole(createdAt)],
+          ["Trained through", ({ trainedThrough }) => (trainedThrough === null ? "–" : whole(trainedThrough))],
+          ["Figures", figuresOf, { class: "text quiet" }],
+          ["Repeats", ({ revertOf }) => revertOf],
+          [
+            "Action",
+            (one, i) =>
+              i === 0
+                ? "in force"
+                : one.revertible && (
                     <button
                       type="button"
                       aria-label={`Revert to it: ${name} ${one.version}`}
@@ -130,15 +128,11 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
                     >
                       Revert to it
                     </button>
-                  ) : (
-                    ""
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+                  ),
+            { class: "nowrap", isHidden: true },
+          ],
+        ]}
+      />
       {asked !== undefined && (
         <Confirm
           title={

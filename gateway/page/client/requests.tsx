@@ -5,7 +5,7 @@ import type { LiveBatch, LiveEvent, RequestRow } from "../data/port.ts";
 import { watch } from "./api.ts";
 import { cost, count, domainOf, duration, figure, time, whole } from "./format.ts";
 import { linkTo, useData, useSettled, useSpan } from "./hooks.ts";
-import { Arm, Head, Nothing, number, Problem, Search, type Span, State, Time } from "./parts.tsx";
+import { Arm, type Column, Nothing, numeric, Problem, Search, type Span, State, Table, Time } from "./parts.tsx";
 
 const spans: readonly Span[] = [
   ["15 minutes", 900_000],
@@ -114,71 +114,53 @@ export function Requests({ names }: { names: Names }) {
             : "No requests in this time. Send one to /v1/chat/completions, and it shows here."}
         </Nothing>
       ) : (
-        <Table rows={rows} />
+        <Table class="list" scrolls="Requests" {...{ rows, columns, keyOf }} rowClass={({ state }) => state} />
       )}
     </>
   );
 }
 
-const Table = ({ rows }: { rows: readonly RequestRow[] }) => (
-  <div class="scroll" tabIndex={0} role="region" aria-label="Requests">
-    <table class="list">
-      <Head
-        columns={[
-          "Time",
-          "Request",
-          "Domain",
-          "Arm",
-          number("p", "probability with which the arm was to be chosen"),
-          number("Score", "quality less cost and load, by the router"),
-          number("Ex.", "examples shown to the model"),
-          number("Tokens"),
-          number("Cost"),
-          number("First token"),
-          number("Total"),
-          number("Reward"),
-          "State",
-        ]}
-      />
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.tenant}/${row.id}`} class={row.state}>
-            <td class="time" title={whole(row.createdAt)}>
-              {time(row.createdAt)}
-            </td>
-            <td class="text">
-              <a data-row="" href={linkTo("request", { tenant: row.tenant, id: row.id })}>
-                <bdi>{row.question === "" ? row.id : row.question}</bdi>
-              </a>
-            </td>
-            <td title={`tenant ${row.tenant}`}>
-              <bdi>{domainOf(row.domain, row.tenant)}</bdi>
-            </td>
-            <td class="nowrap">
-              <Arm name={row.arm} />
-              {row.source !== null && !["generated", "routed", "none"].includes(row.source) && (
-                <small class="source">{row.source}</small>
-              )}
-            </td>
-            <td class="number">{row.probability === null ? "" : row.probability.toFixed(2)}</td>
-            <td class="number">{row.score === null ? "" : row.score.toFixed(2)}</td>
-            <td class="number">{row.examples === 0 ? "" : row.examples}</td>
-            <td class="number">
-              {row.promptTokens + row.completionTokens === 0 ? "" : `${row.promptTokens} + ${row.completionTokens}`}
-            </td>
-            <td class="number">{row.state === "open" ? "" : cost(row.cost)}</td>
-            <td class="number">{row.firstTokenMs === null ? "" : duration(row.firstTokenMs)}</td>
-            <td class="number">{row.totalMs === null ? "" : duration(row.totalMs)}</td>
-            <td class="number">{row.reward === null ? "" : figure(row.reward)}</td>
-            <td>
-              <State state={row.state} code={row.errorCode} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
+const columns: readonly Column<RequestRow>[] = [
+  ["Time", (row) => time(row.createdAt), { class: "time", hint: (row) => whole(row.createdAt) }],
+  [
+    "Request",
+    (row) => (
+      <a data-row="" href={linkTo("request", { tenant: row.tenant, id: row.id })}>
+        <bdi>{row.question === "" ? row.id : row.question}</bdi>
+      </a>
+    ),
+    { class: "text" },
+  ],
+  ["Domain", (row) => <bdi>{domainOf(row.domain, row.tenant)}</bdi>, { hint: (row) => `tenant ${row.tenant}` }],
+  [
+    "Arm",
+    ({ arm, source }) => (
+      <>
+        <Arm name={arm} />
+        {source !== null && !["generated", "routed", "none"].includes(source) && <small class="source">{source}</small>}
+      </>
+    ),
+    { class: "nowrap" },
+  ],
+  [
+    "p",
+    ({ probability }) => probability?.toFixed(2),
+    { ...numeric, title: "probability with which the arm was to be chosen" },
+  ],
+  ["Score", ({ score }) => score?.toFixed(2), { ...numeric, title: "quality less cost and load, by the router" }],
+  ["Ex.", ({ examples }) => (examples === 0 ? "" : examples), { ...numeric, title: "examples shown to the model" }],
+  [
+    "Tokens",
+    ({ promptTokens, completionTokens }) =>
+      promptTokens + completionTokens === 0 ? "" : `${promptTokens} + ${completionTokens}`,
+    numeric,
+  ],
+  ["Cost", (row) => (row.state === "open" ? "" : cost(row.cost)), numeric],
+  ["First token", ({ firstTokenMs }) => (firstTokenMs === null ? "" : duration(firstTokenMs)), numeric],
+  ["Total", ({ totalMs }) => (totalMs === null ? "" : duration(totalMs)), numeric],
+  ["Reward", ({ reward }) => (reward === null ? "" : figure(reward)), numeric],
+  ["State", (row) => <State state={row.state} code={row.errorCode} />],
+];
 
 const keyOf = ({ tenant, id }: { tenant: string; id: string }): string => JSON.stringify([tenant, id]);
 

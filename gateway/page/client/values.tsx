@@ -3,7 +3,7 @@ import type { PolicyValues } from "../data/port.ts";
 import { armColour } from "./colours.ts";
 import { count, figure, share, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Arm, Head, Nothing, number, Panel, Problem } from "./parts.tsx";
+import { Arm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
 
 export function Values() {
   const { data, error } = useData<PolicyValues>("values", {}, 60_000);
@@ -17,36 +17,23 @@ export function Values() {
         {data.arms.length === 0 ? (
           <Nothing>No rated decision yet.</Nothing>
         ) : (
-          <table>
-            <Head
-              columns={[
-                "Arm",
+          <Table
+            rows={data.arms}
+            keyOf={({ arm }) => arm}
+            columns={[
+              ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
+              [
                 "Reward",
-                number("SNIPS"),
-                number("IPS"),
-                number("Decisions"),
-                number("Effective"),
-                number("Unsupported"),
-              ]}
-            />
-            <tbody>
-              {data.arms.map((row) => (
-                <tr key={row.arm}>
-                  <th scope="row">
-                    <Arm name={row.arm} />
-                  </th>
-                  <td class="wide">
-                    <Interval value={row.snips} reach={row.snipsReach} colour={armColour(row.arm)} />
-                  </td>
-                  <td class="number">{withReach(row.snips, row.snipsReach)}</td>
-                  <td class="number">{figure(row.ips)}</td>
-                  <td class="number">{count(row.decisions)}</td>
-                  <td class="number">{figure(row.effective)}</td>
-                  <td class="number">{row.unsupported === null ? "–" : share(row.unsupported)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+                (row) => <Interval value={row.snips} reach={row.snipsReach} colour={armColour(row.arm)} />,
+                { class: "wide" },
+              ],
+              ["SNIPS", (row) => withReach(row.snips, row.snipsReach), numeric],
+              ["IPS", ({ ips }) => figure(ips), numeric],
+              ["Decisions", ({ decisions }) => count(decisions), numeric],
+              ["Effective", ({ effective }) => figure(effective), numeric],
+              ["Unsupported", ({ unsupported }) => (unsupported === null ? "–" : share(unsupported)), numeric],
+            ]}
+          />
         )}
       </Panel>
       <Panel
@@ -56,66 +43,25 @@ export function Values() {
         {data.evaluations.length === 0 ? (
           <Nothing>None is saved: precedent policy evaluate router --save.</Nothing>
         ) : (
-          <table>
-            <Head
-              columns={[
-                "Evaluated",
-                "Policy",
+          <Table
+            rows={data.evaluations}
+            keyOf={(row) => `${row.evaluation}/${row.policy}`}
+            columns={[
+              ["Evaluated", ({ at }) => whole(at), { class: "nowrap" }],
+              ["Policy", ({ policy }) => policy, rowHead],
+              [
                 "Utility",
-                number("SNIPS"),
-                number("DR"),
-                number("Decisions"),
-                number("Effective"),
-              ]}
-            />
-            <tbody>
-              {data.evaluations.map((row) => (
-                <tr key={`${row.evaluation}/${row.policy}`}>
-                  <td class="nowrap">{whole(row.at)}</td>
-                  <th scope="row">{row.policy}</th>
-                  <td class="wide">
-                    <Interval value={row.snips} reach={row.snipsReach} colour="var(--accent)" />
-                  </td>
-                  <td class="number">{withReach(row.snips, row.snipsReach)}</td>
-                  <td class="number">{withReach(row.dr, row.drReach)}</td>
-                  <td class="number">{count(row.decisions)}</td>
-                  <td class="number">{figure(row.effective)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </Panel>
-      <Panel title="In shadow" note="Router policies that decide beside the one in force, and are not followed.">
-        {data.shadows.length === 0 ? (
-          <Nothing>None: precedent policy shadow.</Nothing>
-        ) : (
-          <table>
-            <Head
-              columns={[
-                "Policy",
-                number("Version"),
-                number("Decisions"),
-                number("Same choice"),
-                number("Rated"),
-                number("Mean reward served"),
-                number("Its value"),
-              ]}
-            />
-            <tbody>
-              {data.shadows.map((row) => (
-                <tr key={`${row.policy}/${row.version}`}>
-                  <th scope="row">{row.policy}</th>
-                  <td class="number">{row.version}</td>
-                  <td class="number">{count(row.decisions)}</td>
-                  <td class="number">{share(row.agreement)}</td>
-                  <td class="number">{count(row.rewarded)}</td>
-                  <td class="number">{figure(row.meanReward)}</td>
-                  <td class="number">{withReach(row.value, row.reach)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+                (row) => <Interval value={row.snips} reach={row.snipsReach} colour="var(--accent)" />,
+                {
+                  class: "wide",
+                },
+              ],
+              ["SNIPS", (row) => withReach(row.snips, row.snipsReach), numeric],
+              ["DR", (row) => withReach(row.dr, row.drReach), numeric],
+              ["Decisions", ({ decisions }) => count(decisions), numeric],
+              ["Effective", ({ effective }) => figure(effective), numeric],
+            ]}
+          />
         )}
       </Panel>
     </>

@@ -1,6 +1,5 @@
-// What the page may ask, wired. Every statement is fixed, its values are parameters, its rows are
-// limited; the client that it is asked through (pipelines/gateway/page.ts) only reads, for a
-// limited time.
+// What the page may ask: fixed statements with parameters and limited rows, by a read-only client
+// with a time limit.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
@@ -14,12 +13,10 @@ import { readRequests } from "./requests.ts";
 import { readValues } from "./values.ts";
 
 export interface DashboardDependencies {
-  /** Only reads. */
   clickhouse: Pick<ClickHouse, "query">;
   policies: Policies;
   health: Omit<HealthDependencies, "clickhouse">;
   live: LiveDependencies;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -4,7 +4,6 @@ import type { ExampleRow, ExampleUse } from "./port.ts";
 
 const mostExamples = 200;
 const mostUses = 100;
-/** Shown length of a text, in characters. */
 const shown = 600;
 
 export const readExamples = (clickhouse: Pick<ClickHouse, "query">, search: string): Promise<ExampleRow[]> =>
@@ -17,7 +16,6 @@ export const readExamples = (clickhouse: Pick<ClickHouse, "query">, search: stri
     { search },
   );
 
-/** Uses of the last two weeks, the newest first. */
 export const readUses = (clickhouse: Pick<ClickHouse, "query">, id: string): Promise<ExampleUse[]> =>
   clickhouse.query<ExampleUse>(
     `SELECT use.request_id AS requestId, use.tenant AS tenant, substringUTF8(asked.question, 1, 200) AS question, use.arm AS arm,

@@ -6,7 +6,6 @@ import type { Health, StageLag } from "./port.ts";
 
 export interface StageGroup {
   stage: string;
-  /** Full names. */
   group: string;
   topics: readonly string[];
 }

@@ -5,7 +5,6 @@ import { policyHistory } from "../../../state/policies/history.ts";
 import { isLinkPolicy } from "../../../state/policies/link.ts";
 import { PLACEMENT } from "../../../state/policies/placement.ts";
 import { resumePolicy, revertPolicy } from "../../../state/policies/revert.ts";
-import { isShadow } from "../../../state/policies/shadow.ts";
 import type { Policy } from "../../../schemas/types.ts";
 import { PolicyRefused, type PolicyVersion } from "./port.ts";
 
@@ -14,7 +13,7 @@ const mostPolicies = 200;
 
 const viewOf = ({ name, version, kind, createdAt, trainedThrough, revertOf, metrics }: Policy): PolicyVersion => ({
   ...{ name, version, kind, createdAt, trainedThrough, revertOf, metrics },
-  revertible: name !== PLACEMENT && !isLinkPolicy(name) && !isShadow(name),
+  revertible: name !== PLACEMENT && !isLinkPolicy(name),
 });
 
 /** The newest of each, or all of one. */

@@ -6,7 +6,6 @@ export type RequestState = "ok" | "failed" | "refused" | "open";
 
 /** All of it optional; what is absent does not narrow. */
 export interface RequestFilter {
-  /** Beginning of an id, or part of the question. */
   search?: string | undefined;
   tenant?: string | undefined;
   domain?: string | undefined;
@@ -23,7 +22,6 @@ export interface RequestRow {
   id: string;
   tenant: string;
   domain: string;
-  /** The last user turn, cut. */
   question: string;
   createdAt: number;
   state: RequestState;
@@ -68,7 +66,6 @@ export interface Overview {
   arms: ArmStep[];
   /** null where no price is known: the most expensive arm answered nothing in that month. */
   savings: { at: number; answers: number; cost: number; alwaysLarge: number | null; saved: number | null }[];
-  /** Figures of linked prefill, over the whole time. */
   prefill: { arm: string; prompt: number; linked: number; recomputed: number; prefilled: number }[];
 }
 
@@ -122,7 +119,6 @@ interface Estimated {
   unsupported: number | null;
 }
 export interface PolicyValues {
-  /** Saved by `precedent policy evaluate --save`. */
   evaluations: (Estimated & {
     evaluation: string;
     policy: string;
@@ -132,16 +128,6 @@ export interface PolicyValues {
   })[];
   /** What always taking one arm would have earned. */
   arms: (Estimated & { arm: string })[];
-  shadows: {
-    policy: string;
-    version: number;
-    decisions: number;
-    agreement: number;
-    rewarded: number;
-    meanReward: number | null;
-    value: number | null;
-    reach: number | null;
-  }[];
 }
 
 export interface StageLag {
@@ -157,7 +143,6 @@ export interface Health {
   stages: StageLag[];
   /** Partitions that an open transaction keeps from readers. */
   stuck: { topic: string; partition: number; since: number }[];
-  /** Newest row, milliseconds since the epoch. */
   tables: { table: string; newest: number | null; lastHour: number }[];
   problems: string[];
 }

@@ -4,7 +4,6 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { RequestFilter, RequestRow } from "./port.ts";
 
 const mostRows = 200;
-/** Shown length of a question, in characters. */
 const shown = 400;
 const hourMs = 3_600_000;
 /** A decision or a response may be older than its request says: clocks of clients differ. */

@@ -3,7 +3,6 @@ import { count, share } from "../format.ts";
 import { Bar, Panel } from "../parts.tsx";
 import type { Answer } from "./conversation.ts";
 
-/** Parts of the prompt by how they came to be. */
 export function Prompt({ response }: { response: Answer }) {
   const { promptTokens, linkedTokens, recomputedTokens, prefilledTokens, completionTokens } = response;
   const reused = Math.max(0, linkedTokens - recomputedTokens);

@@ -1,6 +1,6 @@
 // Why this arm: every arm with its probability, its expected quality and its score.
 import { armColour } from "../colours.ts";
-import { Arm, Bar, Head, number, Panel } from "../parts.tsx";
+import { Arm, Bar, numeric, Panel, rowHead, Table } from "../parts.tsx";
 import type { Answer, Decision } from "./conversation.ts";
 
 export function WhyArm({ decision, response }: { decision: Decision; response: Answer | undefined }) {
@@ -33,61 +33,48 @@ export function WhyArm({ decision, response }: { decision: Decision; response: A
       title="Why this arm"
       note={`Chosen with probability ${decision.probability.toFixed(3)} by ${version}. The score is the sampled quality less what cost and load take; the highest score wins.`}
     >
-      <div class="scroll" tabIndex={0} role="region" aria-label="Arms">
-        <table>
-          <Head
-            columns={[
-              "Arm",
-              "Model",
-              "Probability",
-              "Expected quality",
-              number("Deviation"),
-              number("Sampled"),
-              number("Cost"),
-              number("Taken off"),
-              "Score",
-              number("Examples"),
-            ]}
-          />
-          <tbody>
-            {decision.arms.map((one) => (
-              <tr key={one.arm} class={one.arm === decision.arm ? "chosen" : ""}>
-                <th scope="row">
-                  <Arm name={one.arm} />
-                  {one.arm === decision.arm && <small class="source">chosen</small>}
-                </th>
-                <td>{one.model}</td>
-                <td>
-                  <Bar value={one.probability} colour={armColour(one.arm)}>
-                    {one.probability.toFixed(3)}
-                  </Bar>
-                </td>
-                <td>
-                  <Bar value={one.mean} colour={armColour(one.arm)}>
-                    {one.mean.toFixed(3)}
-                  </Bar>
-                </td>
-                <td class="number">± {one.deviation.toFixed(3)}</td>
-                <td class="number">{one.sampled.toFixed(3)}</td>
-                <td class="number">{one.cost.toFixed(3)}</td>
-                <td
-                  class="number"
-                  title={one.saturation > 0 ? `${one.saturation.toFixed(3)} of it for its own saturation` : undefined}
-                >
-                  {one.bias.toFixed(3)}
-                </td>
-                <td>
-                  <Bar value={one.sampled - one.bias} colour={armColour(one.arm)}>
-                    {(one.sampled - one.bias).toFixed(3)}
-                  </Bar>
-                </td>
-                <td class="number">{one.examples.length}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        scrolls="Arms"
+        rows={decision.arms}
+        keyOf={({ arm }) => arm}
+        rowClass={({ arm }) => (arm === decision.arm ? "chosen" : "")}
+        columns={[
+          [
+            "Arm",
+            ({ arm }) => (
+              <>
+                <Arm name={arm} />
+                {arm === decision.arm && <small class="source">chosen</small>}
+              </>
+            ),
+            rowHead,
+          ],
+          ["Model", ({ model }) => model],
+          ["Probability", ({ arm, probability }) => bar(arm, probability)],
+          ["Expected quality", ({ arm, mean }) => bar(arm, mean)],
+          ["Deviation", ({ deviation }) => `± ${deviation.toFixed(3)}`, numeric],
+          ["Sampled", ({ sampled }) => sampled.toFixed(3), numeric],
+          ["Cost", (one) => one.cost.toFixed(3), numeric],
+          [
+            "Taken off",
+            ({ bias }) => bias.toFixed(3),
+            {
+              ...numeric,
+              hint: ({ saturation }) =>
+                saturation > 0 ? `${saturation.toFixed(3)} of it for its own saturation` : undefined,
+            },
+          ],
+          ["Score", ({ arm, sampled, bias }) => bar(arm, sampled - bias)],
+          ["Examples", ({ examples }) => examples.length, numeric],
+        ]}
+      />
       {notes.length > 0 && <p class="note">{notes.join(" ")}</p>}
     </Panel>
   );
 }
+
+const bar = (arm: string, value: number) => (
+  <Bar value={value} colour={armColour(arm)}>
+    {value.toFixed(3)}
+  </Bar>
+);

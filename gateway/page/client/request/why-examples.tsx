@@ -2,7 +2,7 @@
 import type { Conversation } from "../../../conversation.ts";
 import { figure } from "../format.ts";
 import { linkTo } from "../hooks.ts";
-import { Bar, Head, Nothing, number, Panel } from "../parts.tsx";
+import { Bar, Nothing, numeric, Panel, Table } from "../parts.tsx";
 import type { Decision } from "./conversation.ts";
 
 const chosenOf = (decision: Decision) => decision.arms.find(({ arm }) => arm === decision.arm);
@@ -49,31 +49,19 @@ export function WhyExamples({ conversation, decision }: { conversation: Conversa
       {rows.length === 0 ? (
         <Nothing>None was shown: none was similar and helpful enough, or the arm takes none.</Nothing>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Examples">
-          <table>
-            <Head
-              columns={["Position", "Example", "Similarity", "Helpfulness", number("Tokens"), number("Cache bonus")]}
-            />
-            <tbody>
-              {rows.map((row) => (
-                <tr key={row.id}>
-                  <td class="nowrap">{row.what}</td>
-                  <td class="text">
-                    <ExampleText text={texts.get(row.id)} id={row.id} />
-                  </td>
-                  <td>
-                    <Bar value={row.similarity}>{row.similarity.toFixed(3)}</Bar>
-                  </td>
-                  <td>
-                    <Bar value={row.helpfulness}>{row.helpfulness.toFixed(3)}</Bar>
-                  </td>
-                  <td class="number">{row.tokens}</td>
-                  <td class="number">{row.cachedBonus > 0 ? row.cachedBonus.toFixed(3) : ""}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          scrolls="Examples"
+          rows={rows}
+          keyOf={({ id }) => id}
+          columns={[
+            ["Position", ({ what }) => what, { class: "nowrap" }],
+            ["Example", ({ id }) => <ExampleText text={texts.get(id)} id={id} />, { class: "text" }],
+            ["Similarity", ({ similarity }) => <Bar value={similarity}>{similarity.toFixed(3)}</Bar>],
+            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{helpfulness.toFixed(3)}</Bar>],
+            ["Tokens", ({ tokens }) => tokens, numeric],
+            ["Cache bonus", ({ cachedBonus }) => (cachedBonus > 0 ? cachedBonus.toFixed(3) : ""), numeric],
+          ]}
+        />
       )}
       {trial !== undefined && (
         <p class="note">

@@ -5,12 +5,12 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "../../config/assets.ts";
-import { llamaBackendsFolder } from "../llama/library.ts";
+import { cacheFolder } from "../../../config/assets.ts";
+import { llamaBackendsFolder } from "../../../connections/llama/library.ts";
 import { downloadPackage, type PinnedNpmPackage } from "./npm-package.ts";
-import { placeFolder, run } from "../python/python.ts";
+import { placeFolder, run } from "../../../connections/python/python.ts";
 
-const pinned = fileURLToPath(new URL("../../native/llama/llama.cpp.json", import.meta.url));
+const pinned = fileURLToPath(new URL("../../../native/llama/llama.cpp.json", import.meta.url));
 
 /** The package that holds the sources; of the version of the prebuilt libraries. */
 export const llamaSources = async (): Promise<PinnedNpmPackage> =>

@@ -4,9 +4,9 @@
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../../../connections/errors.ts";
 import { type LlamaLibrary, unpackLlamaLibrary } from "./llama-library.ts";
-import { run } from "../python/python.ts";
+import { run } from "../../../connections/python/python.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -3,7 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import lockfile from "proper-lockfile";
-import { cacheFolder } from "../../config/assets.ts";
+import { cacheFolder } from "../../../config/assets.ts";
 
 /** Waits up to ten minutes for another that works on the same part, and says so. */
 export async function withLock<T>(name: string, say: (line: string) => void, work: () => Promise<T>): Promise<T> {

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-trees.ts";
-import { run } from "../python/python.ts";
-import { trainingPython } from "./helpfulness.ts";
+import { run } from "../../connections/python/python.ts";
+import { trainingPython } from "../../connections/training/helpfulness.ts";
 
 export interface TrainedReuse {
   model: ReuseModel;

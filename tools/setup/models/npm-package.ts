@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { run } from "../python/python.ts";
+import { run } from "../../../connections/python/python.ts";
 
 export interface PinnedNpmPackage {
   name: string;

@@ -4,12 +4,11 @@
 // after its last complete part.
 import { mkdir, readFile, rename, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { fetchedModelFile, type ModelPart, type NamedModel, requantisedModelFile } from "../../config/models.ts";
-import { writeAtomically } from "../process/lock.ts";
+import { fetchedModelFile, type ModelPart, type NamedModel, requantisedModelFile } from "../../../config/models.ts";
+import { writeAtomically } from "../../../connections/process/lock.ts";
 import { withLock } from "./lock.ts";
-import { download, run, sha256 } from "../python/python.ts";
+import { download, run, sha256 } from "../../../connections/python/python.ts";
 
-export { sha256 } from "../python/python.ts";
 import { requantise, type Requantised } from "./requantise.ts";
 
 type Say = (line: string) => void;
@@ -27,12 +26,6 @@ export async function modelState(model: NamedModel): Promise<ModelState> {
   const size = await sizeOf(fetchedModelFile(model));
   if (size !== null) return size === model.bytes ? "there" : "wrong";
   return (await sizeOf(partialFile(model))) === null ? "absent" : "partial";
-}
-
-/** State of its copy in Q8_0; null: the registry wants none. */
-export async function requantisedState(model: NamedModel): Promise<"absent" | "there" | null> {
-  const copy = requantisedModelFile(model);
-  return copy === null ? null : (await sizeOf(copy)) === null ? "absent" : "there";
 }
 
 /** Whether the file is the one that the registry names; false where there is none. */
