@@ -15,6 +15,7 @@ const config: KnipConfig = {
     // Processes and threads that are started by path or URL.
     "stack/supervisor.ts!",
     "stack/facade/main.ts!",
+    "stack/registry-front.ts!",
     "test/support/unpatched-reader.ts",
     "test/support/crowd-process.ts",
     "**/*worker.ts!",

@@ -9,7 +9,7 @@ import { backoff } from "../algorithms/queueing/backoff.ts";
 import { Ended, type Io } from "./io.ts";
 
 /** Exit code of a process that ended by a bug; it has said which one. */
-export const bugCode = 70;
+const bugCode = 70;
 const variable = "PRECEDENT_KEPT_RUNNING";
 const waits = { first: 250, limit: 30_000 };
 /** A process that lived so long did not end by what ended the one before. */

@@ -6,8 +6,8 @@ import { newKey } from "./keys/key.ts";
 import { noSpendLimits, plainKey } from "./keys/key.testing.ts";
 import { createKeyTable } from "./keys/table.ts";
 
-const from = (remoteAddress: string, host: string, headers: Record<string, string> = {}) =>
-  localCaller({ headers: { host, ...headers }, socket: { remoteAddress } });
+const from = (remoteAddress: string, host: string, headers: Record<string, string> = {}, method = "GET") =>
+  localCaller({ method, headers: { host, ...headers }, socket: { remoteAddress } });
 
 it("without keys serves this machine alone, under its own name", () => {
   for (const [address, host] of [
@@ -24,8 +24,33 @@ it.each([
   ["127.0.0.1", "127.0.0.1.evil.example", {}],
   ["127.0.0.1", "", {}],
   ["127.0.0.1", "localhost", { "x-forwarded-for": "10.0.0.7" }],
+  ["127.0.0.1", "localhost", { "x-forwarded-proto": "https" }],
+  ["127.0.0.1", "localhost", { forwarded: "for=10.0.0.7" }],
+  ["127.0.0.1", "localhost", { "x-real-ip": "10.0.0.7" }],
+  ["127.0.0.1", "localhost", { via: "" }],
 ])("refuses %s under the name %s", (address, host, headers) => {
   expect(() => from(address, host, headers)).toThrow(expect.objectContaining({ status: 401 }));
+});
+
+it.each([
+  [403, { "sec-fetch-site": "cross-site" }],
+  [403, { "sec-fetch-site": "same-site" }],
+  [403, { origin: "null" }],
+  [403, { origin: "http://evil.example" }],
+  [415, { "content-type": "text/plain" }],
+  [415, { "content-type": "application/x-www-form-urlencoded" }],
+  [415, { "content-type": "application/jsonp" }],
+  [415, {}],
+])("without keys answers %i to what a page of another site can send: %o", (status, headers) => {
+  const json = status === 403 ? { "content-type": "application/json" } : {};
+  expect(() => from("127.0.0.1", "localhost", { ...json, ...headers }, "POST")).toThrow(
+    expect.objectContaining({ status }),
+  );
+});
+it("without keys serves what changes something to programs and to the page itself", () => {
+  const json = { "content-type": "application/json; charset=utf-8" };
+  for (const headers of [{}, { "sec-fetch-site": "same-origin", origin: "http://localhost:7717" }])
+    expect(from("127.0.0.1", "localhost:7717", { ...json, ...headers }, "POST").tenant).toBe("default");
 });
 
 describe("with keys", () => {

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -67,6 +68,25 @@ test("one that waits for its answer is not cut off, also behind another on its c
   expect((await Promise.all(answers)).map(({ length }) => length)).toEqual([4, 4, long.length, 4]);
   agent.destroy();
 });
+
+test.each(["gzip", "br", "deflate", "zstd", "GZIP", "identity, gzip", "gzip, identity", "x"])(
+  "a body in the encoding %s is refused before it is read as JSON",
+  async (encoding) => {
+    const headers = { "content-type": "application/json", "content-encoding": encoding };
+    const answer = await server.inject({ method: "POST", url: "/body", headers, payload: gzipSync("{}") });
+    expect([answer.statusCode, answer.json<{ error: { code: string } }>().error.code]).toEqual([415, "encoded_body"]);
+    const plain = { ...headers, "content-encoding": "Identity" };
+    expect((await server.inject({ method: "POST", url: "/body", headers: plain, payload: "{}" })).statusCode).toBe(200);
+  },
+);
+
+test.each(["/%", "/%c0%af", "/%E0%A4%A", "/body/%zz?a=%"])(
+  "an address that does not decode is refused: %s",
+  async (path) => {
+    const answer = await textOf(await asked(path));
+    expect(JSON.parse(answer)).toMatchObject({ error: { code: "bad_url", type: "invalid_request_error" } });
+  },
+);
 
 test("a body that is named and not sent is none; one that is no JSON is refused", async () => {
   const post = (payload = "") =>

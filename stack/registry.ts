@@ -1,12 +1,16 @@
 // Apicurio Registry, which speaks Confluent's schema registry protocol under /apis/ccompat/v7, with
 // its store in an H2 file. WRITE_DELAY=0 is vital: without it a kill -9 loses registrations, and
 // their ids are given out again. It checks no Host, so it listens on an address of the loopback
-// that no web page can guess, and clients ask a server in front of it (registry-front.ts).
+// that no web page can guess, and clients ask a process in front of it (registry-front.ts).
+import { spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { identify } from "../connections/process/identity.ts";
+import { readHolder, writeHolder } from "../connections/process/lock.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
-import { startRegistryFront, type RegistryFront } from "./registry-front.ts";
+import { end } from "./process.ts";
 import type { ServerSpec } from "./server.ts";
 
 export interface RegistryOptions {
@@ -27,21 +31,40 @@ export function registryServer({ servers, folder, port }: RegistryOptions): Serv
   const jar = join(servers, "registry", runner);
   let current = 0;
   let archive: ClassArchive | undefined;
-  let front: RegistryFront | undefined;
-  const closeFront = async (): Promise<void> => {
-    const open = front;
+  let front: ChildProcess | undefined;
+  const frontFile = join(folder, "front");
+  /** Also that of a supervisor which was killed. */
+  const endFront = async (): Promise<void> => {
     front = undefined;
-    await open?.close();
+    const holder = await readHolder(frontFile);
+    if (holder !== undefined) await end(holder, 1_000);
+  };
+  const startFront = async (host: string): Promise<void> => {
+    const scripts = ["../tools/bin/run.mjs", "./registry-front.ts"].map((file) =>
+      fileURLToPath(new URL(file, import.meta.url)),
+    );
+    const child = spawn(process.execPath, [...scripts, String(current), host], {
+      ...{ detached: true, stdio: ["ignore", "inherit", "inherit"] },
+    });
+    front = child;
+    child.once("error", () => undefined);
+    child.once("exit", () => {
+      // It failed by itself; at the registry's own end there is another one anyway.
+      const again = (): void => void (front === child && startFront(host).catch(() => undefined));
+      setTimeout(again, 500).unref();
+    });
+    const identity = identify(child.pid ?? 0);
+    if (identity !== undefined) await writeHolder(frontFile, { ...identity, uses: ["front"] });
   };
   return {
     name: "registry",
     stopGraceMs: 10_000,
     async prepare() {
-      await closeFront();
+      await mkdir(folder, { recursive: true });
+      await endFront();
       current = await port();
       const host = `127.${[0, 1, 2].map(() => randomInt(1, 255)).join(".")}`;
-      front = await startRegistryFront(current, host);
-      await mkdir(folder, { recursive: true });
+      await startFront(host);
       archive = await classArchive(servers, "registry", [...jvm, jar]);
       return {
         command: "java",
@@ -59,7 +82,7 @@ export function registryServer({ servers, folder, port }: RegistryOptions): Serv
       };
     },
     async ended(clean) {
-      await closeFront();
+      await endFront();
       await archive?.keep(clean);
     },
     async probe() {

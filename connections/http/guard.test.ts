@@ -97,6 +97,14 @@ it("an upgrade that no one serves is a request as any other", async () => {
   expect(await answerTo(get("/", "upgrade: websocket\r\nconnection: upgrade, close\r\n"))).toMatch(/ 200 OK[^]*fine$/);
 });
 
+it("what does not arrive in time is refused, also where nothing came at all", async () => {
+  await start({ requestMs: 100 });
+  for (const answer of await Promise.all(
+    ["", "GET / HT", get("/later", "content-length: 9\r\n")].map((text) => answerTo(text)),
+  ))
+    expect(answer).toMatch(/^HTTP\/1.1 408 [^]*request_timeout$/);
+});
+
 it("a refusal does not become part of an answer", async () => {
   await start();
   expect((await answerTo(`${get("/", "")}nonsense\r\n\r\n`)).match(/HTTP\/1.1/g)).toHaveLength(1);
@@ -136,7 +144,7 @@ it("one whose requests are all open gets no more", async () => {
     await arrived;
   }
   const [refused] = [await open()];
-  await once(refused!, "close");
+  await once(refused, "close");
   expect(await answers("127.0.0.2")).toBe(true);
 });
 

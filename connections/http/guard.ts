@@ -36,7 +36,7 @@ export function createGuardedServer(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
   { maxConnections, requestMs, idleMs, bodyOf, onClosed = ignore, onError }: GuardOptions,
 ): Server {
-  const times = { headersTimeout: headMs, requestTimeout: requestMs, keepAliveTimeout: idleMs };
+  const times = { headersTimeout: Math.min(headMs, requestMs), requestTimeout: requestMs, keepAliveTimeout: idleMs };
   const server = createServer({ ...times, connectionsCheckingInterval: checkMs });
   boundConnections(server, maxConnections, onClosed);
 

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { afterEach, expect, it } from "vitest";
 import { startHealthServer, type HealthOptions, type HealthServer, type StageReport } from "./health.ts";
 import { createMetricsRegistry, createStageMetrics } from "./stage.ts";
@@ -18,6 +20,17 @@ it("serves metrics as Prometheus reads them", async () => {
   expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
   expect(await response.text()).toContain('precedent_received_total{stage="plan"} 2');
 });
+
+it.each(["evil.example", "127.0.0.1.evil.example:9464", "10.0.0.7"])(
+  "answers nothing under the name %s",
+  async (host) => {
+    const { url } = await start({});
+    for (const path of ["/metrics", "/healthz", "/%", "/else"]) {
+      const [response] = (await once(get(`${url}${path}`, { headers: { host } }), "response")) as [IncomingMessage];
+      expect(response.resume().statusCode, path).toBe(path === "/%" ? 400 : 403);
+    }
+  },
+);
 
 it("is healthy when every stage has joined, with or without partitions", async () => {
   const stages = {

@@ -64,11 +64,8 @@ export async function startHealthServer({
       void reply.code(403).type("text/plain").send("Ask for this under the name localhost.\n");
     else done();
   });
-  let collected: Promise<string> | undefined;
   server.get("/metrics", async (_request, reply) => {
-    // Scrapes at the same time share one collection.
-    collected ??= registry.metrics().finally(() => (collected = undefined));
-    return reply.type(registry.contentType).send(await collected);
+    return reply.type(registry.contentType).send(await registry.metrics());
   });
   server.get("/healthz", async (_request, reply) => {
     const reports = Object.entries(stages());

@@ -8,7 +8,7 @@ const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 const gibibyte = 1024 ** 3;
 /** A Parquet file of a few kilobytes can unpack to all of the disk. */
-const mostBytes = gibibyte + 100 * statSync(from).size;
+const mostBytes = gibibyte / 4 + 100 * statSync(from).size;
 const mostMemory = 4 * gibibyte;
 
 const identifier = (text: string): string => `\`${text.replace(/[\\`]/g, "\\$&")}\``;
@@ -33,7 +33,7 @@ try {
   const reported = error instanceof Error ? error.message : String(error);
   process.stderr.write(
     /TOO_MANY_ROWS_OR_BYTES|MEMORY_LIMIT_EXCEEDED/.test(reported)
-      ? `it unpacks to more than ${Math.floor(mostBytes / gibibyte)} GiB, or takes more than ${mostMemory / gibibyte} GiB of memory: convert it to JSONL in pieces\n`
+      ? `it unpacks to more than ${Math.round(mostBytes / 1024 ** 2)} MiB, or takes more than ${mostMemory / gibibyte} GiB of memory: convert it to JSONL in pieces\n`
       : `${reported}\n`,
   );
   process.exitCode = 1;

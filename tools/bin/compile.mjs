@@ -23,6 +23,7 @@ const started = [
   "operators/slow-text.testing.ts",
   "tools/setup/setup.ts",
   "stack/facade/main.ts",
+  "stack/registry-front.ts",
   "stack/supervisor.ts",
   "state/examples/writer.testing.ts",
   "state/vectors/worker.ts",
