@@ -1,6 +1,6 @@
 // What any Kafka client may write on a topic of requests, by Kafka's own client and by our own
-// encoder: every codec, every legal record, and batches that can't be read. Each request is answered
-// once, everything else is one dead letter, and the partitions beside it go on.
+// encoder: every codec, every legal record, and batches that can't be read. Each request is
+// answered once, everything else is one dead letter, and the partitions beside it go on.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

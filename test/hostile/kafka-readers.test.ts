@@ -1,5 +1,5 @@
-// Tables and tails on topics that hold whatever Kafka can: they read what can be read, pass the rest
-// with a log and a count, and reach the end.
+// Tables and tails on topics that hold whatever Kafka can: they read what can be read, pass the
+// rest with a log and a count, and reach the end.
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import type { Admin, Producer } from "kafkajs";
