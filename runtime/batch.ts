@@ -20,6 +20,8 @@ export interface Batching {
 export function collect({ partitions, suspects }: Batching, settling: boolean): PartitionEntries[] {
   const collected: PartitionEntries[] = [];
   let bytes = 0;
+  // An entry whose dead letter was withheld has no bytes, and is one all the same.
+  let taken = 0;
   for (const [entry, state] of suspects) if (state.dropped || entry.state === "committed") suspects.delete(entry);
   const isolate = suspects.size > 0;
   for (const state of partitions()) {
@@ -27,8 +29,9 @@ export function collect({ partitions, suspects }: Batching, settling: boolean): 
     for (const entry of state.window.entries()) {
       if (entry.state !== "done") continue;
       const size = entry.item.messages.reduce((sum, m) => sum + (m.value?.length ?? 0) + 100, 0);
-      if (bytes > 0 && (bytes + size > transactionBytes || isolate)) break;
+      if (taken > 0 && (bytes + size > transactionBytes || isolate)) break;
       entries.push(entry);
+      taken++;
       bytes += size;
     }
     const moved = settling && state.window.position().offset > state.committed;

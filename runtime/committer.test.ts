@@ -198,6 +198,19 @@ describe("committer", () => {
     expect(valuesOf(producer.committed)).toEqual([]);
   });
 
+  test("records of which nothing can be sent are passed over one after the other", async () => {
+    const { producer, committer, rejected, onWithheld } = setUp([
+      partitionWith(0, [0, 1, 2], [0, 1, 2]),
+      partitionWith(1, [0, 1], [0, 1]),
+    ]);
+    rejected.mockImplementation(() => Promise.resolve([{ topic: "out", key: null, value: Buffer.from("huge") }]));
+    producer.outcomes = Array.from({ length: 100 }, () => refusing(""));
+    committer.kick();
+    await committer.idle();
+    expect(onWithheld).toHaveBeenCalledTimes(5);
+    expect(valuesOf(producer.committed)).toEqual([]);
+  });
+
   test("a dead letter that can't be made delays no other task", async () => {
     const { producer, committer, rejected } = setUp([partitionWith(0, [0], [0])]);
     rejected.mockRejectedValue(new Error("a bug"));

@@ -1,6 +1,6 @@
 // A record that can't be processed, whole where it fits: its bytes, where it was, why it stopped.
-// Of one that is larger than a dead letter may be, the beginning is kept, with the size and the hash
-// of the whole and the position at which it stands. The partition moves on.
+// Of one that is larger than a dead letter may be, the beginning is kept, with the size and the
+// hash of the whole and the position at which it stands. The partition moves on.
 import { createHash } from "node:crypto";
 import { mostMessageBytes, type RawRecord } from "../connections/kafka/port.ts";
 import type { DeadLetter } from "../schemas/types.ts";
@@ -24,8 +24,8 @@ const kept = { value: 1024 * 1024, key: 16 * 1024 };
 type Parts = Pick<DeadLetter, "key" | "value" | "headers" | "headerList" | "fullBytes" | "fullSha256">;
 
 /**
- * now: milliseconds since the epoch. bare: without any of the record's bytes, for a broker that does
- * not take them.
+ * now: milliseconds since the epoch. bare: without any of the record's bytes, for a broker that
+ * does not take them.
  */
 export function deadLetterRecord(
   record: RawRecord,
@@ -65,15 +65,21 @@ function cut(record: RawRecord, most: { value: number; key: number }): Parts {
     value: most.value === 0 ? null : (value?.subarray(0, most.value) ?? null),
     headers: {},
     headerList: [],
-    fullBytes: sizeOf(record),
+    fullBytes: bytesOf(record),
     fullSha256: value === null ? null : createHash("sha256").update(value).digest("hex"),
   };
 }
 
-/** The key counts twice, and headers do where they are listed. */
+type Headers = NonNullable<RawRecord["headerList"]>;
+const headerBytes = (headers: Headers, each: number): number =>
+  headers.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + (value?.length ?? 0) + each, 0);
+
+/** What a record takes in a dead letter: its key is that of the message, too. */
 function sizeOf({ key, value, headers, headerList = [] }: RawRecord): number {
-  let size = 2 * (key?.length ?? 0) + (value?.length ?? 0);
-  for (const [name, bytes] of [...Object.entries(headers), ...headerList])
-    size += Buffer.byteLength(name) + (bytes?.length ?? 0) + 12;
-  return size;
+  const lists = headerBytes(Object.entries(headers), 12) + headerBytes(headerList, 12);
+  return 2 * (key?.length ?? 0) + (value?.length ?? 0) + lists;
 }
+
+/** Of key, value and headers. */
+const bytesOf = ({ key, value, headers, headerList = Object.entries(headers) }: RawRecord): number =>
+  (key?.length ?? 0) + (value?.length ?? 0) + headerBytes(headerList, 0);

@@ -1,6 +1,7 @@
-// kafkajs' own Fetch as the patch leaves it: plain batches are read by us, compressed ones by it.
+// kafkajs' own Fetch as the patch leaves it: its answers are read by us.
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { crc32c } from "../../algorithms/numeric/crc32c.ts";
 import { patchFetch } from "./kafkajs-fetch.ts";
 import { internals } from "./kafkajs-internals.ts";
 
@@ -21,6 +22,7 @@ function answer(compression: number, records: Buffer): Buffer {
   batch.writeInt8(2, 16);
   batch.writeInt16BE(compression, 21);
   batch.writeInt32BE(1, 57);
+  batch.writeUInt32BE(crc32c(Buffer.concat([batch, records]), 21), 17);
   const head = Buffer.alloc(10 + 4 + 3 + 4 + 30 + 4 + 4 + 4);
   head.writeInt32BE(1, 10);
   head.writeInt16BE(1, 14);

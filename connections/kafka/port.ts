@@ -5,7 +5,7 @@ import type { KafkaConsumers } from "./consumer-port.ts";
 import type { KafkaProducers } from "./producer-port.ts";
 import type { KafkaReaders } from "./reader-port.ts";
 
-export { mostMessageBytes } from "./limits.ts";
+export { mostMessageBytes } from "./record-port.ts";
 export type * from "./admin-port.ts";
 export type * from "./consumer-port.ts";
 export type * from "./producer-port.ts";

@@ -1,5 +1,8 @@
 // What Kafka's ports speak of: partitions, records as they lie in the log, messages to be sent.
 
+/** `max.message.bytes` of the topics with the largest records: work and dead-letters. */
+export const mostMessageBytes = 32 * 1024 * 1024;
+
 export interface TopicPartition {
   topic: string;
   partition: number;

@@ -25,6 +25,8 @@ function setUp() {
   const ends = [0, 1].map((partition) => ({ partition, stable: 5, high: 5 }));
   let questions = 0;
   const warnings: Record<string, unknown>[] = [];
+  const now = { topicId: "first" };
+  const rewound: number[] = [];
   const write = (line: string): void => void warnings.push(JSON.parse(line) as Record<string, unknown>);
   const follower = followTopic(
     {
@@ -35,13 +37,14 @@ function setUp() {
         return Promise.resolve(ends);
       },
       topic: "t",
+      origins: () => Promise.resolve(new Map([["t", { cluster: "c", ...now }]])),
       log: pino({ level: "warn" }, { write }),
       watched(of) {
         stuck = of;
         return () => undefined;
       },
     },
-    { onRecords: () => undefined },
+    { onRecords: () => undefined, onRewound: (partition) => void rewound.push(partition) },
   );
   const join = (partitions: number[]): boolean =>
     emitter.emit("join", { payload: { memberAssignment: { t: partitions } } });
@@ -62,7 +65,20 @@ function setUp() {
     follower.follow(partition, 0);
     void follower.caughtUp(partition).then(() => caughtUp.add(partition));
   }
-  return { follower, join, quiet, caughtUp, ends, markers, warnings, stuck: () => stuck(), asked: () => questions };
+  return {
+    consumer,
+    now,
+    rewound,
+    follower,
+    join,
+    quiet,
+    caughtUp,
+    ends,
+    markers,
+    warnings,
+    stuck: () => stuck(),
+    asked: () => questions,
+  };
 }
 
 test("fetches that bring nothing say something of the partitions that are ours, and nothing of those that are another member's", async () => {
@@ -148,5 +164,24 @@ test("partitions that are quiet together cost one question", async () => {
   const before = asked();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(asked() - before).toBeLessThanOrEqual(5);
+  await follower.stop();
+});
+
+test("a topic that was made anew is read from its beginning at the next join, whatever it has grown to", async () => {
+  const { follower, consumer, now, rewound, join } = setUp();
+  follower.follow(0, 7);
+  join([0, 1]);
+  await vi.advanceTimersByTimeAsync(10);
+  join([0, 1]);
+  await vi.advanceTimersByTimeAsync(10);
+  expect([rewound, follower.position(0)]).toEqual([[], 7]);
+  // While it is away it has no id.
+  for (const topicId of ["", "second"]) {
+    now.topicId = topicId;
+    join([0, 1]);
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect([rewound.sort(), follower.position(0)]).toEqual([[0, 1], 0]);
+  expect(consumer.seek).toHaveBeenLastCalledWith({ topic: "t", partition: 0, offset: "0" });
   await follower.stop();
 });

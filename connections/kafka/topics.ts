@@ -4,9 +4,10 @@ import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { ownersOf, shortTopicName, type Topic, type TopicName, type TopicOwners } from "../../schemas/records.ts";
 import { durabilityOf, type DurabilitySettings } from "./durability.ts";
-import { mebibyte, mostMessageBytes } from "./limits.ts";
+import { mostMessageBytes } from "./record-port.ts";
 import { untilReachable } from "./retry.ts";
 
+const mebibyte = 1024 * 1024;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 const timestampType = "message.timestamp.type";
@@ -81,8 +82,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
 };
 
 /**
- * Batches stay as their producers wrote them, whatever the broker's default is. To write them anew it
- * would decompress them whole, and a megabyte that holds 800 ends its heap.
+ * Batches stay as their producers wrote them, whatever the broker's default is. To write them anew
+ * it would decompress them whole, and a megabyte that holds 800 ends its heap.
  */
 const asProduced = { "compression.type": "producer" };
 

@@ -1,7 +1,7 @@
 // What of a batch the brokers have not acknowledged yet, partition by partition: kafkajs-send.ts
 // sends it until nothing is left. Pure.
 import { BatchTooLarge, NoSuchPartition } from "./errors.ts";
-import { mostMessageBytes } from "./limits.ts";
+import { mostMessageBytes } from "./record-port.ts";
 
 export interface Message {
   key?: Buffer | string | null;

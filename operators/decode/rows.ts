@@ -196,7 +196,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     key_base64: base64OrNull(record.key),
     value_base64: base64OrNull(record.value),
     headers_base64: Object.fromEntries(Object.entries(record.headers).map(([name, bytes]) => [name, base64(bytes)])),
-    header_list_base64: record.headerList.map(({ name, value }) => [name, base64OrNull(value)]),
+    headers_list_base64: record.headerList.map(({ name, value }) => [name, base64OrNull(value)]),
     full_bytes: record.fullBytes,
     full_sha256: record.fullSha256,
     source_timestamp: timeOrNull(record.timestamp),

@@ -45,7 +45,7 @@ const isOurs = (header: string): boolean => header.startsWith("precedent-");
 
 /** No stage could decode it, so its bytes are withheld whole. */
 const letter: Rewrite = (row, clean) => {
-  const list = row.header_list_base64 as [string, string | null][];
+  const list = row.headers_list_base64 as [string, string | null][];
   const key = typeof row.key_base64 === "string" ? Buffer.from(row.key_base64, "base64").toString("utf8") : null;
   return {
     ...row,
@@ -57,7 +57,7 @@ const letter: Rewrite = (row, clean) => {
         isOurs(name) ? [name, bytes] : [clean(name), withheldBytes],
       ),
     ),
-    header_list_base64: list.map(([name, bytes]) =>
+    headers_list_base64: list.map(([name, bytes]) =>
       isOurs(name) ? [name, bytes] : [clean(name), bytes === null ? null : withheldBytes],
     ),
     // The hash of few bytes tells what they are.

@@ -101,7 +101,7 @@ describe("redact", () => {
         value_base64: base64("bob@x.org"),
       },
       headers_base64: { "precedent-id": base64("r1"), mine: base64("bob@x.org") },
-      header_list_base64: [
+      headers_list_base64: [
         ["mine", base64("bob@x.org")],
         ["precedent-id", base64("r1")],
         ["bob@x.org", null],
@@ -115,7 +115,7 @@ describe("redact", () => {
         reason: expect.stringMatching(/^no text: <EMAIL_\d{9}>$/),
         value_base64: gone,
         headers_base64: { "precedent-id": base64("r1"), mine: gone },
-        header_list_base64: [
+        headers_list_base64: [
           ["mine", gone],
           ["precedent-id", base64("r1")],
           [expect.stringMatching(/^<EMAIL_\d{9}>$/), null],

@@ -1,5 +1,5 @@
-// Batches that a table or a tail has passed because they can't be read. Those of a stage's input are
-// dead letters, and count as dropped.
+// Batches that a table or a tail has passed because they can't be read. Those of a stage's input
+// are dead letters, and count as dropped.
 import { Counter } from "prom-client";
 import type { UnreadableBatch } from "../../connections/kafka/port.ts";
 import { oncePerRegistry } from "./instruments.ts";

@@ -1,6 +1,6 @@
 // What any Kafka client may write on a topic of requests, by Kafka's own client and by our own
-// encoder: every codec, every legal record, and batches that can't be read. Each request is answered
-// once, everything else is one dead letter, and the partitions beside it go on.
+// encoder: every codec, every legal record, and batches that can't be read. Each request is
+// answered once, everything else is one dead letter, and the partitions beside it go on.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -158,7 +158,7 @@ test("legal records of every shape: requests are answered once, the rest are dea
   expect([...system.responses.values()].filter((all) => all.length !== 1)).toEqual([]);
   const rows = await eventually("rows of dead letters", async () => {
     const found = await system.session.clickhouse.query<{ headers: [string, string | null][] }>(
-      "SELECT header_list_base64 AS headers FROM dead_letters FINAL WHERE source_topic = {topic:String}",
+      "SELECT headers_list_base64 AS headers FROM dead_letters FINAL WHERE source_topic = {topic:String}",
       { topic },
     );
     return found.length === dead.length ? found : undefined;

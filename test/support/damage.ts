@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { stackFolder } from "../../stack/folder.ts";
 import { testStack } from "./stack.ts";
 
-/** The batch that begins at the offset. `change` is handed its bytes, and must keep their number. */
+/** The batch that begins at the offset; `change` gets its bytes, and must keep their number. */
 export async function damage(
   topic: string,
   partition: number,

@@ -40,7 +40,7 @@ export function decompressLz4(bytes: Buffer, most: number): Buffer {
   return blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks);
 }
 
-/** The decoder takes the space that it needs from in front of the block, and refuses to use more. */
+/** The decoder reads in front of the block how much space it may use, and refuses to use more. */
 function inflate(block: Buffer, most: number, window: Buffer | undefined): Buffer {
   const sized = Buffer.allocUnsafe(4 + block.length);
   sized.writeUInt32LE(most, 0);
