@@ -8,4 +8,5 @@ export const fullCountFiles = [
   "connections/llama/equalities.test.ts",
   "gateway/fuzz.test.ts",
   "gateway/isolation/isolation.test.ts",
+  "state/vectors/hostile.test.ts",
 ];
