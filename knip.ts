@@ -29,6 +29,8 @@ const config: KnipConfig = {
     "cli/main.ts!",
     "gateway/page/client/{main.tsx,css.d.ts}!",
     "test/support/global-setup.ts",
+    "test/hostile/addons/*-{calls,files}.ts",
+    "test/hostile/addons/endings.mjs",
   ],
   project: [
     "**/*.{ts,tsx,mjs}!",

@@ -10,4 +10,5 @@ export const fullCountFiles = [
   "gateway/isolation/isolation.test.ts",
   "test/hostile/ids-kill.test.ts",
   "gateway/raw-bytes.test.ts",
+  "state/vectors/hostile.test.ts",
 ];

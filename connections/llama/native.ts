@@ -78,7 +78,7 @@ export interface NativeJob {
   progress: boolean;
 }
 
-interface Native {
+export interface Native {
   devices(backends: string): Device[];
   describeBlob(blob: Uint8Array): ChunkFacts;
   loadModel(options: { path: string; fingerprint: Uint8Array; gpu: boolean; backends: string }): Promise<NativeModel>;

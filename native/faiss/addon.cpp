@@ -1,5 +1,7 @@
 // The addon: arguments checked and copied, long work on a thread of libuv's pool as a promise, exceptions as errors of JavaScript.
 // search() is answered at once in the caller's thread. What may be called when is Index's business (index.hpp); policy is the caller's.
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,9 +36,25 @@ class Task : public Napi::AsyncWorker {
   void Execute() override {
     // A setting of each thread.
     omp_set_num_threads(1);
-    work_();
+    std::string message;
+    try {
+      return work_();
+    } catch (const std::exception& error) {
+      message = error.what();
+    } catch (...) {
+    }
+    // Never empty, which would mean that all went well.
+    SetError(message.empty() ? "FAISS failed" : message);
   }
-  void OnOK() override { deferred_.Resolve(answer_(Env())); }
+  void OnOK() override {
+    try {
+      deferred_.Resolve(answer_(Env()));
+    } catch (const Napi::Error& error) {
+      deferred_.Reject(error.Value());
+    } catch (const std::exception& error) {
+      deferred_.Reject(Napi::Error::New(Env(), error.what()).Value());
+    }
+  }
   void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
 
  private:
@@ -46,6 +64,12 @@ class Task : public Napi::AsyncWorker {
   Work work_;
   Answer answer_;
 };
+
+/** Sums of 65,536 products of such numbers are finite. */
+constexpr float largest_number = 1e15f;
+/** Numbers that one search gives back. */
+constexpr size_t most_found = size_t{1} << 26;
+constexpr size_t most_lists = size_t{1} << 20, most_points = size_t{1} << 16, most_iterations = 1000, most_note = size_t{1} << 20;
 
 const auto undefined = [](Napi::Env env) { return env.Undefined(); };
 
@@ -60,17 +84,32 @@ std::vector<uint32_t> keys_at(const Napi::CallbackInfo& info, size_t at) {
   return numbers<Napi::Uint32Array, uint32_t>(info, at, napi_uint32_array, "keys");
 }
 std::vector<float> vectors_at(const Napi::CallbackInfo& info, size_t at) {
-  return numbers<Napi::Float32Array, float>(info, at, napi_float32_array, "vectors");
+  std::vector<float> vectors = numbers<Napi::Float32Array, float>(info, at, napi_float32_array, "vectors");
+  // Where a product is no number, no list is the nearest and no order is one.
+  for (float number : vectors)
+    if (!(std::fabs(number) <= largest_number))
+      throw Napi::RangeError::New(info.Env(), "vectors must hold numbers from -1e15 to 1e15");
+  return vectors;
 }
-size_t count_at(const Napi::CallbackInfo& info, size_t at, const char* what) {
-  const double value = info[at].IsNumber() ? info[at].As<Napi::Number>().DoubleValue() : -1;
-  if (!(value >= 0 && value <= 0xffffffff) || value != static_cast<double>(static_cast<uint32_t>(value)))
-    throw Napi::RangeError::New(info.Env(), std::string(what) + " must be an unsigned integer of 32 bits");
+size_t count_at(const Napi::CallbackInfo& info, size_t at, const char* what, size_t least = 0, size_t most = UINT32_MAX) {
+  const double value = info[at].IsNumber() ? info[at].As<Napi::Number>().DoubleValue() : NAN;
+  // Written so that NaN fails.
+  if (!(value >= static_cast<double>(least) && value <= static_cast<double>(most)) || value != std::floor(value))
+    throw Napi::RangeError::New(info.Env(), std::string(what) + " must be a whole number from " + std::to_string(least) +
+                                                " to " + std::to_string(most));
   return static_cast<size_t>(value);
 }
-std::string text_at(const Napi::CallbackInfo& info, size_t at, const char* what) {
+std::string text_at(const Napi::CallbackInfo& info, size_t at, const char* what, size_t most) {
   if (!info[at].IsString()) throw Napi::TypeError::New(info.Env(), std::string(what) + " must be a string");
-  return info[at].As<Napi::String>().Utf8Value();
+  std::string text = info[at].As<Napi::String>().Utf8Value();
+  if (text.size() > most) throw Napi::RangeError::New(info.Env(), std::string(what) + " is too long");
+  return text;
+}
+/** The system would end it at a NUL. */
+std::string file_at(const Napi::CallbackInfo& info, size_t at) {
+  std::string file = text_at(info, at, "file", 4096);
+  if (file.find('\0') != std::string::npos) throw Napi::TypeError::New(info.Env(), "file is no path");
+  return file;
 }
 
 template <class Array, class Number>
@@ -95,8 +134,8 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
   }
 
   /** (dimension) */
-  explicit NativeIndex(const Napi::CallbackInfo& info) : ObjectWrap(info), dimension_(count_at(info, 0, "dimension")) {
-    if (dimension_ == 0 || dimension_ > 65536) throw Napi::RangeError::New(info.Env(), "dimension must be 1 to 65,536");
+  explicit NativeIndex(const Napi::CallbackInfo& info)
+      : ObjectWrap(info), dimension_(count_at(info, 0, "dimension", 1, 65536)) {
     index_ = std::make_shared<Index>(std::make_unique<Content>(dimension_, std::vector<float>{}));
   }
 
@@ -131,8 +170,10 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
   Napi::Value search(const Napi::CallbackInfo& info) {
     const auto queries = vectors_at(info, 0);
     if (queries.size() % dimension_ != 0) throw Napi::RangeError::New(info.Env(), "queries must have the index's dimension");
-    const Found found = open(info)->search(queries.data(), queries.size() / dimension_, count_at(info, 1, "k"),
-                                           count_at(info, 2, "probes"));
+    const auto index = open(info);
+    const size_t count = queries.size() / dimension_, k = count_at(info, 1, "k");
+    if (count * std::min(k, index->size()) > most_found) throw Napi::RangeError::New(info.Env(), "one search finds too many");
+    const Found found = index->search(queries.data(), count, k, count_at(info, 2, "probes"));
     Napi::Object result = Napi::Object::New(info.Env());
     result.Set("keys", array_of<Napi::Uint32Array>(info.Env(), found.keys));
     result.Set("similarities", array_of<Napi::Float32Array>(info.Env(), found.similarities));
@@ -168,32 +209,35 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
 
   /** (lists, pointsPerList, iterations, seed) -> Promise<void> */
   Napi::Value rebuild(const Napi::CallbackInfo& info) {
-    const Training training{count_at(info, 1, "pointsPerList"), static_cast<int>(count_at(info, 2, "iterations")),
-                            static_cast<int>(count_at(info, 3, "seed"))};
+    const Training training{count_at(info, 1, "pointsPerList", 1, most_points),
+                            static_cast<int>(count_at(info, 2, "iterations", 1, most_iterations)),
+                            static_cast<int>(count_at(info, 3, "seed", 0, INT32_MAX))};
     return Task::start(
         info.Env(),
-        [index = open(info), lists = count_at(info, 0, "lists"), training] { index->rebuild(lists, training); }, undefined);
+        [index = open(info), lists = count_at(info, 0, "lists", 0, most_lists), training] { index->rebuild(lists, training); }, undefined);
   }
 
   /** (file, note) -> Promise<void> */
   Napi::Value save(const Napi::CallbackInfo& info) {
     return Task::start(
         info.Env(),
-        [index = open(info), file = text_at(info, 0, "file"), note = text_at(info, 1, "note")] { index->save(file, note); },
+        [index = open(info), file = file_at(info, 0), note = text_at(info, 1, "note", most_note)] { index->save(file, note); },
         undefined);
   }
 
   /** (file) -> Promise<note>; the content becomes that of the file, the old one stays when that fails. */
   Napi::Value restore(const Napi::CallbackInfo& info) {
+    open(info);
     const auto restored = std::make_shared<Restored>();
     auto self = std::make_shared<Napi::ObjectReference>(Napi::Persistent(info.This().As<Napi::Object>()));
     return Task::start(
         info.Env(),
-        [file = text_at(info, 0, "file"), dimension = dimension_, restored] {
+        [file = file_at(info, 0), dimension = dimension_, restored] {
           *restored = precedent::restore(file, dimension);
         },
         [this, self, restored](Napi::Env env) -> Napi::Value {
-          index_ = std::move(restored->index);
+          // Dropped meanwhile, it stays so.
+          if (index_ != nullptr) index_ = std::move(restored->index);
           return Napi::String::New(env, restored->note);
         });
   }

@@ -1,6 +1,8 @@
 // An index as one file: a head, a note, centroids, the sizes of the lists, keys and vectors of each list, and the CRC-32C of all that.
 // Written beside the file, synced, renamed. Nothing in a file is believed before its length agrees with its head.
+#include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
@@ -37,8 +39,12 @@ std::runtime_error failed(const std::string& what, const std::string& file) {
 /** A file with the checksum of what went through it. */
 class File {
  public:
-  File(const std::string& name, int flags) : name_(name), descriptor_(::open(name.c_str(), flags | O_CLOEXEC, 0644)) {
+  File(const std::string& name, int flags) : name_(name), descriptor_(::open(name.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644)) {
     if (descriptor_ < 0) throw failed("can't open", name);
+    if ((flags & O_DIRECTORY) == 0 && !S_ISREG(status().st_mode)) {
+      ::close(descriptor_);
+      throw std::runtime_error(name + " is no file");
+    }
   }
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -71,16 +77,18 @@ class File {
     crc_ = crc32c(crc_, static_cast<uint8_t*>(data), whole);
   }
   uint32_t crc() const { return crc_; }
-  uint64_t length() const {
-    struct stat status;
-    if (::fstat(descriptor_, &status) != 0) throw failed("can't look at", name_);
-    return static_cast<uint64_t>(status.st_size);
-  }
+  uint64_t length() const { return static_cast<uint64_t>(status().st_size); }
   void sync() {
     if (::fsync(descriptor_) != 0) throw failed("can't sync", name_);
   }
 
  private:
+  struct stat status() const {
+    struct stat status;
+    if (::fstat(descriptor_, &status) != 0) throw failed("can't look at", name_);
+    return status;
+  }
+
   std::string name_;
   int descriptor_;
   uint32_t crc_ = 0;
@@ -123,7 +131,9 @@ void write_content(File& out, const Content& content, const std::string& note) {
 }  // namespace
 
 void Index::save(const std::string& file, const std::string& note) const {
-  const std::string beside = file + "." + std::to_string(::getpid()) + ".tmp";
+  // Saves of one file at once write a file each.
+  static std::atomic<uint64_t> saves{0};
+  const std::string beside = file + "." + std::to_string(::getpid()) + "-" + std::to_string(saves++) + ".tmp";
   try {
     File out(beside, O_WRONLY | O_CREAT | O_TRUNC);
     {
@@ -160,6 +170,8 @@ Restored restore(const std::string& name, size_t dimension) {
   file.read(note.data(), note.size());
   std::vector<float> centroids(static_cast<size_t>(head.lists) * dimension);
   file.read(centroids.data(), centroids.size() * 4);
+  for (float number : centroids)
+    if (!std::isfinite(number)) throw std::runtime_error(name + " was changed: a centroid is no number");
   auto content = std::make_unique<Content>(dimension, centroids);
   std::vector<uint32_t> sizes(content->lists());
   file.read(sizes.data(), sizes.size() * 4);

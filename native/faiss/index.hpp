@@ -29,10 +29,15 @@ struct Probed {
   std::vector<uint32_t> ranks;
 };
 
+/** How often stop_training() was called. */
+uint64_t trainings_stopped();
+
 struct Training {
   size_t points_per_list;
   int iterations;
   int seed;
+  /** Ends with an exception once stop_training() was called since. */
+  uint64_t begun = trainings_stopped();
 };
 
 class Index {
@@ -83,7 +88,7 @@ Restored restore(const std::string& file, size_t dimension);
 
 /** k-means over the sample: lists x dimension centroids of unit length. */
 std::vector<float> train(const std::vector<float>& sample, size_t dimension, size_t lists, const Training& training);
-/** Lets every training under way end with an exception. */
+/** Lets every training that was asked for end with an exception. */
 void stop_training();
 
 }  // namespace precedent

@@ -22,15 +22,18 @@ constexpr size_t copied_at_once = 2048;
 constexpr size_t last_replay = 256;
 constexpr int most_replays = 20;
 
-std::atomic<bool> stopping{false};
+std::atomic<uint64_t> stopped{0};
+/** Of the training on this thread. */
+thread_local uint64_t begun = 0;
 
 struct Stop : faiss::InterruptCallback {
-  bool want_interrupt() override { return stopping; }
+  bool want_interrupt() override { return begun != stopped; }
 };
 
 }  // namespace
 
-void stop_training() { stopping = true; }
+void stop_training() { stopped++; }
+uint64_t trainings_stopped() { return stopped; }
 
 std::vector<float> train(const std::vector<float>& sample, size_t dimension, size_t lists, const Training& training) {
   static const bool listening = (faiss::InterruptCallback::instance.reset(new Stop), true);
@@ -48,6 +51,7 @@ std::vector<float> train(const std::vector<float>& sample, size_t dimension, siz
 }
 
 void Index::rebuild(size_t lists, const Training& training) {
+  begun = training.begun;
   {
     std::lock_guard writer(writers_);
     if (building_) throw std::runtime_error("another content is being built already");
@@ -117,7 +121,7 @@ void Index::copy(Content& fresh) const {
           content_->decode(list, end - 1, vectors.data() + (keys.size() - 1) * d);
         }
       }
-      if (stopping) throw std::runtime_error("stopped");
+      if (begun != stopped) throw std::runtime_error("stopped");
       if (keys.size() == copied_at_once) flush();
     }
   flush();

@@ -2,11 +2,15 @@
 // foreign memory.
 import { VectorError } from "./port.ts";
 
+/** Products of such numbers, summed over any dimension, are finite. */
+const largest = 1e15;
+const isBad = (value: number): boolean => !(Math.abs(value) <= largest);
+
 /** Throws VectorError wrong_dimension or not_finite; `what` names the vector in the message. */
 export function checkVector(dimension: number, vector: Float32Array, what: string): void {
   if (vector.length !== dimension)
     throw new VectorError("wrong_dimension", `${what} has ${vector.length} numbers, this index holds ${dimension}`);
-  const bad = vector.findIndex((value) => !Number.isFinite(value));
+  const bad = vector.findIndex(isBad);
   if (bad >= 0) throw new VectorError("not_finite", `${what} has ${vector[bad]} at ${bad}`);
 }
 
@@ -17,11 +21,9 @@ export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32
       "wrong_dimension",
       `${keys.length} keys come with ${vectors.length} numbers, this index holds ${dimension} a key`,
     );
-  // A sum is not finite when a number of it is not; which one is only asked when there is one.
-  let sum = 0;
-  for (let i = 0; i < vectors.length; i++) sum += vectors[i]! * 0;
-  if (sum === 0) return;
-  const bad = vectors.findIndex((value) => !Number.isFinite(value));
+  let bad = 0;
+  while (bad < vectors.length && !isBad(vectors[bad]!)) bad++;
+  if (bad === vectors.length) return;
   throw new VectorError(
     "not_finite",
     `the vector of key ${keys[Math.floor(bad / dimension)]} has ${vectors[bad]} at ${bad % dimension}`,

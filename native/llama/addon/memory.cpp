@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+// It has its own idea of the version, and the headers of Node-API are read already.
+#undef NAPI_VERSION
 #include <node.h>
 #include <node_buffer.h>
 
