@@ -6,7 +6,8 @@ import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts"
 import { firstContext } from "../../arms/linked/context.ts";
 import { contextImpact } from "./research/context-impact.ts";
 import type { KnownChunk } from "./research/plan.ts";
-import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/port.ts";
+import type { LlamaContext, Prompt } from "../../connections/llama/port.ts";
+import type { LlamaScorer } from "./research/scorer.ts";
 import type { Item } from "./prompts.ts";
 
 /**

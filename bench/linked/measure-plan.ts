@@ -2,8 +2,9 @@
 // short leaves what there is.
 import { modelFile } from "../../config/models.ts";
 import { createChat } from "../../connections/llama/chat.ts";
-import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
-import type { LlamaContext, LlamaModel, LlamaScorer } from "../../connections/llama/port.ts";
+import { fingerprintOf, openLlamaModel, type OpenedModel } from "../../connections/llama/model.ts";
+import type { LlamaContext } from "../../connections/llama/port.ts";
+import { openScorer, type LlamaScorer } from "./research/scorer.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { type Loading, measureLoading } from "./loading.ts";
 import { measureItem, type Measured } from "./measure.ts";
@@ -36,14 +37,14 @@ export async function measurePlan(context: BenchContext, plan: Plan): Promise<Sa
 async function measureAll(
   { checkpoints, signal, progress, note, folder }: BenchContext,
   plan: Plan,
-  model: LlamaModel,
+  model: OpenedModel,
   workloadOf: (name: string) => Workload,
 ): Promise<SavedRuns> {
   const kept: SavedRuns = { measured: new Map(), throughput: {}, loading: [], cut: false };
   let scorer: Promise<LlamaScorer> | undefined;
   const machine = {
     context: await model.openContext({ contextTokens, sequences: 1 }),
-    scorer: () => (scorer ??= model.openScorer({ contextTokens })),
+    scorer: () => (scorer ??= openScorer(model, { contextTokens })),
     vocabulary: model.facts.vocabulary,
     prefix: plan.prefix ?? true,
     signal,

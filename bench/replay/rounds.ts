@@ -2,7 +2,7 @@
 // wrong answers, traffic that uses it, and then as many replays in each order. What is replayed
 // goes through the product's own code (replayExample, a judge with references); what an answer is
 // worth with the examples shown is simulated. Pure but for that; the random source is passed in.
-import { decayedGain, useGain } from "../../algorithms/routing/gain.ts";
+import { decayedGain, useGain } from "../support/gain.ts";
 import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { Arm } from "../../arms/arm.ts";

@@ -1,7 +1,7 @@
 // A simulated pool of examples as curate keeps it: offload credit that fades by the hour, quality
 // as a prior that fades likewise, and eviction for room by a policy, which leaves examples in their
 // hour of grace alone. Nothing here asks a clock; hours are passed in.
-import { creditRetention } from "../../algorithms/routing/gain.ts";
+import { creditRetention } from "../../operators/evict/evict.ts";
 
 export interface Candidate {
   bytes: number;

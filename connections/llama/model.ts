@@ -4,11 +4,14 @@ import { createReadStream } from "node:fs";
 import { createLlamaContext } from "./context.ts";
 import { llamaBackendsFolder } from "./library.ts";
 import { calling, llamaError, native, type NativeModel } from "./native.ts";
-import { createLlamaScorer } from "./scorer.ts";
 import { LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
 
+export interface OpenedModel extends LlamaModel {
+  readonly native: NativeModel;
+}
+
 /** The model and its contexts stay in memory until closed. Rejects with LlamaError. */
-export async function openLlamaModel({ path, fingerprint, device = "cpu" }: ModelInput): Promise<LlamaModel> {
+export async function openLlamaModel({ path, fingerprint, device = "cpu" }: ModelInput): Promise<OpenedModel> {
   if (!/^[0-9a-f]{64}$/.test(fingerprint))
     throw new LlamaError("invalid_argument", `"${fingerprint}" is no SHA-256 in hexadecimal digits`);
   const addon = native();
@@ -53,13 +56,7 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
       });
       return createLlamaContext(context);
     },
-    openScorer: async ({ contextTokens, threads = 1, kvType = "f16", batchTokens = 128 }) => {
-      const options = { contextTokens, sequences: 1, threads, flashAttention: false, kvType, batchTokens };
-      const scorer = await calling(() => addon.createScorer(model, options)).catch((error: unknown) => {
-        throw llamaError(error);
-      });
-      return createLlamaScorer(scorer);
-    },
+    native: model,
     close: () => model.close(),
   };
 }

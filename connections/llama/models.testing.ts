@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { llamaAddonFile, llamaBackendsFolder, llamaCheckFile } from "./library.ts";
-import { fingerprintOf, openLlamaModel } from "./model.ts";
+import { fingerprintOf, openLlamaModel, type OpenedModel } from "./model.ts";
 import { calling, native } from "./native.ts";
-import type { ChunkFacts, ContextInput, Device, LlamaContext, LlamaModel, LlamaScorer, ScorerInput } from "./port.ts";
+import type { ChunkFacts, ContextInput, Device, LlamaContext } from "./port.ts";
 
 export type TinyShape =
   | "tiny"
@@ -33,7 +33,7 @@ export const describeChunk = (blob: Uint8Array): ChunkFacts => calling(() => nat
 export interface TinyModels {
   /** Path of the GGUF; written when first asked for. */
   file(shape: TinyShape): Promise<string>;
-  open(shape: TinyShape): Promise<LlamaModel>;
+  open(shape: TinyShape): Promise<OpenedModel>;
   remove(): Promise<void>;
 }
 
@@ -56,25 +56,19 @@ export async function createTinyModels(): Promise<TinyModels> {
 
 export interface Opened {
   models: TinyModels;
-  model: LlamaModel;
+  model: OpenedModel;
   context: LlamaContext;
-  scorer: LlamaScorer;
   close(): Promise<void>;
 }
 
-/** The model "tiny" with a context and a scorer. */
-export async function openTiny(
-  forContext: ContextInput,
-  forScorer: ScorerInput = { contextTokens: 256 },
-): Promise<Opened> {
+/** The model "tiny" with a context. */
+export async function openTiny(forContext: ContextInput): Promise<Opened> {
   const models = await createTinyModels();
   const model = await models.open("tiny");
   const context = await model.openContext(forContext);
-  const scorer = await model.openScorer(forScorer);
   return {
-    ...{ models, model, context, scorer },
+    ...{ models, model, context },
     async close() {
-      await scorer.close();
       await context.close();
       model.close();
       await models.remove();

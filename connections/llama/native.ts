@@ -3,10 +3,8 @@ import { createRequire } from "node:module";
 import { errorOf } from "../errors.ts";
 import { chosenAddonFile } from "./library.ts";
 import {
-  type AttentionScores,
   type ChunkFacts,
   type ChunkFormat,
-  type Deviations,
   type Device,
   LlamaError,
   type ModelFacts,
@@ -35,22 +33,6 @@ export interface NativeContext {
   close(): Promise<void>;
   /** Closes it in place, waiting for the batch under way: for the end of the process. */
   stop(): void;
-}
-
-export interface NativeScorer {
-  attention(question: {
-    tokens: Int32Array;
-    links: NativeJob["links"];
-    starts: Int32Array;
-    layers: number;
-  }): Promise<AttentionScores>;
-  deviations(question: {
-    tokens: Int32Array;
-    links: NativeJob["links"];
-    firstLayer: number;
-    endLayer: number;
-  }): Promise<Deviations>;
-  close(): void;
 }
 
 export interface NativeContextOptions {
@@ -83,10 +65,6 @@ export interface Native {
   describeBlob(blob: Uint8Array): ChunkFacts;
   loadModel(options: { path: string; fingerprint: Uint8Array; gpu: boolean; backends: string }): Promise<NativeModel>;
   createContext(model: NativeModel, options: NativeContextOptions): Promise<NativeContext>;
-  createScorer(
-    model: NativeModel,
-    options: Omit<NativeContextOptions, "partTokens" | "mostWaiting">,
-  ): Promise<NativeScorer>;
 }
 
 let loaded: Native | null = null;

@@ -3,11 +3,9 @@
 // end).
 import type { ChunkFormat, KvType, ModelFacts } from "./facts-port.ts";
 import type { Prompt, RunOptions, RunResult } from "./prompt-port.ts";
-import type { LlamaScorer, ScorerInput } from "./scorer-port.ts";
 
 export type * from "./facts-port.ts";
 export type * from "./prompt-port.ts";
-export type * from "./scorer-port.ts";
 
 export type LlamaErrorCode =
   /** A bug of the caller. */
@@ -16,7 +14,7 @@ export type LlamaErrorCode =
   | "addon_missing"
   | "model_missing"
   | "model_failed"
-  /** The model writes no text, or links, exports or a scorer are asked of an unlinkable one. */
+  /** The model writes no text, or links or exports are asked of an unlinkable one. */
   | "model_unsupported"
   /** A GPU was asked for and there is none. */
   | "device_missing"
@@ -91,7 +89,6 @@ export interface LlamaModel {
   /** Whether this token ends an answer. */
   isEnd(token: number): boolean;
   openContext(input: ContextInput): Promise<LlamaContext>;
-  openScorer(input: ScorerInput): Promise<LlamaScorer>;
-  /** Contexts and scorers that are open go on. */
+  /** Contexts that are open go on. */
   close(): void;
 }

@@ -73,11 +73,10 @@ describe.skipIf(!llamaIsBuilt)("models without links (npm run setup builds the a
       expect((await other).generated.length).toBeGreaterThan(0);
     });
 
-    it("refuses links, exports and scoring", async () => {
+    it("refuses links and exports", async () => {
       const refused = { code: "model_unsupported", message: expect.stringMatching(why) };
       const prompt = { tokens: tokens("A prompt.") };
       await expect(context.run({ ...prompt, exports: [{ begin: 0, end: 3 }] })).rejects.toMatchObject(refused);
-      await expect(model.openScorer({ contextTokens: 256 })).rejects.toMatchObject(refused);
       const other = await models.open("tiny");
       const making = await other.openContext({ contextTokens: 256 });
       const made = await making.run({ tokens: other.tokenize("A pr"), exports: [{ begin: 0, end: 3 }] });

@@ -1,11 +1,13 @@
 // Second verb of curate: expired examples leave; above the byte budget also those of least value,
 // by greedy knapsack over decayed offloads and young quality. Rejects as the ClickHouse port does.
 import type { Logger } from "pino";
-import { creditRetention } from "../../algorithms/routing/gain.ts";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ExampleChange } from "../example-change.ts";
 import { selectExpired, selectPoolBytes, selectRivals } from "./statements.ts";
+
+/** Offload credit that is left after an hour (docs/design/selection.md, Example lifecycle). */
+export const creditRetention = 0.9;
 
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;

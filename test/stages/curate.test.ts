@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decayedGain, useGain } from "../../algorithms/routing/gain.ts";
+import { decayedGain, useGain } from "../../bench/support/gain.ts";
 import { openSession } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
 import { createLog } from "../../runtime/log.ts";

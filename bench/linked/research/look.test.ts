@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tokensIn } from "../../../algorithms/linked-prefill/link-plan.ts";
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";
-import type { LlamaContext, LlamaModel, LlamaScorer } from "../../../connections/llama/port.ts";
+import type { LlamaContext, LlamaModel } from "../../../connections/llama/port.ts";
 import { llamaIsBuilt, openTiny, type Opened } from "../../../connections/llama/models.testing.ts";
 import { lookAt } from "./look.ts";
 import { type KnownChunk, planCompared } from "./plan.ts";
 import { comparedPolicy } from "./policy.ts";
 import { withFocus } from "./question.ts";
+import { openScorer, type LlamaScorer } from "./scorer.ts";
 
 type Scorer = Pick<LlamaScorer, "attention" | "deviations">;
 
@@ -17,10 +18,14 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
   let scorer: LlamaScorer;
   beforeAll(async () => {
     const both = { contextTokens: 512, kvType: "f16" } as const;
-    tiny = await openTiny(both, both);
-    ({ model, context, scorer } = tiny);
+    tiny = await openTiny(both);
+    ({ model, context } = tiny);
+    scorer = await openScorer(tiny.model, both);
   });
-  afterAll(() => tiny?.close());
+  afterAll(async () => {
+    await scorer?.close();
+    await tiny?.close();
+  });
 
   const texts = ["You answer. ", "One piece of text. ", "Another, longer piece of text. ", "And a third one. "];
   const question = "What does the third one say?";

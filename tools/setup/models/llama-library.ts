@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../../../config/assets.ts";
 import { llamaBackendsFolder } from "../../../connections/llama/library.ts";
 import { downloadPackage, type PinnedNpmPackage } from "./npm-package.ts";
-import { placeFolder, run } from "../../../connections/python/python.ts";
+import { run } from "../../../connections/python/python.ts";
+import { placeFolder } from "../packages.ts";
 
 const pinned = fileURLToPath(new URL("../../../native/llama/llama.cpp.json", import.meta.url));
 

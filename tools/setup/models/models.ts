@@ -7,7 +7,8 @@ import { dirname } from "node:path";
 import { fetchedModelFile, type ModelPart, type NamedModel, requantisedModelFile } from "../../../config/models.ts";
 import { writeAtomically } from "../../../connections/process/lock.ts";
 import { withLock } from "./lock.ts";
-import { download, run, sha256 } from "../../../connections/python/python.ts";
+import { run, sha256 } from "../../../connections/python/python.ts";
+import { download } from "../packages.ts";
 
 import { requantise, type Requantised } from "./requantise.ts";
 

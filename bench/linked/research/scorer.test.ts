@@ -1,20 +1,35 @@
 // Attention sums and deviations, on a tiny generated model: known by arithmetic, or by asking in
 // two ways.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AttentionScores, LlamaContext, LlamaModel, LlamaScorer } from "./port.ts";
-import { llamaIsBuilt, openTiny, type Opened } from "./models.testing.ts";
+import type { OpenedModel } from "../../../connections/llama/model.ts";
+import { llamaIsBuilt, openTiny, type Opened } from "../../../connections/llama/models.testing.ts";
+import type { LlamaContext } from "../../../connections/llama/port.ts";
+import { openScorer, type AttentionScores, type LlamaScorer } from "./scorer.ts";
 
 describe.skipIf(!llamaIsBuilt)("scorer of the llama addon (npm run setup builds it)", () => {
   let tiny: Opened;
-  let model: LlamaModel;
+  let model: OpenedModel;
   let context: LlamaContext;
   let scorer: LlamaScorer;
   beforeAll(async () => {
     const kvType = "f32";
-    tiny = await openTiny({ contextTokens: 256, kvType }, { contextTokens: 256, kvType, batchTokens: 16 });
-    ({ model, context, scorer } = tiny);
+    tiny = await openTiny({ contextTokens: 256, kvType });
+    ({ model, context } = tiny);
+    scorer = await openScorer(model, { contextTokens: 256, kvType, batchTokens: 16 });
   });
-  afterAll(() => tiny?.close());
+  afterAll(async () => {
+    await scorer?.close();
+    await tiny?.close();
+  });
+
+  it("refuses models without links", async () => {
+    for (const shape of ["tiny-window", "tiny-mrope", "tiny-positions", "tiny-recurrent"] as const) {
+      const unlinkable = await tiny.models.open(shape);
+      const opening = openScorer(unlinkable, { contextTokens: 256 });
+      await expect(opening, shape).rejects.toMatchObject({ code: "model_unsupported" });
+      unlinkable.close();
+    }
+  });
 
   const texts = ["First a chunk of text. ", "Then another one, a little longer. ", "And a question?"];
   const chunks = (): Int32Array[] => texts.map((text) => model.tokenize(text));
@@ -107,7 +122,7 @@ describe.skipIf(!llamaIsBuilt)("scorer of the llama addon (npm run setup builds 
     });
     const long = { tokens: new Int32Array(300).fill(7), starts: [0] };
     await expect(scorer.attention(long)).rejects.toMatchObject({ code: "context_full" });
-    const closing = await model.openScorer({ contextTokens: 256 });
+    const closing = await openScorer(model, { contextTokens: 256 });
     await closing.close();
     await expect(closing.attention(bad)).rejects.toMatchObject({ code: "closed" });
   });

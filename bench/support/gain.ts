@@ -3,8 +3,6 @@
 
 /** rho: share of G that is left after an hour. The view has the same constant. */
 const gainRetention = 0.9;
-/** Offload credit that is left after an hour (docs/design/selection.md, Example lifecycle). */
-export const creditRetention = 0.9;
 
 /** g of one use: quality in [0, 1] (clipped), cost C_i in [0, 1]. */
 export const useGain = (quality: number, cost: number): number => (1 - Math.min(1, Math.max(0, quality))) * cost;
