@@ -7,12 +7,18 @@ import type {
   NativeContextOptions,
   NativeJob,
   NativeModel,
-  NativeScorer,
 } from "../../../connections/llama/native.ts";
 import { createOutcomes, createRandom, spoil, spoilField } from "./values.ts";
 
 const [file = "", path = "", backends = "", seed = "", calls = ""] = process.argv.slice(2);
-const addon = createRequire(import.meta.url)(file) as Native;
+/** Of research, which serving does not use (bench/linked/research/scorer.ts). */
+interface Scorer extends Record<"attention" | "deviations", (question: unknown) => Promise<unknown>> {
+  close(): void;
+}
+type Addon = Native & {
+  createScorer(model: NativeModel, options: Omit<NativeContextOptions, "partTokens" | "mostWaiting">): Promise<Scorer>;
+};
+const addon = createRequire(import.meta.url)(file) as Addon;
 const random = createRandom(Number(seed));
 const outcomes = createOutcomes();
 let accepted = 0;
@@ -51,7 +57,7 @@ const blob = (): Uint8Array => {
 
 const models: NativeModel[] = [model];
 const contexts: NativeContext[] = [first];
-const scorers: NativeScorer[] = [await addon.createScorer(model, options())];
+const scorers: Scorer[] = [await addon.createScorer(model, options())];
 const pick = <T>(all: readonly T[]): T => all[random(all.length)]!;
 const keep = <T>(all: T[], one: T | undefined): void => {
   if (one === undefined) return;
