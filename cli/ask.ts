@@ -9,6 +9,7 @@ import { describeAnswer } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseDuration, parseNames } from "./options.ts";
 import type { Session } from "../pipelines/session.ts";
+import { groupName } from "../runtime/running-stage.ts";
 import { withSession } from "./with-session.ts";
 
 interface Options {
@@ -43,6 +44,8 @@ export function addAsk(program: Command, io: Io): void {
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {
       await withSession(command, io, async (session) => {
+        if ((await session.kafka.members(groupName(session.config.kafka.prefix, "plan"))) === 0)
+          io.note("no stage runs yet: waiting for one (precedent up starts them)\n");
         const answered = await ask(session, requestOf(question, options), options.timeout, io.signal);
         io.out(options.json === true ? `${JSON.stringify(answered, null, 2)}\n` : describeAnswer(answered));
         const { status, error } = answered.response;

@@ -37,10 +37,22 @@ export function addFeedback(program: Command, io: Io): void {
       const feedback = feedbackRecord({ ...options, requestId, verdict }, id ?? uuid(), Date.now());
       await printWithSession(command, io, async (session) => {
         await sendFeedback(session, requestId, feedback);
+        if (!(await isRecorded(session, requestId, feedback.tenant)))
+          io.note(
+            `no request ${requestId} of tenant ${feedback.tenant} is recorded yet: the feedback counts when it is; check the id and --tenant\n`,
+          );
         return `${feedback.id}\n`;
       });
     });
   addFeedbackWithdraw(command, io);
+}
+
+async function isRecorded({ clickhouse }: Session, id: string, tenant: string): Promise<boolean> {
+  const rows = await clickhouse.query(
+    "SELECT 1 FROM requests WHERE request_id = {id:String} AND tenant = {tenant:String} LIMIT 1",
+    { id, tenant },
+  );
+  return rows.length > 0;
 }
 
 export async function sendFeedback({ kafka, codec, topic }: Session, key: string, feedback: Feedback): Promise<void> {

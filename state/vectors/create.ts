@@ -3,10 +3,13 @@ import type { Logger } from "pino";
 import { messageOf } from "../../connections/errors.ts";
 import { createExactIndexes } from "./exact.ts";
 import { createFaissIndexes } from "./faiss.ts";
-import type { VectorIndexes } from "./port.ts";
+import { isFaissBuilt } from "./native.ts";
+import { VectorError, type VectorIndexes } from "./port.ts";
 
 export async function createVectorIndexes(dimension: number, log: Logger): Promise<VectorIndexes> {
   try {
+    // Asked first: a worker that can't load it ends with a stack trace.
+    if (!isFaissBuilt()) throw new VectorError("index_unavailable", "its addon is not built");
     return await createFaissIndexes(dimension, { log });
   } catch (error) {
     log.warn(

@@ -1,7 +1,12 @@
 // Our FAISS addon (native/faiss), typed. Built by tools/setup/build-native.ts; loaded by worker.ts
 // alone.
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+
+const file = fileURLToPath(new URL("../../native/build/precedent-faiss.node", import.meta.url));
+
+export const isFaissBuilt = (): boolean => existsSync(file);
 
 export interface NativeFound {
   /** k slots a query, counts[query] of them filled; nearest first. k <= size. */
@@ -43,7 +48,6 @@ export interface Native {
 
 /** Throws when it was not built. */
 export function loadNative(): Native {
-  const file = fileURLToPath(new URL("../../native/build/precedent-faiss.node", import.meta.url));
   // The addon is what the interface above says; nothing can check that but its tests.
   return createRequire(import.meta.url)(file) as Native;
 }

@@ -8,6 +8,8 @@ import type { SceneContext } from "./scene.ts";
 const window = 10;
 /** Only this many of the newest requests are read. */
 const most = 2_000;
+/** Answers at either end of the curve that are compared. */
+const enough = 60;
 
 interface Outcome {
   run: string;
@@ -49,10 +51,12 @@ export async function showLearningCurve({ screen, session }: SceneContext): Prom
   const rewards = rolling(outcomes.map(({ reward }) => reward));
   for (const line of drawSeries(rewards, { width, colour: "cyan", height: 10 })) screen.line(line);
   screen.line();
-  const few = Math.min(60, Math.floor(outcomes.length / 3));
+  const few = Math.min(enough, Math.floor(outcomes.length / 3));
   const { costWeight } = session.config.routing;
   screen.line(summary(`first ${few}`, outcomes.slice(0, few), costWeight));
   screen.line(summary(`last ${few}`, outcomes.slice(-few), costWeight));
+  if (few < enough)
+    screen.line(pc.dim(`  Means of ${few} answers differ by chance; run the demo again, and it goes on from here.`));
   screen.line();
 }
 

@@ -12,12 +12,17 @@ const asked = 5;
 
 export const questions: Scene = async ({ screen, session, client, data, commandedAt }) => {
   const { arms } = session.config;
+  const late = arms.filter(({ name }) => !session.arms.configured().some((arm) => arm.name === name));
   screen.heading(
     "New requests",
     "Each goes through plan and generate as a record in Kafka. Similar requests answered before are shown to the model; a sample of what was learnt of the two decides which one answers.",
   );
   const widest = Math.max(...arms.map(({ name }) => name.length));
   for (const arm of arms) screen.line(`  ${pc.green(arm.name.padEnd(widest))}  ${describeArm(arm)}`);
+  if (late.length > 0) {
+    const names = late.map(({ name }) => name).join(", ");
+    screen.line(pc.dim(`  The model of ${names} is still being fetched: the others answer these requests.`));
+  }
   screen.line();
   const texts = createExampleTexts(session.clickhouse, data);
   for (const [index, { request, references }] of spread(data.questions, asked).entries()) {
