@@ -13,6 +13,7 @@ import { createBreakerMetrics } from "../state/breakers/metrics.ts";
 import { createKvMetrics } from "../state/inventory/metrics.ts";
 import { createCallMetrics } from "../runtime/metrics/calls.ts";
 import { createGatewayMetrics } from "../gateway/metrics.ts";
+import { countUnreadable } from "../runtime/metrics/unreadable.ts";
 import { createHealthMetrics } from "../runtime/metrics/health.ts";
 import { createJudgeMetrics } from "../operators/judge/metrics.ts";
 import { createLoadMetrics } from "../state/load/metrics.ts";
@@ -189,6 +190,7 @@ it("operations.md names the metrics that there are", async () => {
   createReuseMetrics(registry);
   createSelectionMetrics(registry);
   createSeenIdsMetrics(registry);
+  countUnreadable(registry);
   const pressing = { threshold: 1, gamma: 1 };
   createLoadMetrics(registry, { load: pressing, saturation: pressing });
   observePool({ registry, stage: "plan", pool: emptyPool, embedder: idleEmbedder }).stop();

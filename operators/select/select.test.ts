@@ -9,7 +9,6 @@ import { HelpfulnessError } from "../../connections/helpfulness/port.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
-import type { ReuseSettings } from "../../arms/reuse/settings.ts";
 import { exampleHash } from "../../state/inventory/table.ts";
 import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import type { RatingModel } from "./rate.ts";
@@ -109,7 +108,7 @@ describe("of tenants that share a domain", () => {
 
   test("no answer of another tenant is given as it is", async () => {
     const settings = { tenants: ["*"], minimumSimilarity: 0, minimumQuality: 0, limit: 0.1, verifyShare: 0 };
-    const reuse = { ...arm("reuse"), reuse: settings as ReuseSettings };
+    const reuse = { ...arm("reuse"), reuse: settings };
     const same = { request: embedded().question };
     const found = await select({
       pool: {
