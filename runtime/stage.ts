@@ -23,7 +23,7 @@ import { watchStage, type StageHealth } from "./stage-health.ts";
 import type { StageOptions } from "./stage-options.ts";
 
 /** Reason in the metric of what was dropped: not even a dead letter of it could be sent. */
-export const withheld = "withheld";
+const withheld = "withheld";
 
 export interface Stage {
   readonly name: string;

@@ -34,7 +34,7 @@ export interface BatchHead extends BatchContext {
 export const prefixBytes = 12;
 /** Leader epoch, magic, checksum, attributes up to the number of records. */
 export const headBytes = 49;
-export const magic = 2;
+const magic = 2;
 const magicAt = 16;
 const flags = { compression: 7, logAppendTime: 8, transactional: 16, control: 32 };
 

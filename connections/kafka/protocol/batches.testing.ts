@@ -62,7 +62,7 @@ export const plainBatch = (firstOffset: number, values: (Buffer | null)[], attri
   records: values.map((value, index) => plainRecord(index, value)),
 });
 
-export function recordBytes(record: WrittenRecord): Buffer {
+function recordBytes(record: WrittenRecord): Buffer {
   const { attributes, timestampDelta, offsetDelta, key, value, headers } = record;
   const fields = new Encoder().writeInt8(attributes).writeVarLong(timestampDelta).writeVarInt(offsetDelta);
   fields.writeVarIntBytes(key).writeVarIntBytes(value);
