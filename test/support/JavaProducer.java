@@ -21,7 +21,7 @@ public class JavaProducer {
       p.put("bootstrap.servers", args[0]);
       p.put("compression.type", told.get("codec").asText());
       p.put("linger.ms", "20");
-      p.put("batch.size", "20000000");
+      p.put("batch.size", "4000000");
       p.put("max.request.size", "2000000000");
       p.put("buffer.memory", "2000000000");
       p.put("enable.idempotence", String.valueOf(!end.equals("plain")));

@@ -32,7 +32,7 @@ export interface JavaProducer {
 const base64 = (bytes: Buffer | null | undefined): string | null => bytes?.toString("base64") ?? null;
 const program = fileURLToPath(new URL("JavaProducer.java", import.meta.url));
 
-export async function startJavaProducer(heap = "256m"): Promise<JavaProducer> {
+export async function startJavaProducer(heap = "512m"): Promise<JavaProducer> {
   const { folder, brokers } = testStack();
   const classPath = await kafkaClassPath(await realpath(stackFolder(folder).servers));
   const options = [`-Xmx${heap}`, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
