@@ -58,7 +58,7 @@ const ended = (child: ChildProcess): Promise<{ code: number | null; signal: Node
   });
 
 /**
- * A process whose state nobody knows any more ends at once: nothing that it has not committed is
+ * A process in an unknown state ends at once: nothing that it has not committed is
  * lost. So does one whose keeper is gone.
  */
 export function endByBugs(log: Logger, stages: readonly string[]): void {

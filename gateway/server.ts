@@ -44,7 +44,7 @@ export function createServer({
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },
-    // Of the router: there is a request, but no route whose error handler could answer.
+    // The router calls it: there is a request, but no route whose error handler could answer.
     frameworkErrors: (error, _request, reply) => sendError(reply as FastifyReply, routerError(error)),
     // The guarded server answers these.
     clientErrorHandler: () => undefined,

@@ -12,7 +12,7 @@ const transactionBytes = 4 * 1024 * 1024;
 
 export interface Batching {
   partitions: () => Iterable<PartitionState>;
-  /** Of a refused transaction: entries go one by one until the culprits are found. */
+  /** Entries of a refused transaction go one by one until the culprits are found. */
   suspects: Map<TaskEntry, PartitionState>;
 }
 

@@ -49,7 +49,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   let running: Promise<void> | undefined;
   let stopped = false;
   let failures = 0;
-  /** Of a refused transaction: entries go one by one until the culprits are found. */
+  /** Entries of a refused transaction go one by one until the culprits are found. */
   const suspects = new Map<TaskEntry, PartitionState>();
 
   /** Whether the next transaction is for positions alone. */

@@ -1,5 +1,5 @@
 // A record that can't be processed, whole where it fits: its bytes, where it was, why it stopped.
-// Of one that is larger than a dead letter may be, the beginning is kept, with the size and the
+// The beginning of a record that is larger than a dead letter may be is kept, with the size and the
 // hash of the whole and the position at which it stands. The partition moves on.
 import { createHash } from "node:crypto";
 import { mostMessageBytes, type RawRecord } from "../connections/kafka/port.ts";
@@ -17,7 +17,7 @@ export interface Reason {
 const envelopeBytes = 64 * 1024;
 /** Bytes of a record that its dead letter takes whole. */
 const mostWholeBytes = mostMessageBytes - envelopeBytes;
-/** Of a larger one: bytes of the value, and of the key. */
+/** Bytes of the value and of the key that are left of a larger record. */
 const kept = { value: 1024 * 1024, key: 16 * 1024 };
 
 /** A record as dead letters have it; the key is the message's, too. */
@@ -80,6 +80,6 @@ function sizeOf({ key, value, headers, headerList = [] }: RawRecord): number {
   return 2 * (key?.length ?? 0) + (value?.length ?? 0) + lists;
 }
 
-/** Of key, value and headers. */
+/** Size of key, value and headers. */
 const bytesOf = ({ key, value, headers, headerList = Object.entries(headers) }: RawRecord): number =>
   (key?.length ?? 0) + (value?.length ?? 0) + headerBytes(headerList, 0);

@@ -10,7 +10,7 @@ export interface PartitionLag extends TopicPartition {
 export interface Lag {
   /** The high watermark of a partition, whenever the broker tells it. */
   saw(topic: string, partition: number, high: number): void;
-  /** Of each assigned partition that is adopted and whose end was seen. */
+  /** Lag of each assigned partition that is adopted and whose end was seen. */
   now(): readonly PartitionLag[];
 }
 

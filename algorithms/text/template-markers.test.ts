@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { withoutTemplateMarkers } from "./template-markers.ts";
 
-/** Of the chat templates and vocabularies of the families that endpoints serve. */
+/** Markers in chat templates and vocabularies of the families that endpoints serve. */
 const markers = [
   ...["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|begin_of_text|>"],
   ...["<|python_tag|>", "<|user|>", "<|assistant|>", "<|end|>", "<|channel|>", "<|message|>", "<|return|>", "<|turn>"],

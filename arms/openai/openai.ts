@@ -35,7 +35,7 @@ const systemClock: ArmClock = {
 
 // Jitter on Retry-After, so that throttled callers do not return at the same time.
 const retryAfterJitterMs = 250;
-// Of what an endpoint calls its model and the reason of its end: both stand in every record.
+// Length of an endpoint's name for its model and of its finish reason: both stand in every record.
 const longestName = 200;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {

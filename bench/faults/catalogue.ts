@@ -35,7 +35,7 @@ export interface CatalogueOptions {
   poisoned: Poisoned;
   /** Instances whose connections can be cut. */
   cuttable: readonly string[];
-  /** Of the gateway. */
+  /** Port of the gateway. */
   gatewayPort: number;
 }
 

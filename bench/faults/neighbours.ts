@@ -60,8 +60,8 @@ export async function compareNeighbours(
 }
 
 /**
- * Of requests that arrived within the spans and are not for the hostile endpoint: from the broker's
- * time to the answer's.
+ * Latency of requests that arrived within the spans and are not for the hostile endpoint, from the
+ * broker's time to the answer's.
  */
 async function latencyOf(
   { session: { clickhouse } }: Rig,

@@ -20,7 +20,7 @@ export interface Unreadable {
 export interface RawRecord {
   offset: number;
   key: Buffer | null;
-  /** Of an unreadable batch: its bytes as they were fetched. */
+  /** Bytes of an unreadable batch as they were fetched. */
   value: Buffer | null;
   /** By name, without prototype: the last value of one that is repeated, none without a value. */
   headers: Record<string, Buffer>;

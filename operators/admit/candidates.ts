@@ -26,7 +26,7 @@ export interface Candidate {
   privacyShare: boolean;
   /** [0, 1]; null: nothing says how good it is (any more). */
   quality: number | null;
-  /** Somebody other than a holder of its feedback token says that it is good, or wrote it. */
+  /** A source other than its feedback token says that it is good, or wrote it. */
   confirmed: boolean;
   /** Version of the reward; 0 for observations. */
   rewardVersion: number;

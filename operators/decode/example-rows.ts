@@ -29,7 +29,7 @@ export const exampleRow = (record: Example, position: RowPosition): Row => ({
   ...at(position),
 });
 
-/** Of a tombstone's key, tenant/domain/example id; null: no such key. */
+/** Parts of a tombstone's key, tenant/domain/example id; null: no such key. */
 export function evictedExampleRow(key: string, position: RowPosition): TableRows | null {
   const [, domain, id] = /^(.+)\/([^/]+)$/s.exec(key) ?? [];
   if (domain === undefined || id === undefined) return null;

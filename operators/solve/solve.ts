@@ -122,7 +122,7 @@ function solvePairs(
   }
 }
 
-/** Of each arm the model that was rewarded last, by name. */
+/** The model of each arm that was rewarded last, by the arm's name. */
 function currentModels(statistics: readonly ArmStatistics[]): ArmStatistics[] {
   const newest = new Map<string, ArmStatistics>();
   for (const known of statistics) {

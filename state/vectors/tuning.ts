@@ -48,7 +48,7 @@ export function rebuildFor(
   return changed ? Math.ceil(Math.sqrt(size)) : null;
 }
 
-/** Of each compared search: for each true neighbour, how many clusters lie nearer. */
+/** For each compared search and true neighbour, how many clusters lie nearer. */
 export type Ranks = readonly Uint32Array[];
 
 /** Mean share of the truly nearest that so many probes find; 1 for no searches. */

@@ -133,7 +133,7 @@ const gap = (batch: BatchContext, offset: number): FetchedMessage => ({
   batchContext: { ...batch, producerId: "-1", inTransaction: false },
 });
 
-/** Of a transaction that was aborted it is no more than any of its records: kafkajs filters it. */
+/** In an aborted transaction it counts no more than a record: kafkajs filters it. */
 function unreadable(
   batch: Buffer,
   { first, last }: { first: number; last: number },

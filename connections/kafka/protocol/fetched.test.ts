@@ -46,7 +46,7 @@ function asKafkajs(fetched: Fetched): unknown {
     })),
   };
 }
-/** Of messages that pass offsets; no batch here has it. */
+/** Code of messages that pass offsets; no batch here has it. */
 const passed = "-1";
 
 const bytes = fc.uint8Array({ maxLength: 200 }).map((values) => Buffer.from(values));

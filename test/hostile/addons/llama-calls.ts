@@ -11,7 +11,7 @@ import type {
 import { createOutcomes, createRandom, spoil, spoilField } from "./values.ts";
 
 const [file = "", path = "", backends = "", seed = "", calls = ""] = process.argv.slice(2);
-/** Of research, which serving does not use (bench/linked/research/scorer.ts). */
+/** The export for research, which serving does not use (bench/linked/research/scorer.ts). */
 interface Scorer extends Record<"attention" | "deviations", (question: unknown) => Promise<unknown>> {
   close(): void;
 }

@@ -3,7 +3,7 @@
 export type UnreadableCode =
   /** Compressed by an algorithm that Kafka does not have, or not yet. */
   | "unknown_codec"
-  /** Of another format than version 2, which Kafka writes since 0.11. */
+  /** Another format than version 2, which Kafka writes since 0.11. */
   | "unknown_format"
   /** It ends before its own length says. */
   | "truncated_batch"
