@@ -1,6 +1,6 @@
-// Bounds the connections of an HTTP server, so that silent ones shut no client out. One address holds
-// at most as many as it leaves free. At a bound the connection that has been idle for longest is
-// closed in favour of the new one; one with an open request never is.
+// Bounds the connections of an HTTP server, so that silent ones shut no client out. One address
+// holds at most as many as it leaves free. At a bound the connection that has been idle for
+// longest is closed in favour of the new one; one with an open request never is.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
