@@ -47,7 +47,7 @@ async function gauges(): Promise<Gauge[]> {
 const idle = /_lag_records|_in_flight|_stalled_seconds|_waiting|_pending|_damaged|_refused|_breaker$|_open$|unsent/;
 /** Gauges of what is held or configured: what the system itself says of it. */
 const held =
-  /_load|_utilisation|_saturation|_policy_version|_cache_|_pool_|_embedder_texts|_index_|_healthy|_judge_due/;
+  /_load|_utilisation|_saturation|_policy_version|_cache_|_pool_|_embedder_texts|_index_|_healthy|_judge_due|_seen_ids/;
 
 test("a burst leaves no gauge behind", { timeout: 120_000 }, async () => {
   const requests = Array.from({ length: burst }, (_, i) =>
@@ -68,6 +68,7 @@ test("a burst leaves no gauge behind", { timeout: 120_000 }, async () => {
   expect(named("precedent_lag_records").filter(({ labels }) => labels.stage === "plan")).toHaveLength(4);
   expect(new Set(named("precedent_in_flight").map(({ labels }) => labels.stage))).toContain("generate.queued");
   expect(settled.filter(({ name }) => !idle.test(name) && !held.test(name))).toEqual([]);
+  expect(named("precedent_seen_ids").map(({ value }) => value)).toEqual([burst]);
   expect(named("precedent_cache_entries").map(({ value }) => value)).toEqual([different]);
   for (const { labels, value } of named("precedent_arm_utilisation"))
     expect([labels.arm, value]).toEqual([labels.arm, 0]);
