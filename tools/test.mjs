@@ -1,14 +1,13 @@
 // npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs
 // the unit tests, the integration tests on a real embedded stack, and the tests of faults on
-// servers of their own. Lines run side by side, one more than there are cores, since much of it is
-// waiting; the recorded seconds of the files (durations.json) decide which line runs which, so that
-// all end at about the same time. After each file a line gives its time and an estimate of what is left. At the end every
+// servers of their own. Two lines run side by side, since much of it is waiting; the recorded
+// seconds of the files (durations.json) decide which line runs which, so that both end at about the
+// same time. After each file a line gives its time and an estimate of what is left. At the end every
 // failure is repeated, for a record that keeps only the end of the output; the last line says how
 // many passed and failed. What is run can be narrowed:
 //   npm test -- checks | unit | integration | faults
 // With --record, a run without failures writes its seconds to durations.json.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { ensurePackages, root, run } from "./bootstrap.mjs";
 import { prefetch } from "./prefetch.mjs";
@@ -52,11 +51,8 @@ const before = [
   ...(wanted("unit") ? unitParts.map((part) => `unit ${part}`) : []),
 ];
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
-/** Each line has servers and stages of its own, with this many bytes at most. */
-const lineBytes = 6 * 1024 ** 3;
-const lineCount = Math.max(2, Math.min(4, availableParallelism() + 1, Math.floor(totalmem() / lineBytes)));
 /** The first line begins with the parts that need no stack. */
-const busy = [sum(before.map(secondsOfPart)), ...Array.from({ length: lineCount - 1 }, () => 0)];
+const busy = [sum(before.map(secondsOfPart)), 0];
 const lines = divide(expected, busy);
 const progress = createProgress(
   lines.map((files, line) => busy[line] + sum(files.map((file) => expected.get(file)))),
@@ -121,11 +117,11 @@ async function all() {
       }
     await runFiles(0);
   };
-  const further = async (line) => {
+  const second = async () => {
     await ready;
-    await runFiles(line);
+    await runFiles(1);
   };
-  const ended = await Promise.allSettled([first(), ...busy.slice(1).map((_, index) => further(index + 1))]);
+  const ended = await Promise.allSettled([first(), second()]);
   const reasons = ended.flatMap(({ status, reason }) => (status === "rejected" ? [reason] : []));
   if (reasons.length > 0) throw reasons[0];
 }
