@@ -25,7 +25,10 @@ const piece = "word ".repeat(8_000);
 let cuts = 0;
 let most = 0;
 const unsent = createUnsent({ maxBytes: Number(process.argv[2]), onCut: () => cuts++ });
-const server = createServer({ maxBodyBytes: 1_024, slowReaderMs, unsent, log: pino({ level: "silent" }) });
+const server = createServer({
+  ...{ maxBodyBytes: 1_024, slowReaderMs, unsent, log: pino({ level: "silent" }) },
+  maxConnections: 4_096,
+});
 const answer = (path: string, text: string): void => {
   server.get(path, (_request, reply) => {
     const chunks = createChunks({ requestId: "r", model: "m", created: 1, includeUsage: false });
