@@ -21,7 +21,7 @@ const inTurn = {
  * process each; the others share one in npm test.
  */
 const apart = [
-  ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*", "arms/openai/hostile"],
+  ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/openai/hostile"],
   ...["documents", "embedder", "helpfulness", "kv", "llama"].map((folder) => `connections/${folder}/**/*`),
   ...["process", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
   ...[

@@ -1,17 +1,18 @@
 // precedent examples quarantine, confirm: what only holders of feedback tokens say waits here until
 // the tenant confirms it. To confirm is to say the same oneself, as feedback that counts
 // (operators/admit); a key of the tenant can do so by POST /v1/feedback.
+import { withoutControls } from "../algorithms/text/printable.ts";
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { tokenAuthor } from "../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { openSession } from "../pipelines/session.ts";
-import { createLog } from "../runtime/log.ts";
 import type { Feedback } from "../schemas/types.ts";
+import { sendFeedback } from "./feedback.ts";
 import { feedbackRecord } from "./feedback-record.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf, parseCount } from "./options.ts";
-import { ago, oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
+import { parseCount } from "./options.ts";
+import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { printWithSession } from "./with-session.ts";
 
 /**
  * What waits: a correction, by the id of its feedback, or a rated answer, by that of its request.
@@ -70,30 +71,22 @@ export function addQuarantine(examples: Command, io: Io): void {
     .argument("<id>", "as quarantine shows it, or the beginning of it")
     .option("-t, --tenant <name>", "of this tenant")
     .action(async (id: string, { tenant }: { tenant?: string }, command: Command) => {
-      const session = await openSession(configOf(command, io).config, {
-        ...{ log: createLog({ level: "error" }), start: false },
-      });
-      const producer = session.kafka.plainProducer();
-      try {
+      await printWithSession(command, io, async (session) => {
         const found = await readWaiting(session.clickhouse, { tenant, id, limit: 2 });
         const [waiting] = found;
         if (waiting === undefined) throw new CommandError(`nothing with the id ${id} is in quarantine`);
         if (found.length > 1) throw new CommandError(`several ids begin with ${id}: say more of it, or --tenant`);
         const feedback = confirmationOf(waiting, Date.now());
-        const value = session.codec.encode("feedback", feedback);
-        await producer.send([{ topic: session.topic("feedback"), key: feedback.requestId, value }]);
-        io.out(`${plain(waiting.request)}\n\n${plain(waiting.text)}\n\nconfirmed by feedback ${feedback.id}\n`);
-      } finally {
-        await producer.close();
-        await session.close();
-      }
+        await sendFeedback(session, feedback.requestId, feedback);
+        return `${withoutControls(waiting.request)}\n\n${withoutControls(waiting.text)}\n\nconfirmed by feedback ${feedback.id}\n`;
+      });
     });
 }
 
 /** Its id is new: a token may have used any other one before. */
 function confirmationOf({ requestId, tenant, source, text }: Waiting, now: number): Feedback {
-  const said = source === "correction" ? { text } : { verdict: "up" };
-  return feedbackRecord({ requestId, tenant, ...said, source: "person", author: "confirmed" }, uuid(), now);
+  const content = source === "correction" ? { text } : { verdict: "up" };
+  return feedbackRecord({ requestId, tenant, ...content, source: "person", author: "confirmed" }, uuid(), now);
 }
 
 function describe(rows: readonly Waiting[], now: number): string {

@@ -1,10 +1,11 @@
 // precedent examples show, domains: one example with all that is known of it (texts, origin, uses
 // by arm, trials, gain), and the pool by domain.
+import { withoutControls } from "../algorithms/text/printable.ts";
 import type { Command } from "commander";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findExamples, type Listed } from "./examples-read.ts";
 import { CommandError, type Io } from "./io.ts";
-import { ago, plain, tableOf, withClickHouse } from "./reading.ts";
+import { ago, tableOf, withClickHouse } from "./reading.ts";
 
 export function addShowingExamples(examples: Command, io: Io): void {
   examples
@@ -101,7 +102,7 @@ function describeExample(example: Shown, now: number): string {
             `kept out ${trials.keptOut} times, ${rewards(trials.keptOutRated, trials.keptOutReward)}`,
         ]),
   ];
-  return [...lines, "", plain(example.request), "", plain(example.response), ""].join("\n");
+  return [...lines, "", withoutControls(example.request), "", withoutControls(example.response), ""].join("\n");
 }
 
 const rewards = (rated: number, mean: number | null): string =>

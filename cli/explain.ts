@@ -1,10 +1,11 @@
 // precedent explain REQUEST_ID: request, arms, examples, answer and feedback, from ClickHouse.
+import { withoutControls } from "../algorithms/text/printable.ts";
 import type { Command } from "commander";
 import pc from "picocolors";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
 import { CommandError, type Io } from "./io.ts";
-import { oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
+import { oneLine, tableOf, withClickHouse } from "./reading.ts";
 
 export function addExplain(program: Command, io: Io): void {
   program
@@ -31,7 +32,7 @@ async function recorded(clickhouse: ClickHouse, id: string, named?: string): Pro
 }
 
 const indent = (text: string): string =>
-  plain(text)
+  withoutControls(text)
     .split("\n")
     .map((line) => `  ${line}`)
     .join("\n");

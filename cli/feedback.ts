@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import type { Session } from "../pipelines/session.ts";
+import { withTimeout } from "../runtime/with-timeout.ts";
 import type { Feedback } from "../schemas/types.ts";
 import { addFeedbackWithdraw } from "./feedback-withdraw.ts";
 import { feedbackRecord, type FeedbackInput } from "./feedback-record.ts";
@@ -37,7 +38,7 @@ export function addFeedback(program: Command, io: Io): void {
       const feedback = feedbackRecord({ ...options, requestId, verdict }, id ?? uuid(), Date.now());
       await printWithSession(command, io, async (session) => {
         await sendFeedback(session, requestId, feedback);
-        if (!(await isRecorded(session, requestId, feedback.tenant)))
+        if ((await withTimeout(recordedMs, isRecorded(session, requestId, feedback.tenant))) === false)
           io.note(
             `no request ${requestId} of tenant ${feedback.tenant} is recorded yet: the feedback counts when it is; check the id and --tenant\n`,
           );
@@ -47,13 +48,17 @@ export function addFeedback(program: Command, io: Io): void {
   addFeedbackWithdraw(command, io);
 }
 
-async function isRecorded({ clickhouse }: Session, id: string, tenant: string): Promise<boolean> {
-  const rows = await clickhouse.query(
-    "SELECT 1 FROM requests WHERE request_id = {id:String} AND tenant = {tenant:String} LIMIT 1",
-    { id, tenant },
-  );
-  return rows.length > 0;
-}
+/** The feedback is sent by then: a ClickHouse that is away or hangs costs no more than a note. */
+const recordedMs = 2_000;
+
+/** undefined: not known now. */
+const isRecorded = ({ clickhouse }: Session, id: string, tenant: string): Promise<boolean | undefined> =>
+  clickhouse
+    .query("SELECT 1 FROM requests WHERE request_id = {id:String} AND tenant = {tenant:String} LIMIT 1", { id, tenant })
+    .then(
+      (rows) => rows.length > 0,
+      () => undefined,
+    );
 
 export async function sendFeedback({ kafka, codec, topic }: Session, key: string, feedback: Feedback): Promise<void> {
   const producer = kafka.plainProducer();

@@ -2,6 +2,7 @@
 // words for times.
 import type { Command } from "commander";
 import Table from "cli-table3";
+import { withoutControls } from "../algorithms/text/printable.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { ClickHouseRejected, type ClickHouse } from "../connections/clickhouse/port.ts";
 import { resolveConnections } from "../stack/resolve.ts";
@@ -29,12 +30,9 @@ export async function withClickHouse<T>(
 }
 
 export function oneLine(text: string, most = 60): string {
-  const line = plain(text).replace(/\s+/g, " ").trim();
+  const line = withoutControls(text).replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
-
-/** Without control characters but line ends and tabs. */
-export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 
 export function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const numeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === "number"));

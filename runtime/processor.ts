@@ -154,14 +154,8 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     process,
     async rejected(record, position, cause, again) {
       const reason = `the broker refuses the outputs: ${messageOf(cause)}`;
-      const letter = again
-        ? deadLetter(
-            record,
-            position,
-            { code: "output_too_large", reason: `${reason}; none of its bytes either` },
-            true,
-          )
-        : deadLetter(record, position, { code: "output_too_large", reason });
+      const why = again ? `${reason}; none of its bytes either` : reason;
+      const letter = deadLetter(record, position, { code: "output_too_large", reason: why }, again);
       if (record.unreadable !== undefined) return [letter];
       const decoded = await decode(record, new LazyAbort());
       if (!decoded.ok) return [letter];

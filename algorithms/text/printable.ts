@@ -2,13 +2,11 @@
 // window or hide what stands there.
 
 /** Also C1, which terminals take for escapes, and what turns the direction of the text. */
-
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 /** Colours and weights, as our own output has them: nothing that hides. */
-
 const colour = /^\u001b\[(?:0|1|2|22|3\d|4\d|9\d)m/;
 
-/** The text without control characters, for a cell of a table. */
+/** The text without control characters; line feeds and tabs stay. */
 export const withoutControls = (text: string): string => text.replace(control, "");
 
 /**

@@ -96,12 +96,12 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const spent = (): number => performance.now() - began;
     const recoveries: Recovery[] = [];
     const violations: string[] = [];
-    const spans = { quiet: [] as Span[], hostile: [] as Span[] };
-    const rest = async (): Promise<ReadonlyMap<string, number>> => {
-      const from = Date.now();
+    const hostile: Span[] = [];
+    /** What the others take without attacks; latency counts from the middle on. */
+    const rest = async () => {
+      const from = Date.now() + quietMs / 2;
       if (compare) await sleep(quietMs, undefined, { signal });
-      spans.quiet.push({ from: from + quietMs / 2, to: Date.now() });
-      return memoryOf(rig);
+      return { span: { from, to: Date.now() }, memory: memoryOf(rig) };
     };
     const before = await rest();
     while (recoveries.length < most && spent() < minutes * 60_000) {
@@ -116,7 +116,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
         break;
       }
       recoveries.push(recovery);
-      if (all.hostile.includes(fault)) spans.hostile.push({ from, to: Date.now() });
+      if (all.hostile.includes(fault)) hostile.push({ from, to: Date.now() });
       tell(`${clock(spent())}  ${describe(recovery)}  (${rig.oracle.answered()} answers)`);
       // Each time: what is in the log of a broker goes when the stack starts anew.
       const dropped = await defects(rig);
@@ -125,7 +125,6 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       if (recovery.recovery_s === null) break;
     }
     const after = await rest();
-    spans.quiet.splice(1);
     await rig.load.stop();
     const load = spent();
     tell(`${clock(spent())}  the load has ended: checking`);
@@ -133,7 +132,14 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const outcome = await check(rig);
     const answers = await checkAnswers(rig, { endpointArm, poisoned });
     const aggregates = await checkAggregates(rig);
-    const neighbours = compare ? await compareNeighbours(rig, spans, { before, after }, endpointArm) : undefined;
+    const neighbours = compare
+      ? await compareNeighbours(
+          rig,
+          { quiet: [before.span], hostile },
+          { before: before.memory, after: after.memory },
+          endpointArm,
+        )
+      : undefined;
     violations.push(...outcome.violations, ...answers.violations, ...aggregates.violations, ...used.violations);
     violations.push(...(neighbours?.violations ?? []));
     return {

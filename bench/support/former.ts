@@ -33,7 +33,8 @@ export async function withCommit<Result>(commit: string, use: (folder: string) =
   const folder = join(parent, "precedent");
   try {
     await git("worktree", "add", "--quiet", "--detach", folder, commit);
-    await output(process.execPath, ["tools/setup.mjs"], folder);
+    // By its name in package.json: the file stood elsewhere in the past.
+    await output("npm", ["run", "--silent", "setup"], folder);
     return await use(folder);
   } finally {
     await rm(parent, { recursive: true, force: true });

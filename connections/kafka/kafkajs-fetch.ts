@@ -17,13 +17,16 @@ interface Built {
 const ourVersion = 11;
 let turn = 0;
 
-/** The offset that was asked for. */
-const wantedOf =
-  ({ topics }: FetchBody) =>
-  (topic: string, partition: number): number => {
-    const asked = topics.find((one) => one.topic === topic)?.partitions.find((one) => one.partition === partition);
-    return Number(asked?.fetchOffset ?? 0);
-  };
+/** The offset that was asked for, of each partition. */
+function wantedOf({ topics }: FetchBody): (topic: string, partition: number) => number {
+  const offsets = new Map(
+    topics.map(({ topic, partitions }) => [
+      topic,
+      new Map(partitions.map(({ partition, fetchOffset }) => [partition, Number(fetchOffset)])),
+    ]),
+  );
+  return (topic, partition) => offsets.get(topic)?.get(partition) ?? 0;
+}
 
 /** Idempotent in what it does; the module is loaded once. */
 export function patchFetch(): void {

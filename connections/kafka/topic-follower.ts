@@ -152,13 +152,12 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
 
   /** What can't be read is passed: who holds state must go on with what can. */
   const readable = (records: RawRecord[], partition: number): RawRecord[] => {
-    const unreadable = records.filter((record) => record.unreadable !== undefined);
-    if (unreadable.length === 0) return records;
-    for (const { offset, unreadable: { first, code, reason } = { first: 0, code: "", reason: "" } } of unreadable) {
-      log.error({ topic, partition, first, last: offset, code, reason }, "a batch can't be read and is passed");
-      options.onUnreadable?.({ topic, code });
+    for (const { offset, unreadable } of records) {
+      if (unreadable === undefined) continue;
+      log.error({ topic, partition, last: offset, ...unreadable }, "a batch can't be read and is passed");
+      options.onUnreadable?.({ topic, code: unreadable.code });
     }
-    return records.filter((record) => record.unreadable === undefined);
+    return records.filter(({ unreadable }) => unreadable === undefined);
   };
 
   const start = async (): Promise<void> => {

@@ -1,16 +1,15 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
 import { codeOf, describeVectorIndex, unit } from "./contract.testing.ts";
 import { createVectorIndexes } from "./create.ts";
 import { createFaissIndexes, type FaissIndexes, type FaissOptions } from "./faiss.ts";
+import { isFaissBuilt } from "./native.ts";
 import type { VectorIndex } from "./port.ts";
 
-const built = existsSync(fileURLToPath(new URL("../../native/build/precedent-faiss.node", import.meta.url)));
+const built = isFaissBuilt();
 
 test("there are indexes whatever the machine has, and they are unavailable once closed", async () => {
   const indexes = await createVectorIndexes(2, pino({ level: "silent" }));

@@ -1,10 +1,8 @@
 // The addon alone: what crosses into it is checked, and both ways of computing agree.
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { loadNative } from "./native.ts";
+import { isFaissBuilt, loadNative } from "./native.ts";
 
-const built = existsSync(fileURLToPath(new URL("../../native/build/precedent-faiss.node", import.meta.url)));
+const built = isFaissBuilt();
 const dimension = 45;
 let state = 7;
 const random = (): number => {
