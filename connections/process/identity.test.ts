@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { identify, isAlive } from "./identity.ts";
 
@@ -17,3 +18,25 @@ test("a process is alive until it ends, and under no other start time or boot", 
   expect(identify(child.pid!)).toBeUndefined();
   expect(isAlive(identity)).toBe(false);
 });
+
+// The threads of a process end one after another, and the first may be gone 100 ms before the last.
+test("a process that is dead has let go of its port", async () => {
+  const threads = `
+    const { Worker } = require("node:worker_threads");
+    const memory = "const kept = Array.from({ length: 20 }, () => Buffer.alloc(1 << 20, 1)); setInterval(() => kept, 1e3)";
+    let up = 0;
+    for (let i = 0; i < 6; i++) new Worker(memory, { eval: true }).once("online", () => {
+      if (++up < 6) return;
+      const server = require("node:net").createServer().listen(0, "127.0.0.1", () => console.log(server.address().port));
+    });`;
+  for (let round = 0; round < 3; round++) {
+    const child = spawn(process.execPath, ["-e", threads], { stdio: ["ignore", "pipe", "inherit"] });
+    const [port] = (await once(child.stdout, "data")) as [Buffer];
+    const identity = identify(child.pid!)!;
+    child.kill("SIGKILL");
+    while (isAlive(identity)) await new Promise(setImmediate);
+    const server = createServer().listen(Number(port.toString()), "127.0.0.1");
+    await once(server, "listening");
+    server.close();
+  }
+}, 30_000);

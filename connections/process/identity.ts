@@ -1,6 +1,6 @@
 // Identity of a process: pid and start time in one boot. Pids are reused, so a pid alone must never
 // be a reason to kill or to wait.
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 export interface ProcessIdentity {
   pid: number;
@@ -11,7 +11,10 @@ export interface ProcessIdentity {
   started: string;
 }
 
-/** The identity of a living process; undefined when there is none (a zombie counts as dead). */
+/**
+ * The identity of a living process; undefined when there is none. A zombie counts as dead once its
+ * last thread has ended: until then it holds its ports and files.
+ */
 export function identify(pid: number): ProcessIdentity | undefined {
   try {
     process.kill(pid, 0);
@@ -29,13 +32,29 @@ export function identify(pid: number): ProcessIdentity | undefined {
   // last bracket.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, ticks] = [fields[0], fields[19]];
-  if (ticks === undefined || state === "Z" || state === "X") return undefined;
+  if (ticks === undefined || (ended(state) && !hasThreads(pid))) return undefined;
   return { pid, started: `${ticks}@${bootId()}` };
 }
 
 /** Without /proc, only the pid identifies it. */
 export function isAlive({ pid, started }: ProcessIdentity): boolean {
   return identify(pid)?.started === started;
+}
+
+function ended(state: string | undefined): boolean {
+  return state === "Z" || state === "X";
+}
+
+function hasThreads(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).some((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+      return !ended(stat.slice(stat.lastIndexOf(")") + 2)[0]);
+    });
+  } catch {
+    // One ended while it was read: whether others are left, the next look tells.
+    return existsSync(`/proc/${pid}/task`);
+  }
 }
 
 function bootId(): string {
