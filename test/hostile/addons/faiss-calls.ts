@@ -7,6 +7,8 @@ import { createOutcomes, createRandom, oddValue, spoil } from "./values.ts";
 
 const [file = "", folder = "", seed = "", calls = ""] = process.argv.slice(2);
 const addon = createRequire(import.meta.url)(file) as Native;
+// Some of the odd values are file names.
+process.chdir(folder);
 const random = createRandom(Number(seed));
 const outcomes = createOutcomes();
 const dimension = 8;
