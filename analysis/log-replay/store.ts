@@ -58,9 +58,9 @@ export async function storeLog(
   // Several rows of a request are one request with several answers.
   await clickhouse.command(`
     INSERT INTO log_requests
-    SELECT row_number() OVER (ORDER BY first_at, request_id, tenant) - 1, first_at, request_id, tenant, said.1, said.2, said.3, said.4, said.5
+    SELECT row_number() OVER (ORDER BY first_at, request_id, tenant) - 1, first_at, request_id, tenant, first_record.1, first_record.2, first_record.3, first_record.4, first_record.5
     FROM (
-      SELECT request_id, tenant, min(at) AS first_at, argMin((domain, same, request, load, saturation), position) AS said
+      SELECT request_id, tenant, min(at) AS first_at, argMin((domain, same, request, load, saturation), position) AS first_record
       FROM log GROUP BY request_id, tenant
     )`);
   await clickhouse.command(`
@@ -71,9 +71,9 @@ export async function storeLog(
       FROM (SELECT * FROM log WHERE arm != '') AS known
       INNER JOIN log_requests AS asked ON asked.request_id = known.request_id AND asked.tenant = known.tenant
       UNION ALL
-      SELECT asked.ordinal, known.arm, false, known.said.1, true, known.said.2, NULL, known.first_position
+      SELECT asked.ordinal, known.arm, false, known.first_record.1, true, known.first_record.2, NULL, known.first_position
       FROM (
-        SELECT same, arm, argMin((answer, reward), position) AS said, min(position) AS first_position
+        SELECT same, arm, argMin((answer, reward), position) AS first_record, min(position) AS first_position
         FROM log WHERE has_text GROUP BY same, arm
       ) AS known
       INNER JOIN log_requests AS asked ON asked.same = known.same

@@ -34,7 +34,7 @@ it("a refused request has its row under short names and without its metadata; ti
     request_id: expect.stringMatching(/^sha256:/),
     metadata: {},
     created_at: "2026-06-07 00:00:00.000",
-    said_at: "2099-01-01 00:00:00.000",
+    reported_at: "2099-01-01 00:00:00.000",
   });
   expect(String(row?.tenant)).toHaveLength(71);
   const late = rowsOf.decisions(

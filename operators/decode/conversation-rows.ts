@@ -49,7 +49,7 @@ export function requestRow(record: Request, position: RowPosition): Row {
     // Refused by plan; its row is there all the same.
     metadata: metadataBytes(request.metadata) > mostMetadataBytes ? {} : request.metadata,
     created_at: time(clientTime(record.createdAt, position)),
-    said_at: timeOrNull(record.createdAt),
+    reported_at: timeOrNull(record.createdAt),
     request_hash: requestHash(record),
     ...at(position),
   };

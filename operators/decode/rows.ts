@@ -92,7 +92,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     withdraws: record.withdraws,
     comment: record.comment,
     created_at: time(clientTime(record.createdAt, position)),
-    said_at: time(record.createdAt),
+    reported_at: time(record.createdAt),
     ...at(position),
   })),
   withdrawals: single("withdrawals", (record, position) => ({
@@ -167,7 +167,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
       privacy_share: request.privacy.share,
       metadata: request.metadata,
       created_at: time(clientTime(record.createdAt, position)),
-      said_at: time(record.createdAt),
+      reported_at: time(record.createdAt),
       ...at(position),
     };
   }),

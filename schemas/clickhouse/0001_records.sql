@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
     reply_partition Nullable(Int32) COMMENT 'Partition of the responses topic that the client reads; NULL: by key',
     metadata Map(String, String) COMMENT 'Client''s metadata, uninterpreted' CODEC(ZSTD(1)),
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC; for imported requests, what the record says' CODEC(Delta, ZSTD(1)),
-    said_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
+    reported_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
     request_hash String COMMENT 'Hash of what was asked; the same id with another hash is refused; empty: not known' CODEC(ZSTD(1)),
     topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
     kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),

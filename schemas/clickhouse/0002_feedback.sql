@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS {table:feedback} {on_cluster}
     withdraws Nullable(String) COMMENT 'Id of feedback that no longer counts; NULL: none',
     comment Nullable(String) COMMENT 'Comment of the author; NULL: none' CODEC(ZSTD(3)),
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC' CODEC(Delta, ZSTD(1)),
-    said_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
+    reported_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'When it was inserted into this table, UTC' CODEC(Delta, ZSTD(1)),
     topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
     kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),

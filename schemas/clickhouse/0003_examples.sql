@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS {table:observations} {on_cluster}
     privacy_share Bool COMMENT 'The answer may help other requests of the domain, as an example',
     metadata Map(String, String) COMMENT 'Client''s metadata, uninterpreted' CODEC(ZSTD(1)),
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC' CODEC(Delta, ZSTD(1)),
-    said_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
+    reported_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
     topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
     kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
     kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),

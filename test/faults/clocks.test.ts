@@ -74,7 +74,7 @@ test("all are answered, within a deadline that runs from when the request came",
 test("a row is dated by the broker, stands in this month's partition, and says beside it what the client said", async () => {
   await count("requests", clocks.length);
   const rows = await query<{ id: string; age: number; reported: number | null }>(
-    `SELECT request_id AS id, toFloat64(now64(3, 'UTC') - created_at) AS age, toUnixTimestamp64Milli(said_at) AS reported
+    `SELECT request_id AS id, toFloat64(now64(3, 'UTC') - created_at) AS age, toUnixTimestamp64Milli(reported_at) AS reported
      FROM requests FINAL`,
   );
   for (const { age } of rows) expect(Math.abs(age)).toBeLessThan(120);
