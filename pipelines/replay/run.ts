@@ -3,23 +3,19 @@
 import type { Arm } from "../../arms/arm.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import type { Judge } from "../../operators/example-replay/judge.ts";
-import { readAgenda, type Agenda, type AgendaItem, type CutOff } from "../../operators/example-replay/agenda.ts";
+import { readAgenda, type AgendaItem, type CutOff } from "../../operators/example-replay/agenda.ts";
 import { createRanking, type Spent } from "../../operators/example-replay/ranking.ts";
-import {
-  replayExample,
-  type ExampleReplayResult,
-  type ExampleReplayOutcome,
-} from "../../operators/example-replay/example-replay.ts";
+import type { ExampleReplayResult } from "../../operators/example-replay/example-replay.ts";
 import { computing } from "../../arms/routed.ts";
-import { exampleReplay } from "./pipeline.ts";
+import type { exampleReplay } from "./pipeline.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import type { Lease } from "../../runtime/singleton.ts";
-import type { ExampleReplay } from "../../schemas/types.ts";
-import { exampleMessages } from "../curate/example-messages.ts";
 import { createOffPeak } from "../../state/off-peak.ts";
 import { watchBusiestArm } from "./load.ts";
 import { untilRecorded } from "./recorded.ts";
+import { createReplayOne } from "./replay-one.ts";
 import { keepRunRecord, type RunEnd } from "./runs.ts";
+import { createTotals, type Outcomes } from "./totals.ts";
 import type { SessionOf } from "../../state/session.ts";
 
 export interface ExampleReplayRun {
@@ -45,7 +41,7 @@ export interface ExampleReplayRun {
 
 export interface ExampleReplaySummary extends Spent {
   runId: string;
-  outcomes: Partial<Record<ExampleReplayOutcome, number>>;
+  outcomes: Outcomes;
   cutOff: CutOff;
   waitedMs: number;
   /** Why it ended: done, not worth more, budget used up, load too high, or told to. */
@@ -54,8 +50,6 @@ export interface ExampleReplaySummary extends Spent {
 
 /** Makes an arm for this run, which closes it. */
 export type OpenArm = (config: ArmConfig) => Promise<Arm>;
-
-const callMs = 120_000;
 
 /** Rejects when an arm can't be made, or Kafka or ClickHouse fail: it can go on later. */
 export async function replayExamples(
@@ -84,70 +78,36 @@ export async function replayExamples(
     },
   });
   let record: Awaited<ReturnType<typeof keepRunRecord>> | undefined;
-  const total = { tried: 0, tokens: 0, cost: 0 };
-  const outcomes: ExampleReplaySummary["outcomes"] = {};
+  const totals = createTotals(run.budget);
   let cutOff: CutOff = { gain: 0, from: "prior", replays: 0, cost: 0 };
-  const affords = (more: { tokens: number; cost: number }): boolean =>
-    total.tokens + more.tokens < run.budget.tokens && total.cost + more.cost < run.budget.cost;
-
-  const replayOne = async (item: AgendaItem, costs: Agenda["costs"]): Promise<"done" | "load"> => {
-    const { example, gain, arm } = item;
-    const system = session.arms.configured().find(({ name }) => name === arm)?.system;
-    const pass = exampleReplay.bind({
-      again: async () =>
-        replayExample(
-          example,
-          {
-            ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature: 0.8 },
-            ...{ personalData: config.curate.personalData, affords, mayAsk: gate.pass, callMs, clock: Date.now },
-          },
-          signal,
-        ),
-      async publish(result) {
-        // Evicted or changed meanwhile: the attempt is recorded, the pool is left alone.
-        const stands = await ranking.stands(example);
-        const messages = await exampleMessages(session, stands ? result.changes : []);
-        const row: ExampleReplay = {
-          ...{ runId: run.runId, tenant: example.tenant, exampleId: example.id, attempt: example.replays + 1 },
-          ...{ newExampleId: stands ? result.newId : null, gain, arm },
-          ...{ oldQuality: result.oldQuality, newQuality: result.newQuality, outcome: result.outcome },
-          ...{ tokens: result.tokens, cost: result.cost, samples: result.samples, createdAt: Date.now() },
-          relativeCost: costs.of(result, arm, run.judge.name),
-        };
-        const value = session.codec.encode("example-replays", row);
-        await lease.publish([...messages, { topic: session.topic("example-replays"), key: example.id, value }]);
-      },
-      observe: () => undefined,
-    });
-    const { replayed: result } = await pass();
-    if (result.samples === 0) return "load";
-    total.tried++;
-    total.tokens += result.tokens;
-    total.cost += result.cost;
-    outcomes[result.outcome] = (outcomes[result.outcome] ?? 0) + 1;
-    run.onReplayed?.({ ...item, result });
-    return "done";
-  };
+  const replayOne = createReplayOne({
+    ...{ session, run, arm: arms.named, ranking, affords: totals.affords, gate, lease, signal },
+  });
 
   const replayAgenda = async (): Promise<ExampleReplaySummary["ended"]> => {
     await untilRecorded(session, signal);
-    Object.assign(total, await ranking.spent(run.runId));
+    totals.resume(await ranking.spent(run.runId));
     const agenda = await readAgenda({
-      ...{ clickhouse, runId: run.runId, most: Math.max(0, run.top - total.tried) },
+      ...{ clickhouse, runId: run.runId, most: Math.max(0, run.top - totals.spent.tried) },
       ...{ samples: run.samples, arm: run.arm, cutOff: run.cutOff },
       armCosts: new Map(computing(session.arms.routed()).map(({ name, cost }) => [name, cost])),
     });
     cutOff = agenda.cutOff;
     await record?.set({ cutOff });
     for (const item of agenda.items) {
-      if (!affords({ tokens: 0, cost: 0 })) return "budget";
-      if (!(await gate.pass(signal)) || (await replayOne(item, agenda.costs)) === "load") return "load";
+      if (!totals.affords({ tokens: 0, cost: 0 })) return "budget";
+      if (!(await gate.pass(signal))) return "load";
+      const result = await replayOne(item, agenda.costs);
+      if (result.samples === 0) return "load";
+      totals.add(result);
+      run.onReplayed?.({ ...item, result });
     }
     return agenda.left > 0 ? "cut-off" : "done";
   };
 
   const summary = (ended: ExampleReplaySummary["ended"]): ExampleReplaySummary => ({
-    ...{ runId: run.runId, ...total, outcomes, cutOff, waitedMs: Math.round(gate.waitedMs()), ended },
+    ...{ runId: run.runId, ...totals.spent, outcomes: totals.outcomes, cutOff },
+    ...{ waitedMs: Math.round(gate.waitedMs()), ended },
   });
   try {
     record = await keepRunRecord(
