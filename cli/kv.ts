@@ -1,5 +1,5 @@
-// precedent kv ls|show|pin|rm|stats: chunk caches on disk, by the folder alone; a running arm takes
-// notice within seconds.
+// precedent kv ls|show|pin|rm|build|stats: chunk caches on disk, by the folder alone; a running arm
+// takes notice within seconds.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -8,6 +8,7 @@ import { type Convention, KvError, type KvListed, type KvStore } from "../connec
 import { openKvStore } from "../connections/kv/store.ts";
 import { createLog } from "../runtime/log.ts";
 import { CommandError, type Io } from "./io.ts";
+import { addKvBuild } from "./kv-build.ts";
 import { configOf, parseCount } from "./options.ts";
 import { tableOf } from "./reading.ts";
 
@@ -72,6 +73,8 @@ export function addKv(program: Command, io: Io): void {
         return `removed ${found.length}\n`;
       });
     });
+
+  addKvBuild(kv, io);
 
   kv.command("stats")
     .description("entries and bytes by arm")

@@ -11,7 +11,10 @@ export interface Progress {
 /** `say` gets the lines instead; then no bar is drawn. */
 export function startProgress(title: string, total: number, unit: string, say?: (line: string) => void): Progress {
   if (process.stderr.isTTY && say === undefined) {
-    const bar = new SingleBar({ format: `${title} [{bar}] {value}/{total} ${unit}`, stream: process.stderr });
+    const bar = new SingleBar({
+      format: `${title} [{bar}] {value}/{total} ${unit}, {eta_formatted} left`,
+      stream: process.stderr,
+    });
     bar.start(total, 0);
     return {
       update: (done) => bar.update(Math.min(Math.floor(done), total)),
@@ -29,7 +32,8 @@ export function startProgress(title: string, total: number, unit: string, say?: 
     update(done) {
       if (performance.now() - written < 10_000) return;
       written = performance.now();
-      write(`${title}: ${Math.floor(done)} of about ${total} ${unit}`);
+      const leftMinutes = Math.ceil((((written - started) / 60_000) * Math.max(0, total - done)) / Math.max(done, 1));
+      write(`${title}: ${Math.floor(done)} of about ${total} ${unit}, about ${leftMinutes} min left`);
     },
     finish: () => {
       write(`${title}: done in ${((performance.now() - started) / 1000).toFixed(0)} s`);

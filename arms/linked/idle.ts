@@ -2,12 +2,8 @@
 // Both queues are bounded; what does not fit is dropped.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
-import { variantKey } from "../../connections/kv/keys.ts";
-import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
-import type { LlamaContext } from "../../connections/llama/port.ts";
-import { wantedPrefixes } from "./context.ts";
 import { computedShare, type KeyedPrompt } from "./plans.ts";
-import type { KeyedChunk } from "./variants.ts";
+import type { CacheMaker, WantedCache } from "./make.ts";
 import type { LinkedModel } from "./model.ts";
 
 /** A linked prefill beside a full one. */
@@ -38,19 +34,8 @@ export interface IdleWork {
 
 export interface IdleOptions {
   model: LinkedModel;
-  context: Pick<LlamaContext, "run">;
-  store: Pick<KvStore, "variants" | "put">;
-  format: string;
-  convention: Convention;
+  maker: CacheMaker;
   vocabulary: number;
-}
-
-interface Wanted {
-  key: string;
-  chunk: KeyedChunk;
-  convention: Convention;
-  prefix: readonly KeyedChunk[];
-  tokens: Int32Array;
 }
 
 const mostWanted = 256;
@@ -58,27 +43,9 @@ const mostComparisons = 8;
 /** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
 const comparedTokens = 8;
 
-export function createIdleWork({ model, context, store, format, convention, vocabulary }: IdleOptions): IdleWork {
-  const wanted = new Map<string, Wanted>();
+export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleWork {
+  const wanted = new Map<string, WantedCache>();
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
-
-  /** One of a kind is enough; a seen one is as good behind the system prompt alone. */
-  const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
-    const isSame = (one: KvListed): boolean =>
-      made !== convention && one.convention === "seen" && one.prefix.length === 1;
-    return store.variants(chunk.chunk).some((one) => one.convention === made || isSame(one));
-  };
-
-  async function make({ key, chunk, convention: made, prefix, tokens }: Wanted, signal: AbortSignal): Promise<void> {
-    const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
-    const all = Int32Array.from(parts.flatMap((part) => [...part]));
-    const exports = [{ begin: all.length - chunk.tokens, end: all.length }];
-    const { blobs } = await context.run({ tokens: all, exports }, { signal });
-    const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
-    const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
-    const [blob] = blobs;
-    if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
-  }
 
   async function measure(prompt: KeyedPrompt, answer: Int32Array, what: Comparison, signal: AbortSignal) {
     const forced = answer.subarray(0, comparedTokens);
@@ -104,20 +71,11 @@ export function createIdleWork({ model, context, store, format, convention, voca
   }
 
   return {
-    seen({ tokens, chunks }) {
-      const all = chunks.flatMap((chunk, index) =>
-        wantedPrefixes(chunks, index, convention).map(({ convention: made, prefix }) => {
-          return { chunk, tokens, convention: made, prefix: prefix.map((one) => chunks[one]!) };
-        }),
-      );
-      // First contexts of all before what only helps where a chunk stands first.
-      const isSecond = (one: { convention: Convention }): number => Number(one.convention !== convention);
-      for (const one of all.sort((a, b) => isSecond(a) - isSecond(b))) {
-        if (wanted.size >= mostWanted || isThere(one.chunk, one.convention)) continue;
-        const key = variantKey(format, { ...one, chunk: one.chunk.chunk });
-        const isSame = (other: Wanted): boolean =>
+    seen(prompt) {
+      for (const one of maker.wanted(prompt)) {
+        const isSame = (other: WantedCache): boolean =>
           other.chunk.chunk === one.chunk.chunk && other.convention === one.convention;
-        if (![...wanted.values()].some(isSame)) wanted.set(key, { key, ...one });
+        if (wanted.size < mostWanted && ![...wanted.values()].some(isSame)) wanted.set(one.key, one);
       }
     },
     forget(chunks) {
@@ -133,7 +91,7 @@ export function createIdleWork({ model, context, store, format, convention, voca
       const [first] = wanted.values();
       if (first !== undefined) {
         // Gone from the queue only when it is made: a request that comes in between ends it.
-        await make(first, signal);
+        await maker.make(first, signal);
         wanted.delete(first.key);
         return { more: wanted.size + comparisons.length > 0, samples: [] };
       }

@@ -79,3 +79,22 @@ it("gives the chunks of examples that are to be forgotten, and no longer their n
   expect(await store.forget(chunks)).toBe(1);
   expect(has(inventory.summary(), "document/d/0", "example/a", "example/b")).toEqual(["document/d/0", "example/b"]);
 });
+
+it("takes in what another process of the folder names, and gives back nothing that is forgotten", async () => {
+  const folder = await aFolder();
+  folders.push(folder);
+  const store = await aStore({});
+  for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));
+  const [arm, builder] = [await openInventory({ store, folder, log }), await openInventory({ store, folder, log })];
+  arm.seen(...chunksOf(["example", "a", 1]));
+  await arm.save();
+  builder.seen(...chunksOf(["example", "b", 2]));
+  await builder.save();
+  arm.seen(...chunksOf(["example", "c", 3]));
+  await arm.save();
+  expect(arm.examples().sort()).toEqual(["a", "b", "c"]);
+  arm.forget(["b"]);
+  await arm.save();
+  expect(arm.examples().sort()).toEqual(["a", "c"]);
+  expect((await openInventory({ store, folder, log })).examples().sort()).toEqual(["a", "c"]);
+});

@@ -1,6 +1,6 @@
 // Names of the examples and pieces that an arm has caches of, recorded from prompts and in a file
 // beside the caches, since the store knows tokens only. Best effort.
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
@@ -19,7 +19,7 @@ export interface Inventory {
   examples(): string[];
   /** Their names go; the chunks that they named. */
   forget(examples: readonly string[]): Set<string>;
-  /** Writes down the names, where that is wanted and they have changed. */
+  /** Takes in the names of other processes of the folder, and writes down its own that changed. */
   save(): Promise<void>;
 }
 
@@ -36,8 +36,19 @@ const exampleName = cacheName("example", "");
 
 export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
   const names = new LRUCache<string, string>({ max: most });
-  if (folder !== null) for (const [name, chunk] of await readNames(join(folder, fileName))) names.set(name, chunk);
+  /** Forgotten here, and perhaps in the file still. */
+  const forgotten = new Set<string>();
   let changed = false;
+  let version: string | undefined;
+
+  async function takeIn(file: string): Promise<void> {
+    const now = await versionOf(file);
+    if (now === undefined || now === version) return;
+    version = now;
+    for (const [name, chunk] of await readNames(file))
+      if (!names.has(name) && !forgotten.has(name)) names.set(name, chunk);
+  }
+  if (folder !== null) await takeIn(join(folder, fileName));
 
   return {
     seen(chunks, keyed) {
@@ -72,24 +83,37 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
     forget(examples) {
       const named = examples.map((id) => cacheName("example", id));
       const chunks = new Set(named.flatMap((name) => names.peek(name) ?? []));
-      for (const name of named) changed = names.delete(name) || changed;
+      for (const name of named) {
+        forgotten.add(name);
+        changed = names.delete(name) || changed;
+      }
       return chunks;
     },
     async save() {
-      if (folder === null || !changed) return;
-      changed = false;
+      if (folder === null) return;
       const file = join(folder, fileName);
+      await takeIn(file);
+      if (!changed && forgotten.size === 0) return;
+      changed = false;
       // Several processes may share the folder.
       const writing = `${file}.${process.pid}`;
       try {
         // The least recently seen first, in the order of reading.
         await writeFile(writing, JSON.stringify([...names].reverse()));
         await rename(writing, file);
+        forgotten.clear();
+        version = await versionOf(file);
       } catch (error) {
         log.warn({ err: error }, "the names of chunk caches could not be written");
       }
     },
   };
+}
+
+/** Another one for every writing, though the clock of the disk stands; undefined: no file. */
+async function versionOf(file: string): Promise<string | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  return found && `${found.ino} ${found.mtimeMs} ${found.size}`;
 }
 
 async function readNames(file: string): Promise<[name: string, chunk: string][]> {

@@ -4,6 +4,7 @@ import { parsePolicy, type LinkPolicy } from "../../algorithms/linked-prefill/li
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { aStore, format } from "../../connections/kv/values.testing.ts";
 import { createIdleWork } from "./idle.ts";
+import { createCacheMaker } from "./make.ts";
 import { longTokens } from "./context.ts";
 import type { KeyedPrompt } from "./plans.ts";
 import { createLinkedModel } from "./model.ts";
@@ -42,7 +43,7 @@ async function linked(options: LinkedOptions = {}) {
   const store = await aStore({ memoryBytes });
   const common = { context, store, format, convention };
   const model = createLinkedModel({ ...common, keepInFull, ...(prefixes && { prefixes }) });
-  const idle = createIdleWork({ ...common, model, vocabulary: 1 });
+  const idle = createIdleWork({ model, maker: createCacheMaker(common), vocabulary: 1 });
   const answerOf =
     (domain: string, keep: boolean) =>
     async (name: string, ...numbers: number[]) => {

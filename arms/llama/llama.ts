@@ -2,21 +2,20 @@
 // worker is replaced after a growing pause; its requests are tried once more, then fail with
 // model_failed.
 import { createHash } from "node:crypto";
-import { access, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import { everybody } from "../../connections/kv/keys.ts";
 import { superviseWorker } from "../../connections/worker/supervised.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult, Caching } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost } from "../cost.ts";
+import { type BuildAgenda, createIdleBuild } from "../linked/build.ts";
 import { createLinkedChoice } from "../linked/choice.ts";
 import { type CurveOf, followHistory, type LinkHistory } from "../linked/history.ts";
 import { startUpkeep } from "../linked/upkeep.ts";
-import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./methods.ts";
+import { buildsCaches, llamaInput, piecesOf } from "./input.ts";
+import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaMethods } from "./methods.ts";
 import { createWatchdog } from "./watchdog.ts";
 
 type OnText = (text: string, attempt: number) => void;
@@ -38,6 +37,8 @@ export interface LlamaArmDependencies {
   kvFolder?: string | undefined;
   /** What linked prefills were found to be worth, by all processes of the arm. */
   history?: LinkHistory | undefined;
+  /** Whose caches are made before a request shows them; without it they wait for one. */
+  agenda?: BuildAgenda | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
@@ -45,31 +46,9 @@ export interface LlamaArmDependencies {
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
 export async function createLlamaArm(
   config: LlamaArmConfig,
-  { log, kvFolder, history, weightOf }: LlamaArmDependencies,
+  { log, kvFolder, history, agenda, weightOf }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
-  const model = modelFile(config.model);
-  await access(model).catch((error: unknown) => {
-    const hint =
-      config.model === undefined
-        ? 'Run "npm run setup", or set "model".'
-        : namedModel(config.model) === undefined
-          ? 'Check its "model": a file, or a name of docs/arms.md.'
-          : `Run "npm run setup -- --model ${config.model}".`;
-    throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
-  });
-  const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");
-  const input: LlamaInput = {
-    ...{ model, chatTemplate, system: config.system ?? null },
-    contextTokens: config.contextTokens,
-    threads: config.threads,
-    sequences: config.concurrency,
-    linked: {
-      ...config.linked,
-      folder: kvFolder === undefined ? null : join(kvFolder, config.name),
-      fingerprint: null,
-      keepInFull: config.linked.policy !== "full",
-    },
-  };
+  const input = await llamaInput(config, kvFolder);
   const choice = createLinkedChoice(config.linked, Math.random);
   let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "", unlinkable: null };
   const worker = await superviseWorker<LlamaMethods>({
@@ -106,12 +85,21 @@ export async function createLlamaArm(
 
   const of = (): CurveOf => ({ model: facts.fingerprint, convention: config.linked.convention });
   const follower = followHistory({ choice, history, of, log });
+  const building =
+    agenda && buildsCaches(config)
+      ? createIdleBuild({
+          agenda,
+          cached: () => worker.call("examples", null),
+          build: (item, signal) =>
+            worker.call("build", { pieces: piecesOf(config, item), domain: item.domain }, { signal }),
+        })
+      : undefined;
   const upkeep = startUpkeep({
     busy: () => pending > 0 || !worker.ready,
     async work(ending) {
       const { more, samples } = await worker.call("idle", null, { signal: ending });
       for (const sample of samples) follower.measured(sample);
-      return more;
+      return more || (building !== undefined && facts.unlinkable === null && (await building.next(ending)));
     },
   });
 

@@ -8,9 +8,11 @@ import { openKvStore } from "../../connections/kv/store.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
 import type { Piece } from "../../schemas/types.ts";
+import type { Built } from "../linked/build.ts";
 import { type Inventory, openInventory } from "../linked/inventory.ts";
 import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
 import { createIdleWork, type IdleWork } from "../linked/idle.ts";
+import { createCacheMaker } from "../linked/make.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
 import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
 import type { LlamaInput } from "./methods.ts";
@@ -25,6 +27,8 @@ export interface LoadedLlama {
   chunked(pieces: readonly Piece[]): ChunkedPrompt;
   model: LinkedModel;
   idle: IdleWork;
+  /** Makes the missing caches of a prompt's chunks. Rejects with LlamaError. */
+  build(pieces: readonly Piece[], domain: string, signal: AbortSignal): Promise<Built>;
   store: KvStore;
   inventory: Inventory;
   prefetcher: Prefetcher;
@@ -33,6 +37,9 @@ export interface LoadedLlama {
 
 /** Share of the cache memory for prefixes; the rest is for chunks. */
 const prefixShare = 0.25;
+
+/** Beyond it, what is made before it is needed would push out what is used. */
+const fullShare = 0.9;
 
 /** Rejects with LlamaError. */
 export async function loadLlama({
@@ -58,18 +65,36 @@ export async function loadLlama({
   const chunkBytes = memoryBytes - prefixBytes;
   const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
   const prefixes = createPrefixCache(prefixBytes);
+  const maker = createCacheMaker({ context, store, format, convention });
   const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
   const inventory = await openInventory({ store, folder, log });
   const { name, vocabulary } = opened.facts;
   const chat = createChat(chatTemplate === null ? opened : { ...opened, facts: { ...opened.facts, chatTemplate } });
+  const chunkedOf = (pieces: readonly Piece[]): ChunkedPrompt => {
+    const prompt = chunkPrompt(pieces, chat, system);
+    return unlinkable === null ? prompt : { ...prompt, chunks: [], turnEnds: [] };
+  };
+  const isFull = (): boolean => {
+    const { diskBytes: onDisk, memoryBytes: inMemory } = store.stats();
+    return disk === null ? inMemory > fullShare * chunkBytes : onDisk > fullShare * diskBytes;
+  };
   return {
     ...{ name, fingerprint, unlinkable, model, store, inventory },
-    chunked(pieces) {
-      const prompt = chunkPrompt(pieces, chat, system);
-      return unlinkable === null ? prompt : { ...prompt, chunks: [], turnEnds: [] };
-    },
+    chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
-    idle: createIdleWork({ model, context, store, format, convention, vocabulary }),
+    idle: createIdleWork({ model, maker, vocabulary }),
+    async build(pieces, domain, signal) {
+      const chunked = chunkedOf(pieces);
+      const prompt = model.keyed(chunked, domain);
+      inventory.seen(chunked.chunks, prompt.chunks);
+      let [caches, tokens] = [0, 0];
+      for (const wanted of maker.wanted(prompt)) {
+        if (isFull()) break;
+        tokens += await maker.make(wanted, signal);
+        caches++;
+      }
+      return { caches, tokens, full: isFull() };
+    },
     async close() {
       await context.close();
       await inventory.save();

@@ -2,6 +2,7 @@
 import type { Convention } from "../../connections/kv/port.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { ArmInventory, Caching } from "../arm.ts";
+import type { Built } from "../linked/build.ts";
 import type { Comparison, Sample } from "../linked/idle.ts";
 
 export interface LlamaInput {
@@ -76,6 +77,8 @@ export interface LlamaMethods {
   generate(argument: Generate): Promise<Generated>;
   /** One piece of idle work; more: further work is queued. Abort to postpone. */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
+  /** Makes the missing caches of a prompt's chunks. Abort to postpone. */
+  build(argument: { pieces: readonly Piece[]; domain: string }): Promise<Built>;
   /** Loads what a waiting request will link into memory until it is aborted. */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;

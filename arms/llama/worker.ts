@@ -84,6 +84,10 @@ serveCalls<LlamaMethods>(
         throw error;
       }
     },
+    async build({ pieces, domain }, { signal }) {
+      if (loaded === null) throw new Error("build was called before load");
+      return loaded.build(pieces, domain, signal);
+    },
     async prefetch({ pieces, policy, domain }, { signal }) {
       const parsed = parsePolicy(policy);
       if (loaded === null || "problem" in parsed) return;

@@ -84,6 +84,8 @@ const linked = z.strictObject({
     .int()
     .positive()
     .default(2_048 * 1_048_576),
+  /** idle: caches of examples are made before a request shows them, while none is under way. */
+  build: z.enum(["idle", "off"]).default("idle"),
   /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: mean divergence from a full prefill that is allowed, in nats. */

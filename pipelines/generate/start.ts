@@ -8,6 +8,7 @@ import { openCall } from "../../operators/call/open.ts";
 import type { Breakers, BreakersOf } from "../../state/breakers/breakers.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
 import { forgetGoneExamples } from "../../state/inventory/example-caches.ts";
+import { createBuildAgenda } from "../../state/inventory/agenda.ts";
 import { publishInventory } from "../../state/inventory/inventory.ts";
 import { createLinkHistory } from "../../state/link-history.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
@@ -31,6 +32,8 @@ export async function startGenerate(
     log,
     kvFolder: join(stack.folder, "kv"),
     history,
+    // A log replay has other examples than the pool.
+    agenda: session.logReplay ? undefined : createBuildAgenda(session, config.name),
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });

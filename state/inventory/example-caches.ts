@@ -13,6 +13,8 @@ export interface ExampleCachesOptions {
 }
 
 const everyMs = 15_000;
+/** Passes of which one asks for all that the arm holds, and the others for what was deleted. */
+const passes = 20;
 /** Parameters go into a URL. */
 const atOnce = 500;
 /** Milliseconds after which an example without a row is gone. */
@@ -22,15 +24,26 @@ const KNOWN = `
   SELECT example_id AS id, min(deleted) AS gone FROM examples FINAL
   WHERE example_id IN {ids:Array(String)} GROUP BY example_id`;
 
+/** Rows come late when ClickHouse was away. */
+const DELETED = `
+  SELECT example_id AS id FROM examples FINAL
+  WHERE deleted AND kafka_timestamp >= now64() - INTERVAL 1 HOUR
+  ORDER BY kafka_timestamp DESC LIMIT 100000`;
+
 /** A pass; resolves to how many caches were removed. */
 export function createForgetGone({ arm, clickhouse, clock, log }: ExampleCachesOptions): () => Promise<number> {
   /** Since when ClickHouse has nothing of them. */
   const unknown = new Map<string, number>();
-  return async function forgetGone() {
-    const ids = (await arm.caches?.examples()) ?? [];
+  let pass = 0;
+
+  async function deleted(held: ReadonlySet<string>): Promise<string[]> {
+    const rows = held.size === 0 ? [] : await clickhouse.query<{ id: string }>(DELETED);
+    return rows.flatMap(({ id }) => (held.has(id) ? [id] : []));
+  }
+
+  async function goneOf(ids: readonly string[], held: ReadonlySet<string>): Promise<string[]> {
     const now = clock();
     const gone: string[] = [];
-    const held = new Set(ids);
     for (const id of unknown.keys()) if (!held.has(id)) unknown.delete(id);
     for (let i = 0; i < ids.length; i += atOnce) {
       const some = ids.slice(i, i + atOnce);
@@ -43,6 +56,13 @@ export function createForgetGone({ arm, clickhouse, clock, log }: ExampleCachesO
         if (isGone ?? now - unknown.get(id)! >= unknownMs) gone.push(id);
       }
     }
+    return gone;
+  }
+
+  return async function forgetGone() {
+    const ids = (await arm.caches?.examples()) ?? [];
+    const held = new Set(ids);
+    const gone = pass++ % passes === 0 ? await goneOf(ids, held) : await deleted(held);
     if (gone.length === 0) return 0;
     const caches = (await arm.caches?.forget(gone)) ?? 0;
     log.info({ arm: arm.name, examples: gone.length, caches }, "caches of examples that are gone were removed");

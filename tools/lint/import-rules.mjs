@@ -55,7 +55,7 @@ export const modules = [
     imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime"],
     only: {
       connections: ["port", "errors", "kafka/retry", "process/folder", "worker/rpc"],
-      arms: ["arm", "routed", "linked/choice", "linked/history"],
+      arms: ["arm", "routed", "linked/build", "linked/choice", "linked/history"],
     },
   },
   {

@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { type BuildItem, createIdleBuild } from "./build.ts";
+
+const signal = () => new AbortController().signal;
+
+function anArm(ids: string[], { full = false, fails = [] as string[] } = {}) {
+  const made: string[] = [];
+  const state = { now: 0, ids, full, readings: 0, gone: [] as string[] };
+  const idle = createIdleBuild({
+    agenda: {
+      ids() {
+        state.readings += 1;
+        return Promise.resolve(state.ids.map((id) => ({ id, domain: "acme/geo" })));
+      },
+      item: ({ id, domain }) =>
+        Promise.resolve(state.gone.includes(id) ? null : { id, domain, examples: [{ id, request: id, response: id }] }),
+    },
+    cached: () => Promise.resolve(["there"]),
+    build({ id }: BuildItem, ending: AbortSignal) {
+      if (ending.aborted) return Promise.reject(new Error("cancelled"));
+      if (fails.includes(id)) return Promise.reject(new Error("the template refuses it"));
+      made.push(id);
+      return Promise.resolve({ caches: 1, tokens: 10, full: state.full });
+    },
+    now: () => state.now,
+  });
+  return { idle, made, state };
+}
+
+it("makes what is not there, in the order of the agenda, and reads again after a minute", async () => {
+  const { idle, made, state } = anArm(["b", "there", "a"]);
+  expect(await idle.next(signal())).toBe(true);
+  expect(await idle.next(signal())).toBe(false);
+  expect(made).toEqual(["b", "a"]);
+  state.ids = ["new", "b"];
+  state.now = 59_999;
+  expect(await idle.next(signal())).toBe(false);
+  expect(state.readings).toBe(1);
+  state.now = 60_000;
+  expect(await idle.next(signal())).toBe(false);
+  expect(made).toEqual(["b", "a", "new"]);
+});
+
+it("goes on with the same example after a request came in between", async () => {
+  const { idle, made } = anArm(["a"]);
+  await expect(idle.next(AbortSignal.abort())).rejects.toThrow();
+  await idle.next(signal());
+  expect(made).toEqual(["a"]);
+});
+
+it("leaves what fails and what is gone, and does not try it again", async () => {
+  const { idle, made, state } = anArm(["broken", "gone", "a"], { fails: ["broken"] });
+  state.gone = ["gone"];
+  for (let step = 0; step < 3; step++) await idle.next(signal());
+  expect(made).toEqual(["a"]);
+  state.now = 60_000;
+  expect(await idle.next(signal())).toBe(false);
+  expect(made).toEqual(["a"]);
+});
+
+it("ends for ten minutes when the store is full", async () => {
+  const { idle, made, state } = anArm(["a", "b"], { full: true });
+  expect(await idle.next(signal())).toBe(false);
+  state.now = 599_999;
+  expect(await idle.next(signal())).toBe(false);
+  state.now = 600_000;
+  await idle.next(signal());
+  expect(made).toEqual(["a", "b"]);
+});

@@ -1,0 +1,51 @@
+// What a llama arm's process is started with, from its configuration.
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { modelFile, namedModel } from "../../config/models.ts";
+import type { LlamaArmConfig } from "../../config/schema.ts";
+import type { Piece } from "../../schemas/types.ts";
+import type { BuildItem } from "../linked/build.ts";
+import { templates } from "../templates.ts";
+import type { LlamaInput } from "./methods.ts";
+
+/** kvFolder: of all arms' caches; absent: memory only. Rejects when there is no such model file. */
+export async function llamaInput(config: LlamaArmConfig, kvFolder: string | undefined): Promise<LlamaInput> {
+  const model = modelFile(config.model);
+  await access(model).catch((error: unknown) => {
+    const hint =
+      config.model === undefined
+        ? 'Run "npm run setup", or set "model".'
+        : namedModel(config.model) === undefined
+          ? 'Check its "model": a file, or a name of docs/arms.md.'
+          : `Run "npm run setup -- --model ${config.model}".`;
+    throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
+  });
+  return {
+    ...{ model, system: config.system ?? null },
+    chatTemplate: config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8"),
+    contextTokens: config.contextTokens,
+    threads: config.threads,
+    sequences: config.concurrency,
+    linked: {
+      ...config.linked,
+      folder: kvFolder === undefined ? null : join(kvFolder, config.name),
+      fingerprint: null,
+      keepInFull: config.linked.policy !== "full",
+    },
+  };
+}
+
+/** Whether its idle time makes caches: only conventions that don't need the prompt itself do. */
+export const buildsCaches = ({ examples, template, linked }: LlamaArmConfig): boolean =>
+  examples &&
+  templates[template].linkable &&
+  linked.policy !== "full" &&
+  linked.build === "idle" &&
+  linked.convention !== "seen";
+
+/** A prompt that shows the examples of an item, as the arm's template writes it. */
+export const piecesOf = ({ template, system }: LlamaArmConfig, { examples }: BuildItem): Piece[] =>
+  templates[template].pieces({
+    ...{ system, examples },
+    messages: [{ role: "user", content: examples.at(-1)?.request ?? "" }],
+  });
