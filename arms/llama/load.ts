@@ -51,10 +51,13 @@ export async function loadLlama({
   contextTokens,
   sequences,
   threads,
+  kvType: wantedType,
 }: LlamaInput): Promise<LoadedLlama> {
   const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
   const opened = await openLlamaModel({ path, fingerprint });
-  const context = await opened.openContext({ contextTokens: contextTokens * sequences, sequences, threads });
+  const context = await opened.openContext({
+    ...{ contextTokens: contextTokens * sequences, sequences, threads, kvType: wantedType },
+  });
   const { unlinkable } = context;
   const { ropeHash, kvType, flashAttention } = context.format;
   const format = formatKey({ build: llamaBuild(), model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
