@@ -29,6 +29,7 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
     kvType: config.kvType,
     linked: {
       ...config.linked,
+      memoryBytes: config.linked.memoryBytes ?? null,
       folder: kvFolder === undefined ? null : join(kvFolder, config.name),
       fingerprint: null,
       keepInFull: config.linked.policy !== "full",

@@ -22,7 +22,8 @@ export interface LlamaInput {
     folder: string | null;
     /** SHA-256 of the model file, hex, once it is known. */
     fingerprint: string | null;
-    memoryBytes: number;
+    /** null: by the model's size. */
+    memoryBytes: number | null;
     diskBytes: number;
     keepInFull: boolean;
   };

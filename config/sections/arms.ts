@@ -72,12 +72,11 @@ const linked = z.strictObject({
    * first prompt, or the whole prefix of their first prompt.
    */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
-  /** Caches of chunks, and a quarter of it the beginnings of conversations. */
-  memoryBytes: z
-    .number()
-    .int()
-    .positive()
-    .default(256 * 1_048_576),
+  /**
+   * Caches of chunks, and a quarter of it the beginnings of conversations. Absent: what four
+   * prompts of contextTokens take, 256 MiB to 4 GiB.
+   */
+  memoryBytes: z.number().int().positive().optional(),
   /** Under the stack folder, in kv/ARM. */
   diskBytes: z
     .number()
