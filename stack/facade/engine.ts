@@ -116,7 +116,9 @@ export function createEngine(config: EngineConfig): Engine {
       // its text does, and so it stays alone.
       const alone = firstKeyword(work.sql) === "INSERT";
       if (alone) await session.queryAsync(before);
-      const result = await session.queryAsync(alone ? work.sql : `${before}; ${work.sql}`, { format: statement.format });
+      const result = await session.queryAsync(alone ? work.sql : `${before}; ${work.sql}`, {
+        format: statement.format,
+      });
       return { bytes: result.bytes(), rowsRead: result.rowsRead, bytesRead: result.bytesRead, elapsed: result.elapsed };
     } catch (cause) {
       if (overdue.aborted) throw timedOut(`The statement ran longer than ${limits.max_execution_time} s.`);
