@@ -13,6 +13,7 @@ export const fullCountFiles = [
   "test/hostile/ids-kill.test.ts",
   "test/sql/clickhouse-fuzz.test.ts",
   "test/sql/learning.test.ts",
+  "test/stages/cluster.test.ts",
   "gateway/raw-bytes.test.ts",
   "state/vectors/hostile.test.ts",
 ];

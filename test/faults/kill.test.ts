@@ -1,8 +1,8 @@
 // Every stage in several processes that are killed with -9, frozen past their session and thawed,
 // joined and left, while requests come at a steady rate. Every request must be answered exactly
 // once and stand exactly once in every table. Requests alternate between an arm with a generate
-// stage and an inline arm, which plan calls itself. npm run soak sends twice as many requests within
-// the same time. The seed makes the schedule repeatable: PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000.
+// stage and an inline arm, which plan calls itself. npm run soak sends twice as many in the
+// same time. The seed makes the schedule repeatable: PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// 3,000 statements (npm run soak: 10,000) that try to leave the database (support/sql-fuzz.ts), each
-// through the real facade with a token: no file is read or written, no server is contacted, no table
-// changes by the read token, and the facade keeps running. PRECEDENT_FUZZ_SEED tries other ones.
+// 3,000 statements (npm run soak: 10,000) that try to leave the database (support/sql-fuzz.ts),
+// each through the real facade with a token: no file is read or written, no server is contacted, no
+// table changes by the read token, and the facade keeps running. PRECEDENT_FUZZ_SEED tries others.
 import { access, readdir, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { join } from "node:path";
