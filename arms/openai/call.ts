@@ -32,6 +32,8 @@ export interface CallOptions {
   /** Besides those of the client. */
   headers?: Record<string, string>;
   extra: boolean;
+  /** Called when an answer begins, with what there is of it so far. */
+  onBegin?: (soFar: () => Completion) => void;
 }
 
 /** A piece of the text, "" for none, and pieces of calls of tools. */
@@ -87,8 +89,8 @@ export async function callOnce(
   options: CallOptions & { stream: boolean },
   onPiece?: OnPiece,
 ): Promise<Completion> {
-  const { stream, extra, ...sent } = options;
-  if (stream) return streamed(client, body, { ...sent, extra }, onPiece);
+  const { stream, extra, onBegin, ...sent } = options;
+  if (stream) return streamed(client, body, { ...sent, extra, ...(onBegin && { onBegin }) }, onPiece);
   const response = await client.chat.completions.create({ ...body, stream: false }, sent).asResponse();
   const completion = parsed(JSON.parse(await textOf(response, mostBytes.answer)));
   const choice = completion.choices[0];
@@ -110,7 +112,7 @@ export async function callOnce(
 async function streamed(
   client: OpenAI,
   body: Body,
-  { extra, ...options }: CallOptions,
+  { extra, onBegin, ...options }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
   const response = await client.chat.completions
@@ -126,6 +128,7 @@ async function streamed(
     usage: null,
     firstTokenAt: null,
   };
+  onBegin?.(() => ({ ...answer, extra: rest.json() }));
   let chunks = 0;
   const onChunk = (chunk: CompletionPart): void => {
     chunks += 1;
