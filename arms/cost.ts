@@ -36,7 +36,7 @@ export function costAtMost(arm: Priced, prompt: number, maxTokens: number | null
   return answerCost(usage, arm.prices);
 }
 
-/** More than vision models make of one image in full detail, but for a few that bill it manyfold. */
+/** More than most vision models make of an image in full detail. */
 const imageTokens = 2_500;
 const imageData = /"data:[^"]{0,200};base64,[^"]*"/g;
 

@@ -54,10 +54,10 @@ function resetMs(get: (name: string) => string, now: number): number | null {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "6m0s", "120ms", seconds, a date, or a time since the epoch in s or ms; null: none of them. */
+/** "6m0s", "120ms", seconds, a date, or a time since the epoch in s or ms; else null. */
 function durationMs(text: string, now: number): number | null {
-  if (/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text))
-    return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)].reduce(
+  if (/^(\d{1,12}(\.\d{1,12})?(ms|[smhd])){1,5}$/.test(text))
+    return [...text.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[smhd])/g)].reduce(
       (sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0),
       0,
     );

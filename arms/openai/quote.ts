@@ -5,7 +5,7 @@
 const secrets: readonly [RegExp, string][] = [
   [/\b(Bearer|Basic|token|api[_-]?key)([\s:="']{1,4})[\w.~+/=-]{8,}/gi, "$1$2[key]"],
   [/\b(?:sk|pk|rk|gsk|xai|hf|nvapi|AIza|AKIA|eyJ|prk)[-_]?[\w.*-]{8,}/g, "[key]"],
-  [/[\w-]*\*{3,}[\w-]*/g, "[key]"],
+  [/(?<![\w*-])[\w-]{0,40}\*{3,200}[\w-]{0,40}/g, "[key]"],
   [/(https?:\/\/)[^\s/@]*@/gi, "$1"],
   [/(https?:\/\/[^\s?"'<>]*)\?[^\s"'<>]*/gi, "$1"],
 ];

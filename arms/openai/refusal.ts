@@ -92,7 +92,7 @@ function paramOf({ param, message }: Said, body: Sent["body"]): string | undefin
     const marked = `['"\`]${text}['".\`\\[]|^${text}\\b[.:\\[]|(parameter|argument|field|property)s?:? \\(?${text}\\b`;
     return new RegExp(name.includes("_") ? `${marked}|\\b${text}\\b` : marked, "i").test(message);
   });
-  const anthropic = /^(messages(?:\.\d+)?[\w.[\]]*):/.exec(message)?.[1]?.replace(/\.(\d+)/g, "[$1]");
+  const anthropic = /^(messages[\w.[\]]*):/.exec(message)?.[1]?.replace(/\.(\d+)/g, "[$1]");
   return anthropic ?? named.find((name) => name !== "model" || named.length === 1);
 }
 
@@ -113,7 +113,7 @@ function settingOf(root: string, said: Said, { request: { params }, config, body
 /** The only message of another role than user and assistant is the arm's own. */
 function isOwnSystem(param: string | undefined, { request, config }: Sent): boolean {
   const system = request.pieces.filter(({ role, kind }) => role === "system" && kind !== "document");
-  const isFirst = param === undefined || !/\[\d*[1-9]\d*\]/.test(param);
+  const isFirst = param === undefined || !/\[[1-9]/.test(param);
   return isFirst && system.length === 1 && system[0]?.text === config.system && !hasOtherRoles(request);
 }
 const hasOtherRoles = ({ pieces, passthrough }: Sent["request"]): boolean => {

@@ -1,6 +1,7 @@
-// What an endpoint says of a failed call, out of the error bodies in use: OpenAI's, flat ones (vLLM,
-// Mistral), a text or list alone (TGI, xAI, Gemini), FastAPI's detail, nested ones of proxies. Every
-// member is read by itself; what is of another type is as if it were missing. Pure and linear.
+// What an endpoint says of a failed call, out of the error bodies in use: OpenAI's, flat ones
+// (vLLM, Mistral), a text or list alone (TGI, xAI, Gemini), FastAPI's detail, nested ones of
+// proxies. Every member is read by itself; what is of another type is as if it were missing. Pure
+// and linear.
 
 export interface Said {
   /** One line without markup, at most `longest` characters; "": nothing. */

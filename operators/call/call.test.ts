@@ -171,10 +171,11 @@ describe("call", () => {
 
   describe("where another arm can take over", () => {
     const fallback: Fallback = {
-      next: () => ({ name: "large", examples: true, template: "chat-turns" }),
-      handOver: (work, { name }, { code, attempts }) => ({
+      next: (_work, isTooLong) =>
+        isTooLong === true ? undefined : { name: "large", examples: true, template: "chat-turns" },
+      handOver: (work, { name }, { code, attempts, spent }) => ({
         ...work,
-        fallback: { arm: name, failed: [{ arm: work.decision.arm, code, attempts }] },
+        fallback: { arm: name, failed: [{ arm: work.decision.arm, code, attempts, cost: spent?.cost ?? 0 }] },
       }),
     };
 
@@ -202,7 +203,8 @@ describe("call", () => {
     it.each<[string, Run]>([
       ["an answer", {}],
       ["a request that is refused", { result: failed("endpoint_rejected") }],
-      ["a prompt too long", { result: failed("prompt_too_large") }],
+      ["a prompt too long for all", { result: failed("prompt_too_large") }],
+      ["a request that is wrong", { result: { ...failed("request_rejected"), param: "tools" } }],
       ["an answer that the log lacks", { result: failed("not_recorded") }],
       ["the deadline of the request", { result: { ...failed("endpoint_timeout"), retriable: false } }],
       ["what comes late", { result: failed("endpoint_refused"), at: [30, 120_000] }],
@@ -211,13 +213,26 @@ describe("call", () => {
       expect(emits(outcome).map(({ output }) => output)).toEqual(["responses"]);
     });
 
+    it("hands on a prompt that is too long where another context is longer", async () => {
+      const longer: Fallback = {
+        ...fallback,
+        next: (_work, isTooLong) => ({
+          name: isTooLong === true ? "long" : "large",
+          examples: true,
+          template: "chat-turns",
+        }),
+      };
+      const { outcome } = await run({ result: failed("prompt_too_large"), fallback: longer });
+      expect(emits(outcome)).toMatchObject([{ output: "work", arm: "long" }]);
+    });
+
     it("gives nothing away of a partition that was lost", async () => {
       const { outcome } = await run({ result: failed("endpoint_refused"), aborted: true, fallback });
       expect(outcome.kind).toBe("retryLater");
     });
 
     it("answers as that arm, with the attempts of those that failed", async () => {
-      const before = { arm: "first", code: "endpoint_refused", attempts: 3 };
+      const before = { arm: "first", code: "endpoint_refused", attempts: 3, cost: 0.5 };
       const [emit] = emits((await run({ work: { fallback: { arm: "small", failed: [before] } } })).outcome);
       expect(emit?.record).toMatchObject({
         ...{ status: "ok", arm: "small", attempt: 5, failedArms: [before], degraded: ["embedder", "fallback"] },
