@@ -42,7 +42,7 @@ function resetMs(get: (name: string) => string, now: number): number | null {
       );
       const read = (what: string): string =>
         get((ofOpenAi ?? "").replace("NAME", what)) || get((ofOthers ?? "").replace("NAME", what));
-      // Where it says that something is left, or that it knows of none (-1), this limit is no cause.
+      // Something is left, or it knows of no limit (-1): this one is no cause.
       const left = read("remaining");
       if (left !== "" && Number(left) !== 0) return [];
       const ms = durationMs(read("reset"), now);
