@@ -241,6 +241,35 @@ describe("call", () => {
   });
 });
 
+describe("what calls cost", () => {
+  const usage = { prompt: 30, linked: 0, recomputed: 0, prefilled: 30, completion: 7 };
+  const spent = { usage, cost: 0.5 };
+  const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125 };
+  const allow = { arms: null, maxCost: 1, deadlineMs: null, costWeight: null };
+  const fallback = { arm: "small", failed: [before] };
+
+  it("is that of arms that failed before, too, in the response and of what may be spent", async () => {
+    const { outcome, calls } = await run({ request: { allow }, work: { fallback } });
+    expect(calls[0]).toMatchObject({ maxCost: 0.875 });
+    expect(emits(outcome)).toMatchObject([{ record: { status: "ok", cost: answer.cost + 0.125 } }]);
+    expect((await run({})).calls[0]).not.toHaveProperty("maxCost");
+  });
+
+  it("is booked where none answers, and where the deadline ends it", async () => {
+    const result = { ...failed("stream_cut"), spent };
+    const failure = await run({ result, work: { fallback } });
+    expect(emits(failure.outcome)).toMatchObject([{ record: { status: "failed", cost: 0.625, usage } }]);
+    const late = await run({ result, at: [30, 120_001] });
+    expect(emits(late.outcome)).toMatchObject([{ record: { status: "refused", cost: 0.5, usage } }]);
+  });
+
+  it("tells the client which member of its request is wrong, and when to come back", async () => {
+    const result = { ...failed("request_rejected"), param: "tools", retryAfterMs: 20 };
+    const [emit] = emits((await run({ result })).outcome);
+    expect(emit?.record).toMatchObject({ error: { code: "request_rejected", param: "tools", retryAfterMs: 20 } });
+  });
+});
+
 describe("call, for a request that is taken back", () => {
   async function cancelled(before: boolean, result: ArmResult, aborted = false) {
     const taken = aTaken();
