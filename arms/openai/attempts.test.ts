@@ -164,7 +164,7 @@ describe("an endpoint that is silent for longer than undici's 300 s", () => {
       while (open === undefined) await turn();
       for (let i = 0; i < 20; i++) await turn();
       await pass(310_000);
-      end(open as unknown as Parameters<Handler>[1]);
+      end(open);
       expect(await answer).toMatchObject(expected === undefined ? { code: "endpoint_timeout" } : { text: expected });
       vi.useRealTimers();
     }
