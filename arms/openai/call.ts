@@ -1,12 +1,9 @@
 // One chat completion call, streamed or not. It resolves with a complete answer or throws; an
 // answer that lacks its end is never returned.
 import type OpenAI from "openai";
-import type { ChatCompletionCreateParamsBase, ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
-import type { CallPiece, Piece } from "../../schemas/types.ts";
-import type { ArmRequest } from "../arm.ts";
-import { chatMessages, type ChatMessage } from "../messages.ts";
+import type { CallPiece } from "../../schemas/types.ts";
+import { completionsUrl } from "./body.ts";
 import { mostBytes, textOf } from "./bounded-fetch.ts";
 import { createCallPieces } from "./call-pieces.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
@@ -37,59 +34,20 @@ export interface CallOptions {
 /** A piece of the text, "" for none, and pieces of calls of tools. */
 type OnPiece = (text: string, calls: readonly CallPiece[]) => void;
 
-type Body = Omit<ChatCompletionCreateParamsBase, "stream" | "stream_options">;
-
 // No model writes this much; an endpoint that does would fill the memory.
 const longestAnswer = 8 * 1_048_576;
-
-export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Body {
-  const { params, pieces, passthrough } = request;
-  const stop = params.stop.length > 0 ? params.stop : config.stop;
-  const { messages, ...members } = passthrough === undefined ? {} : membersOf(passthrough);
-  return {
-    ...members,
-    model: config.model,
-    messages: messages === undefined ? chatMessages(pieces.map(inert)).map(messageParam) : withSystem(messages, pieces),
-    [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
-    ...(params.temperature === null ? {} : { temperature: params.temperature }),
-    ...(params.topP === null ? {} : { top_p: params.topP }),
-    ...(params.seed === null ? {} : { seed: params.seed }),
-    ...(stop.length === 0 ? {} : { stop }),
-  };
-}
-
-/**
- * What others wrote must not pass for the markers of the endpoint's chat template. What the client
- * wrote goes out as it is.
- */
-const inert = (piece: Piece): Piece =>
-  piece.kind === "example" || piece.kind === "document"
-    ? { ...piece, text: withoutTemplateMarkers(piece.text) }
-    : piece;
-
-type Messages = ChatCompletionMessageParam[];
-
-/** plan has seen that it can be read. */
-const membersOf = (passthrough: string) => JSON.parse(passthrough) as { messages?: Messages };
-
-/** As they are, behind the arm's own system prompt where they have none. */
-function withSystem(messages: Messages, pieces: ArmRequest["pieces"]): Messages {
-  const first = messages[0]?.role;
-  if (first === "system" || first === "developer") return messages;
-  const systems = pieces.filter(({ kind }) => kind === "system");
-  return [...chatMessages(systems).map(messageParam), ...messages];
-}
 
 /** Throws what the client throws, CutShort or NotACompletion; rejects promptly when aborted. */
 export async function callOnce(
   client: OpenAI,
-  body: Body,
-  options: CallOptions & { stream: boolean },
+  { baseUrl, model, stream }: Pick<OpenAiArmConfig, "baseUrl" | "model" | "stream">,
+  body: string,
+  { extra, headers, ...options }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
-  const { stream, extra, ...sent } = options;
-  if (stream) return streamed(client, body, { ...sent, extra }, onPiece);
-  const response = await client.chat.completions.create({ ...body, stream: false }, sent).asResponse();
+  const sent = { ...options, body, headers: { ...headers, "content-type": "application/json" } };
+  const response = await client.post(completionsUrl(baseUrl), sent).asResponse();
+  if (stream) return streamed(response, model, { extra, ...options }, onPiece);
   const completion = parsed(JSON.parse(await textOf(response, mostBytes.answer)));
   const choice = completion.choices[0];
   if (choice?.message === undefined) throw new NotACompletion();
@@ -101,28 +59,25 @@ export async function callOnce(
     text,
     extra: rest.json(),
     finishReason: choice.finish_reason ?? "stop",
-    model: completion.model ?? body.model,
+    model: completion.model ?? model,
     usage: completion.usage ?? null,
     firstTokenAt: null,
   };
 }
 
 async function streamed(
-  client: OpenAI,
-  body: Body,
-  { extra, ...options }: CallOptions,
+  response: Response,
+  model: string,
+  { extra, signal }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
-  const response = await client.chat.completions
-    .create({ ...body, stream: true, stream_options: { include_usage: true } }, options)
-    .asResponse();
   const rest = createExtra();
   const callPieces = createCallPieces();
   const answer: Completion = {
     text: "",
     extra: null,
     finishReason: "",
-    model: body.model,
+    model,
     usage: null,
     firstTokenAt: null,
   };
@@ -147,15 +102,10 @@ async function streamed(
     await readStream(response, longestAnswer, onChunk);
   } catch (error) {
     // Whole but for its usage: the text is complete once the finish reason stands.
-    if (answer.finishReason === "" || options.signal.aborted) throw error;
+    if (answer.finishReason === "" || signal.aborted) throw error;
   }
   // A connection that closes ends the stream without a word.
-  options.signal.throwIfAborted();
+  signal.throwIfAborted();
   if (answer.finishReason === "") throw chunks === 0 ? new NotACompletion() : new CutShort();
   return { ...answer, extra: rest.json() };
-}
-
-/** A tool's result can't be tied to a call here, so it speaks as the user. */
-function messageParam({ role, content }: ChatMessage): ChatCompletionMessageParam {
-  return { role: role === "tool" ? "user" : role, content };
 }

@@ -9,7 +9,8 @@ import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost, estimatedTokens } from "../cost.ts";
-import { callOnce, completionBody, type Completion } from "./call.ts";
+import { completionBody } from "./body.ts";
+import { callOnce, type Completion } from "./call.ts";
 import { type Problem, problemOf } from "./errors.ts";
 import { createRateLimit } from "./rate.ts";
 
@@ -51,6 +52,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     apiKey: config.apiKey === "" ? "none" : config.apiKey,
     organization: null,
     project: null,
+    // Azure: a bearer token would be one of its directory, not a key.
+    ...(new URL(config.baseUrl).searchParams.has("api-version") && {
+      defaultHeaders: { authorization: null, "api-key": config.apiKey },
+    }),
     maxRetries: 0,
     fetch: boundedFetch,
     // At any other level it logs prompts.
@@ -76,14 +81,14 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   ): Promise<ArmResult> {
     const body = completionBody(config, request);
     const extra = request.passthrough !== undefined;
-    const options = { timeout: config.timeoutMs + 1000, stream: config.stream, extra };
+    const options = { timeout: config.timeoutMs + 1000, extra };
     let queueMs: number | null = null;
     for (let attempt = 1; ; attempt += 1) {
       const turn = await rateTurn(request, ending, attempt - 1);
       if (turn !== null) return turn;
       queueMs ??= performance.now() - started;
       const result = await timed(ending, (signal) =>
-        callOnce(client, body, { ...options, ...(headers && { headers: headers() }), signal }, (text, pieces) =>
+        callOnce(client, config, body, { ...options, ...(headers && { headers: headers() }), signal }, (text, pieces) =>
           onText?.(text, attempt, pieces),
         ),
       );
