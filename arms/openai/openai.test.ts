@@ -90,7 +90,7 @@ describe("a healthy endpoint", () => {
     );
     expect(await arm.answer(request(), never())).toMatchObject({
       finishReason: "content_filter",
-      usage: { prompt: 11, completion: 2 },
+      usage: { prompt: 12, completion: 2, estimated: true },
     });
   });
 
