@@ -22,11 +22,6 @@ export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number>
   );
 }
 
-/** One token per four characters, at least 1 unless the text is empty. */
-export function estimatedTokens(text: string): number {
-  return Math.ceil(text.length / 4);
-}
-
 type Priced = Pick<ArmConfig, "maxTokens" | "prices"> & { contextTokens?: number | undefined };
 
 /** What a call may cost: of that many prompt tokens, and the longest answer that it asks for. */

@@ -3,12 +3,12 @@
 import { stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
+import { linesOf } from "../connections/lines.ts";
 import { nameProblem } from "../algorithms/identity/names.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { convertFile, type FileFormat } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
-import { linesOf } from "./lines.ts";
 
 const formats: Readonly<Record<string, FileFormat | "JSONL">> = {
   ...{ ".jsonl": "JSONL", ".ndjson": "JSONL", ".csv": "CSVWithNames", ".parquet": "Parquet" },

@@ -125,7 +125,7 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
     ...{ requestId: request.id, tenant: request.tenant, attempt: 1, status: "ok", text: answer.text ?? "" },
     ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
     ...{ asked: false, alternative: null },
-    ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion } },
+    ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion, estimated: false } },
     ...{ duplicate: false, cost: answer.cost, savedCost: 0, account: null },
     ...{ error: null, passthrough: null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },

@@ -236,7 +236,7 @@ function resultOf(
   }
   if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
   const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
-  const usage = { prompt, linked, recomputed, prefilled, completion };
+  const usage = { prompt, linked, recomputed, prefilled, completion, estimated: false };
   return {
     kind: "answer",
     text,

@@ -3,13 +3,17 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
+import { rawMembers } from "../../algorithms/text/exact-json.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost, estimatedTokens, promptTokens } from "../cost.ts";
-import { callOnce, completionBody, type Completion } from "./call.ts";
+import { answerCost, costAtMost, promptTokens } from "../cost.ts";
+import { completionBody } from "./body.ts";
+import type { Completion } from "./answer.ts";
+import { callOnce } from "./call.ts";
 import { isArmsProblem, type Problem, problemOf } from "./errors.ts";
 import type { Sent } from "./refusal.ts";
 import { createRateLimit } from "./rate.ts";
@@ -38,7 +42,7 @@ const systemClock: ArmClock = {
 const retryAfterJitterMs = 250;
 // An endpoint that asks for more has failed: a slot and a client would wait for it.
 const longestWaitMs = 300_000;
-// Length of an endpoint's name for its model and of its finish reason: both stand in every record.
+// Length of an endpoint's name for its model, which stands in every record.
 const longestName = 200;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
@@ -54,6 +58,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     apiKey: config.apiKey === "" ? "none" : config.apiKey,
     organization: null,
     project: null,
+    // Azure: a bearer token would be one of its directory, not a key.
+    ...(new URL(config.baseUrl).searchParams.has("api-version") && {
+      defaultHeaders: { authorization: null, "api-key": config.apiKey },
+    }),
     maxRetries: 0,
     fetch: boundedFetch,
     // At any other level it logs prompts.
@@ -78,10 +86,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     onText?: OnText,
   ): Promise<ArmResult> {
     const body = completionBody(config, request);
-    const sent: Sent = { config, request, body: { ...body } };
+    const sent: Sent = { config, request, body };
     const extra = request.passthrough !== undefined;
     const timeoutMs = Math.min(config.timeoutMs, longestTimer);
-    const options = { timeout: Math.min(timeoutMs + 1000, longestTimer), stream: config.stream, extra };
+    const options = { timeout: Math.min(timeoutMs + 1000, longestTimer), extra };
     let queueMs: number | null = null;
     let spent: Spent | undefined;
     let unanswered: ArmFailure | undefined;
@@ -97,6 +105,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       const result = await timed(ending, timeoutMs, sent, (signal) =>
         callOnce(
           client,
+          config,
           body,
           { ...options, ...(headers && { headers: headers() }), signal, onBegin: (begun) => (soFar = begun) },
           (text, pieces) => {
@@ -111,11 +120,9 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
         return { ...answer, cost: answer.cost + (spent?.cost ?? 0) };
       }
       // An endpoint charges what it has written, whether or not it came to its end.
-      const part = soFar?.();
-      if (part !== undefined && (part.usage !== null || hasText)) {
-        const { usage, cost } = answerOf(request, part, call);
-        spent = { usage, cost: cost + (spent?.cost ?? 0) };
-      }
+      const part = soFar && answerOf(request, soFar(), call);
+      if (part !== undefined && (hasText || part.usage.completion > 0 || !part.usage.estimated))
+        spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0) };
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
       const waitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
@@ -179,26 +186,22 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
 
   function answerOf(
     request: ArmRequest,
-    completion: Completion,
+    reported: Completion,
     call: { attempts: number; queueMs: number; started: number },
   ): ArmAnswer {
-    const counted = completion.usage;
-    const prompt =
-      counted?.prompt_tokens ?? request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0);
-    const completed = counted?.completion_tokens ?? estimatedTokens(completion.text);
-    const cached = Math.min(prompt, counted?.prompt_tokens_details?.cached_tokens ?? 0);
-    const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion: completed };
+    const { prompt, completion, cached, estimated } = reported.usage(() => estimatedPrompt(request));
+    const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion, estimated };
     return {
       kind: "answer",
-      text: completion.text,
-      ...(completion.extra !== null && { passthrough: completion.extra }),
-      finishReason: completion.finishReason.slice(0, longestName),
-      model: completion.model.slice(0, longestName),
+      text: reported.text,
+      ...(reported.extra !== null && { passthrough: reported.extra }),
+      finishReason: reported.finishReason,
+      model: (reported.model ?? config.model).slice(0, longestName),
       usage,
       cost: answerCost(usage, config.prices),
       attempts: call.attempts,
       queueMs: call.queueMs,
-      firstTokenMs: completion.firstTokenAt === null ? null : completion.firstTokenAt - call.started,
+      firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,
     };
   }
 
@@ -217,4 +220,12 @@ function failure({ code, message, retriable, unhealthy, param, retryAfterMs }: P
     ...(param !== undefined && { param }),
     ...(retryAfterMs !== null && { retryAfterMs }),
   };
+}
+
+/** Estimated, of the pieces and what passes through; of images nothing is known. */
+function estimatedPrompt({ pieces, passthrough = "" }: ArmRequest): number {
+  const members = passthrough.replace(/"data:[^"]*"/g, '""');
+  const replaced = rawMembers(passthrough === "" ? "{}" : passthrough).has("messages");
+  const others = replaced ? pieces.filter(({ kind }) => kind === "system") : pieces;
+  return others.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(members));
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { armRequest, aTurn } from "../request.testing.ts";
 import { armSchema } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";
-import { completionBody } from "./call.ts";
+import { completionBody } from "./body.ts";
 import { problemOf, type Problem } from "./errors.ts";
 import { quotable } from "./quote.ts";
 import { readSaid } from "./said.ts";
@@ -31,7 +31,7 @@ function problem(status: number | undefined, body: unknown, asked: Asked = {}, h
   };
   const error = new APIError(status, readSaid(body), undefined, new Headers(headers as Record<string, string>));
   return problemOf(error, Date.parse("2026-01-01T00:00:00Z"), {
-    ...{ config, request, body: { ...completionBody(config, request) } },
+    ...{ config, request, body: completionBody(config, request) },
   });
 }
 const open = (message: string, more: object = {}) => ({ error: { message, type: "invalid_request_error", ...more } });

@@ -10,8 +10,12 @@ import type { Said } from "./said.ts";
 export interface Sent {
   config: Pick<OpenAiArmConfig, "apiKey" | "system" | "maxTokensField">;
   request: Pick<ArmRequest, "params" | "pieces" | "passthrough">;
-  body: Readonly<Record<string, unknown>>;
+  /** JSON. */
+  body: string;
 }
+
+type Json = Readonly<Record<string, unknown>>;
+type Read = Omit<Sent, "body"> & { body: Json };
 
 export type Blame =
   | { fault: "request"; code: "request_rejected" | "prompt_too_large"; param: string | undefined; remedy: string }
@@ -37,7 +41,8 @@ const moderated =
   /moderation|content[_ ](filter|policy|management)|flagged|responsibleai|safety|prohibited_content|blocked/i;
 
 /** null: neither says that waiting is in vain. Not of redirects. */
-export function blame(status: number | undefined, said: Said, sent: Sent): Blame | null {
+export function blame(status: number | undefined, said: Said, call: Sent): Blame | null {
+  const sent = { ...call, body: JSON.parse(call.body) as Json };
   const isRefusal = status === 400 || status === 422;
   const param = paramOf(said, sent.body);
   // Gemini speaks of billing where a limit a minute is reached, and says when to come back.
@@ -84,7 +89,7 @@ function tooLongBy(said: Said, param: string | undefined): { param: string; reme
 }
 
 /** As the body names it, or where its text names a member of the body that was sent. */
-function paramOf({ param, message }: Said, body: Sent["body"]): string | undefined {
+function paramOf({ param, message }: Said, body: Json): string | undefined {
   if (param !== null) return param.replace(/^body\./, "");
   // An ordinary word must be marked as a name.
   const named = Object.keys(body).filter((name) => {
@@ -97,7 +102,7 @@ function paramOf({ param, message }: Said, body: Sent["body"]): string | undefin
 }
 
 /** The arm's setting that a member of the body comes from; undefined: the request's own. */
-function settingOf(root: string, said: Said, { request: { params }, config, body }: Sent): string | undefined {
+function settingOf(root: string, said: Said, { request: { params }, config, body }: Read): string | undefined {
   if (root === "model") return "model";
   if (root === "stream" || root === "stream_options") return "stream";
   if (root === "stop") return params.stop.length === 0 ? "stop" : undefined;
@@ -111,7 +116,7 @@ function settingOf(root: string, said: Said, { request: { params }, config, body
 }
 
 /** The only message of another role than user and assistant is the arm's own. */
-function isOwnSystem(param: string | undefined, { request, config }: Sent): boolean {
+function isOwnSystem(param: string | undefined, { request, config }: Read): boolean {
   const system = request.pieces.filter(({ role, kind }) => role === "system" && kind !== "document");
   const isFirst = param === undefined || !/\[[1-9]/.test(param);
   return isFirst && system.length === 1 && system[0]?.text === config.system && !hasOtherRoles(request);
@@ -123,7 +128,7 @@ const hasOtherRoles = ({ pieces, passthrough }: Sent["request"]): boolean => {
 };
 
 /** Messages are counted as the client sent them, or not at all. */
-function asSentBy(param: string, { request, body }: Sent): string {
+function asSentBy(param: string, { request, body }: Read): string {
   const [, index = "", rest = ""] = /^messages\[(\d+)\](.*)$/.exec(param) ?? [];
   if (index === "") return param;
   const sent = lengthOf(body["messages"]);
@@ -133,13 +138,12 @@ function asSentBy(param: string, { request, body }: Sent): string {
   const at = own > 0 ? Number(index) - (sent - own) : sent === turns ? Number(index) : -1;
   return at < 0 ? "messages" : `messages[${at}]${rest}`;
 }
-type Json = Readonly<Record<string, unknown>>;
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
 /** In quotation marks; "": it said nothing. */
 export function quoteOf({ message }: Said, { config, request, body }: Sent): string {
   if (message === "") return "";
   const texts = request.pieces.map(({ text }) => text);
-  if (request.passthrough !== undefined) texts.push(JSON.stringify(body["messages"]));
+  if (request.passthrough !== undefined) texts.push(JSON.stringify((JSON.parse(body) as Json)["messages"]));
   return `: "${quotable(message, config.apiKey, texts)}"`;
 }

@@ -97,7 +97,7 @@ describe("call", () => {
           failedArms: [],
           source: "generated",
           exampleIds: ["e1"],
-          usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+          usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5, estimated: false },
           duplicate: false,
           cost: 0.25,
           savedCost: 0,
@@ -242,7 +242,7 @@ describe("call", () => {
 });
 
 describe("what calls cost", () => {
-  const usage = { prompt: 30, linked: 0, recomputed: 0, prefilled: 30, completion: 7 };
+  const usage = { prompt: 30, linked: 0, recomputed: 0, prefilled: 30, completion: 7, estimated: false };
   const spent = { usage, cost: 0.5 };
   const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125 };
   const allow = { arms: null, maxCost: 1, deadlineMs: null, costWeight: null };
