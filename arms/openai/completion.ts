@@ -4,7 +4,7 @@ import { isJson, type Counts } from "./counts.ts";
 import { NotACompletion } from "./errors.ts";
 import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import { reportedError } from "./reported-error.ts";
-import { listOf } from "./tool-calls.ts";
+import { indexOf, listOf } from "./tool-calls.ts";
 
 type Json = Record<string, unknown>;
 
@@ -30,14 +30,15 @@ export interface PartReader {
 /** isWhole: a body rather than pieces. Usage goes to `counts`, wherever it stands. */
 export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers): PartReader {
   /** Of several choices the first one that came is ours. */
-  let ours: unknown;
+  let ours: number | null = null;
 
   const choicesOf = (value: Json): Choice[] => {
     const found: Choice[] = [];
     for (const choice of listOf(value["choices"], "choices")) {
-      const { index, delta, message, text } = choice;
+      const { delta, message, text } = choice;
+      const index = indexOf(choice["index"]);
       ours ??= index;
-      const isOther = typeof index === "number" ? index !== ours && typeof ours === "number" : found.length > 0;
+      const isOther = index === null ? found.length > 0 : index !== ours;
       if (isOther || (isWhole && found.length > 0)) continue;
       const error = reportedError({ error: choice["error"] }, headers);
       if (error !== null) throw error;
@@ -100,7 +101,7 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
       else if (typeof own === "string") text += own;
       else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
       else if (typeof part["refusal"] === "string") text += part["refusal"];
-      else if ((own ?? null) !== null || (own === undefined && (type === "text" || type === undefined)))
+      else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
         throw new NotACompletion("a part of its content can't be read");
     } else if (part !== null && part !== undefined) throw new NotACompletion("its content is no text");
   }

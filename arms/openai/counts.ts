@@ -80,7 +80,7 @@ export function createCounts(): Counts {
       if (prompt === undefined && total !== undefined && total > completion) prompt = total - completion;
       else if (prompt !== undefined) {
         const gap = Math.max(0, (total ?? 0) - prompt - completion);
-        if (gap === cached) prompt += gap;
+        if (gap > 0 && gap === cached) prompt += gap;
         else completion += unreported(gap, completion, reasoning);
       }
       estimated ||= prompt === undefined;

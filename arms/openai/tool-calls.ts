@@ -89,7 +89,8 @@ export function createToolCalls(): ToolCalls {
     const { index, id, text } = entry;
     length += text.length + (entry.name?.length ?? 0);
     let call = find(entry);
-    if (call !== undefined && isRepeated(call, entry)) return null;
+    const saysNothing = call === undefined && id === null && entry.name === null && text === "";
+    if (saysNothing || (call !== undefined && isRepeated(call, entry))) return null;
     const isFirst = call === undefined || isAnother(call, entry);
     if (call === undefined || isFirst) call = open(entry);
     else {
@@ -174,7 +175,8 @@ function entryOf({ index, id, type, function: called, custom, ...rest }: Json): 
   };
 }
 
-function indexOf(value: unknown): number | null {
+/** null: it is none. */
+export function indexOf(value: unknown): number | null {
   const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
@@ -185,6 +187,6 @@ const wordOf = (value: unknown): string | null => (typeof value === "string" && 
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
-  if (typeof value === "object") return JSON.stringify(value);
+  if (isJson(value)) return JSON.stringify(value);
   throw new NotACompletion("the arguments of a call of a tool are no text");
 }
