@@ -36,7 +36,7 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
     const found: Choice[] = [];
     for (const choice of listOf(value["choices"], "choices")) {
       const { delta, message, text } = choice;
-      const index = indexOf(choice["index"]);
+      const index = typeof choice["index"] === "number" ? indexOf(choice["index"]) : null;
       ours ??= index;
       const isOther = index === null ? found.length > 0 : index !== ours;
       if (isOther || (isWhole && found.length > 0)) continue;

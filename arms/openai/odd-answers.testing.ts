@@ -108,7 +108,7 @@ export function mutated(seed: number): Mutated {
     const found = places(values).filter(([holder]) => holder !== (values as unknown));
     const [holder, key] = pick(found);
     const kind = random();
-    if (kind < 0.35 && !Array.isArray(holder)) delete holder[key];
+    if (kind < 0.35 && !Array.isArray(holder)) Reflect.deleteProperty(holder, key);
     else if (kind < 0.55) holder[key] = null;
     else holder[key] = structuredClone(pick(others.filter((one) => typeof one !== typeof holder[key])));
   }

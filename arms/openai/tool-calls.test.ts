@@ -21,7 +21,7 @@ function read(chunks: readonly Piece[][], isWhole = false) {
   for (const chunk of chunks)
     for (const { index, id, name, arguments: text } of calls.add(chunk, isWhole)) {
       if (id !== null) seen[index] = [id, name ?? "", ""];
-      seen[index]![2] += text;
+      seen[index]![2] = `${seen[index]![2] ?? ""}${text}`;
     }
   const whole = calls.whole(false).map(({ id, function: called }) => {
     const { name, arguments: text } = called as { name: string; arguments: string };

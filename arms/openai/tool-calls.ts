@@ -85,11 +85,11 @@ export function createToolCalls(): ToolCalls {
     return call;
   };
 
-  const take = (entry: Entry): CallPiece | null => {
+  const take = (entry: Entry, isWhole: boolean): CallPiece | null => {
     const { index, id, text } = entry;
     length += text.length + (entry.name?.length ?? 0);
     let call = find(entry);
-    const saysNothing = call === undefined && id === null && entry.name === null && text === "";
+    const saysNothing = !isWhole && call === undefined && id === null && entry.name === null && text === "";
     if (saysNothing || (call !== undefined && isRepeated(call, entry))) return null;
     const isFirst = call === undefined || isAnother(call, entry);
     if (call === undefined || isFirst) call = open(entry);
@@ -114,7 +114,7 @@ export function createToolCalls(): ToolCalls {
     add: (value, isWhole) =>
       listOf(value, "tool_calls").flatMap((one, at) => {
         const entry = entryOf(one);
-        const piece = take(isWhole ? { ...entry, index: at } : entry);
+        const piece = take(isWhole ? { ...entry, index: at } : entry, isWhole);
         return piece === null ? [] : [piece];
       }),
     length: () => length,
