@@ -16,10 +16,14 @@ export const mostBytes = { answer: 8 * 1_048_576, stream: 64 * 1_048_576, error:
 const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
 
 /** The package's types and those of Node.js differ in names alone. */
-const call = fetchWith as unknown as typeof fetch;
+const plainFetch = fetchWith as unknown as typeof fetch;
 
 /** As fetch; an error's body is what said.ts reads of it, of another one the reader keeps count. */
-export async function boundedFetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+export async function boundedFetch(
+  url: string | URL | Request,
+  init: RequestInit = {},
+  call = plainFetch,
+): Promise<Response> {
   const response = await call(url, { ...init, redirect: "manual", ...({ dispatcher } as object) });
   if (response.ok) return response;
   const { status, statusText } = response;

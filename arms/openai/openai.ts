@@ -20,6 +20,8 @@ export interface OpenAiArmDependencies {
   backoff?: (next: number) => number;
   clock?: ArmClock;
   headers?: (() => Record<string, string>) | undefined;
+  /** In place of a connection; for tests. */
+  fetch?: typeof fetch;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
@@ -55,7 +57,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     organization: null,
     project: null,
     maxRetries: 0,
-    fetch: boundedFetch,
+    fetch: (url, init) => boundedFetch(url, init, dependencies.fetch),
     // At any other level it logs prompts.
     logLevel: "off",
   });
