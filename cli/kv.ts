@@ -1,23 +1,14 @@
 // precedent kv ls|show|pin|rm|build|stats: chunk caches on disk, by the folder alone; a running arm
 // takes notice within seconds.
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { formatsIn, openDisk } from "../connections/kv/disk.ts";
-import { type Convention, KvError, type KvListed, type KvStore } from "../connections/kv/port.ts";
-import { openKvStore } from "../connections/kv/store.ts";
-import { createLog } from "../runtime/log.ts";
+import { type Convention, KvError } from "../connections/kv/port.ts";
 import { CommandError, type Io } from "./io.ts";
 import { addKvBuild } from "./kv-build.ts";
+import { mebibytes, openFolders, rowsOf, type KvFolder, type KvRow } from "./kv-folders.ts";
+import { addKvStats } from "./kv-stats.ts";
 import { configOf, parseCount } from "./options.ts";
 import { tableOf } from "./reading.ts";
-
-interface Folder {
-  arm: string;
-  format: string;
-  store: KvStore;
-}
-type Row = KvListed & { arm: string };
 
 export function addKv(program: Command, io: Io): void {
   const kv = program
@@ -25,7 +16,7 @@ export function addKv(program: Command, io: Io): void {
     .description("chunk caches that llama arms keep on disk")
     .option("-a, --arm <name>", "of this arm alone");
 
-  const on = async (command: Command, work: (folders: Folder[]) => Promise<string>): Promise<void> => {
+  const on = async (command: Command, work: (folders: KvFolder[]) => Promise<string>): Promise<void> => {
     const { config } = configOf(command, io);
     const { arm } = command.optsWithGlobals<{ arm?: string }>();
     const folders = await openFolders(join(config.stack.folder, "kv"), arm);
@@ -76,32 +67,10 @@ export function addKv(program: Command, io: Io): void {
 
   addKvBuild(kv, io);
 
-  kv.command("stats")
-    .description("entries and bytes by arm")
-    .action(async (_options: object, command: Command) => {
-      await on(command, async (folders) => describeStats(folders));
-    });
+  addKvStats(kv, io);
 }
 
-async function openFolders(root: string, only: string | undefined): Promise<Folder[]> {
-  const arms = await readdir(root).catch(() => []);
-  const log = createLog({ level: "warn" });
-  const folders: Folder[] = [];
-  for (const arm of arms.filter((name) => only === undefined || name === only)) {
-    for (const format of await formatsIn(join(root, arm))) {
-      const disk = await openDisk(join(root, arm), format);
-      // Its budget is the arm's to keep.
-      const options = { memoryBytes: 0, diskBytes: Infinity, clock: Date.now, log };
-      folders.push({ arm, format, store: await openKvStore({ format, disk, ...options }) });
-    }
-  }
-  return folders;
-}
-
-const rowsOf = (folders: readonly Folder[]): Row[] =>
-  folders.flatMap(({ arm, store }) => store.list().map((row) => ({ arm, ...row })));
-
-function findCache(folders: readonly Folder[], name: string): { folder: Folder; row: Row } {
+function findCache(folders: readonly KvFolder[], name: string): { folder: KvFolder; row: KvRow } {
   const found = folders.flatMap((folder) => {
     const named = folder.store.find(name);
     return rowsOf([folder])
@@ -119,9 +88,8 @@ const madeBehind: Readonly<Record<Convention, string>> = {
 };
 const time = (at: number | null): string =>
   at === null ? "" : new Date(at).toISOString().replace("T", " ").slice(0, 19);
-const mebibytes = (bytes: number): number => Number((bytes / 1_048_576).toFixed(1));
 
-function describeCaches(rows: Row[], limit: number): string {
+function describeCaches(rows: KvRow[], limit: number): string {
   if (rows.length === 0) return "no chunk caches: a llama arm makes them from the prompts that it answers\n";
   const shown = rows
     .sort((a, b) => b.value - a.value)
@@ -140,15 +108,4 @@ function describeCaches(rows: Row[], limit: number): string {
     ]);
   const head = ["key", "arm", "made behind", "ids", "made", "expires", "prefix", "tokens", "MiB", "value"];
   return tableOf(head, shown) + (rows.length > limit ? `${rows.length - limit} more: --limit\n` : "");
-}
-
-function describeStats(folders: readonly Folder[]): string {
-  const rows = folders.map(({ arm, format, store }) => {
-    const rows = store.list();
-    const { diskBytes, pinnedBytes } = store.stats();
-    const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
-    const chunks = new Set(rows.map(({ chunk }) => chunk)).size;
-    return [arm, format.slice(0, 12), chunks, rows.length, tokens, mebibytes(diskBytes), mebibytes(pinnedBytes)];
-  });
-  return tableOf(["arm", "format", "chunks", "caches", "tokens", "MiB", "pinned MiB"], rows);
 }

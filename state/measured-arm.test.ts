@@ -28,6 +28,7 @@ test("tokens, cost and time to the first token are counted by arm; a failure and
   expect(text).toContain('precedent_cost_total{arm="small"} 1\n');
   expect(text).toContain('precedent_cost_total{arm="idle"} 0\n');
   expect(text).toContain('precedent_tokens_total{arm="small",kind="prompt"} 20');
+  expect(text).toContain('precedent_tokens_total{arm="small",kind="linked"} 8');
   expect(text).toContain('precedent_tokens_total{arm="small",kind="prefilled"} 12');
   expect(text).toContain('precedent_tokens_total{arm="small",kind="completion"} 6');
   expect(text).toContain('precedent_first_token_seconds_count{arm="small"} 1');

@@ -26,6 +26,7 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
     contextTokens: config.contextTokens,
     threads: config.threads,
     sequences: config.concurrency,
+    kvType: config.kvType,
     linked: {
       ...config.linked,
       folder: kvFolder === undefined ? null : join(kvFolder, config.name),

@@ -6,6 +6,7 @@ import { formatKey } from "../../connections/kv/keys.ts";
 import type { KvStore } from "../../connections/kv/port.ts";
 import { openKvStore } from "../../connections/kv/store.ts";
 import { createChat } from "../../connections/llama/chat.ts";
+import { llamaBuild } from "../../connections/llama/library.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { Built } from "../linked/build.ts";
@@ -50,13 +51,16 @@ export async function loadLlama({
   contextTokens,
   sequences,
   threads,
+  kvType: wantedType,
 }: LlamaInput): Promise<LoadedLlama> {
   const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
   const opened = await openLlamaModel({ path, fingerprint });
-  const context = await opened.openContext({ contextTokens: contextTokens * sequences, sequences, threads });
+  const context = await opened.openContext({
+    ...{ contextTokens: contextTokens * sequences, sequences, threads, kvType: wantedType },
+  });
   const { unlinkable } = context;
   const { ropeHash, kvType, flashAttention } = context.format;
-  const format = formatKey({ model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
+  const format = formatKey({ build: llamaBuild(), model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
   // What can't be kept is a warning of the arm's process: nothing is lost but time.
   const log = pino({ level: "warn" }, destination(2));
   const { convention, folder, memoryBytes, diskBytes, keepInFull } = linked;

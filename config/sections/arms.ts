@@ -104,6 +104,11 @@ const llamaArm = z.strictObject({
   chatTemplate: z.string().optional(),
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
+  /**
+   * Type of keys and values, in the context and in caches: q8_0 takes half of the bytes and rounds
+   * more. It needs heads of a multiple of 64 dimensions.
+   */
+  kvType: z.enum(["f16", "q8_0"]).default("f16"),
   concurrency: z.number().int().min(1).max(64).default(1),
   /** queued only: it computes, and would compete with plan. */
   dispatch: z

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 import type { Convention, PrefixChunk } from "./port.ts";
 
 export interface KvFormat {
+  /** What computed it, such as a release of llama.cpp: another may round otherwise. */
+  build: string;
   model: string;
   /** Types of K and V, such as "f16/f16". */
   kvType: string;
@@ -12,9 +14,12 @@ export interface KvFormat {
 
 const digest = (parts: readonly string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
-/** 64 hexadecimal digits; also names the folder that files of this format stand in. */
-export const formatKey = ({ model, kvType, flashAttention }: KvFormat): string =>
-  digest(["format 1", model, kvType, String(flashAttention)]);
+/**
+ * 64 hexadecimal digits; also names the folder that files of this format stand in. The number is
+ * that of the blobs' layout (native/llama/core/blob.hpp).
+ */
+export const formatKey = ({ build, model, kvType, flashAttention }: KvFormat): string =>
+  digest(["layout 1", build, model, kvType, String(flashAttention)]);
 
 /** Domain of configured texts, shared by all tenants; no sharing domain has this name. */
 export const everybody = "";

@@ -122,7 +122,7 @@ describe("slow tier", () => {
 
   it("refuses another model's file under this model's folder", async () => {
     const root = await folder();
-    const other = formatKey({ model: "other", kvType: "f16/f16", flashAttention: true });
+    const other = formatKey({ build: "b", model: "other", kvType: "f16/f16", flashAttention: true });
     const store = await aStore({ root });
     await store.put(anEntry(1), blobOf(1));
     await store.close();

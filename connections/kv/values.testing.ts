@@ -8,7 +8,7 @@ import { chunkKey, everybody, formatKey, variantKey } from "./keys.ts";
 import type { Convention, KvEntry, PrefixChunk } from "./port.ts";
 import { type KvStoreOptions, openKvStore } from "./store.ts";
 
-export const format = formatKey({ model: "m", kvType: "f16/f16", flashAttention: true });
+export const format = formatKey({ build: "b", model: "m", kvType: "f16/f16", flashAttention: true });
 
 /** Entry number n; another prefix or convention is another variant of the same chunk. */
 export function anEntry(n: number, prefix: PrefixChunk[] = [], convention: Convention = "seen") {

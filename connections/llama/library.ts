@@ -1,6 +1,6 @@
 // Where our addon and the prebuilt libraries of llama.cpp lie; tools/setup/build-llama.ts makes
 // what is ours.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,12 @@ export const chosenAddonFile = (environment: NodeJS.ProcessEnv = process.env): s
   environment["PRECEDENT_LLAMA_SCATTERED"] === "1" && existsSync(scatteredAddonFile)
     ? scatteredAddonFile
     : llamaAddonFile;
+
+/** Release of the libraries: their figures are equal within one, and not across two. */
+export function llamaBuild(): string {
+  const file = resolve(llamaBackendsFolder(), "../../package.json");
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
 
 /** Libraries of @node-llama-cpp for this platform. */
 export function llamaBackendsFolder(): string {

@@ -61,12 +61,26 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
   };
 }
 
+/** SHA-256 in hexadecimal digits; of a split model, of all its files in order. */
 export async function fingerprintOf(path: string): Promise<string> {
   const hash = createHash("sha256");
-  try {
-    for await (const part of createReadStream(path, { highWaterMark: 1_048_576 })) hash.update(part as Buffer);
-  } catch (error) {
-    throw new LlamaError("model_missing", `${path} can't be read`, { cause: error });
+  for (const file of filesOf(path)) {
+    try {
+      for await (const part of createReadStream(file, { highWaterMark: 1_048_576 })) hash.update(part as Buffer);
+    } catch (error) {
+      throw new LlamaError("model_missing", `${file} can't be read`, { cause: error });
+    }
   }
   return hash.digest("hex");
+}
+
+/** llama.cpp is given the first of NAME-00001-of-00003.gguf, and reads the others itself. */
+function filesOf(path: string): string[] {
+  const [ending, , count] = /-(\d{5})-of-(\d{5})\.gguf$/.exec(path) ?? [];
+  if (ending === undefined) return [path];
+  const start = path.slice(0, -ending.length);
+  return Array.from({ length: Number(count) }, (_, index) => {
+    const number = String(index + 1).padStart(5, "0");
+    return `${start}-${number}-of-${count}.gguf`;
+  });
 }

@@ -4,8 +4,8 @@ import { Counter, Histogram } from "prom-client";
 import { oncePerRegistry } from "./instruments.ts";
 
 export interface CallFigures {
-  /** Tokens of the prompt, those of them that no cache had, and of the answer. */
-  usage: { prompt: number; prefilled: number; completion: number };
+  /** Tokens of the prompt, those of them that a cache had and that none had, and of the answer. */
+  usage: { prompt: number; linked: number; prefilled: number; completion: number };
   cost: number;
   /** From the call on; null: the arm does not stream. */
   firstTokenMs: number | null;
@@ -37,16 +37,16 @@ export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
   });
   const tokens = new Counter({
     name: "precedent_tokens_total",
-    help: "Tokens of the calls that an arm answered, by kind: prompt, prefilled (those of the prompt that were computed, not cached), completion.",
+    help: "Tokens of the calls that an arm answered, by kind: prompt; of those linked (from caches) and prefilled (in none); completion.",
     labelNames: ["arm", "kind"],
     registers,
   });
   const add = (arm: string, { usage, cost: spent }: Pick<CallFigures, "usage" | "cost">): void => {
     cost.inc({ arm }, spent);
-    for (const kind of ["prompt", "prefilled", "completion"] as const) tokens.inc({ arm, kind }, usage[kind]);
+    for (const kind of ["prompt", "linked", "prefilled", "completion"] as const) tokens.inc({ arm, kind }, usage[kind]);
   };
   return {
-    opened: (arm) => add(arm, { usage: { prompt: 0, prefilled: 0, completion: 0 }, cost: 0 }),
+    opened: (arm) => add(arm, { usage: { prompt: 0, linked: 0, prefilled: 0, completion: 0 }, cost: 0 }),
     answered(arm, figures) {
       add(arm, figures);
       if (figures.firstTokenMs !== null) firstToken.observe({ arm }, figures.firstTokenMs / 1_000);
