@@ -14,8 +14,13 @@ export interface ArmRequest {
   passthrough?: string | undefined;
   /** Policy of linked prefill that the request asks for; other arms ignore it. */
   linkPolicy?: string | undefined;
-  /** With an open breaker the call fails at once with arm_broken; arms ignore it. */
+  /**
+   * Another arm takes over: with an open breaker the call fails at once with arm_broken, and a
+   * failure of the arm's own is not tried again here, unless a reader has text of it already.
+   */
   replaceable?: boolean;
+  /** All calls together may cost so much at most, in the prices' currency; absent: no bound. */
+  maxCost?: number | undefined;
 }
 
 export interface Caching {
@@ -33,6 +38,7 @@ export interface ArmAnswer {
   usage: Usage;
   /** JSON of what the endpoint's message has besides its text, for a request with passthrough. */
   passthrough?: string | undefined;
+  /** Of failed calls before it, too, where they were charged. */
   cost: number;
   /** Model calls made, retries included, from 1. */
   attempts: number;
@@ -45,8 +51,8 @@ export interface ArmAnswer {
 
 /**
  * Codes: not_recorded, endpoint_refused, endpoint_timeout, endpoint_rejected, endpoint_unavailable,
- * rate_limited, stream_cut,
- *  prompt_too_large, cancelled, model_failed, arm_broken.
+ * rate_limited, stream_cut, request_rejected, prompt_too_large, too_expensive, cancelled,
+ * model_failed, arm_broken.
  */
 export interface ArmFailure {
   kind: "failure";
@@ -57,6 +63,19 @@ export interface ArmFailure {
   retriable: boolean;
   /** The arm would fail so whatever it was asked (its key, its quota): not the request's fault. */
   unhealthy?: boolean;
+  /** The member of the request that is wrong. */
+  param?: string | undefined;
+  /** Milliseconds after which the endpoint may be called again, as it said. */
+  retryAfterMs?: number | undefined;
+  /** What failed calls were charged; absent: nothing, as far as is known. */
+  spent?: Spent | undefined;
+}
+
+export interface Spent {
+  /** Of the last of them. */
+  usage: Usage;
+  /** Of all together. */
+  cost: number;
 }
 
 export type ArmResult = ArmAnswer | ArmFailure;
@@ -71,7 +90,7 @@ const unhealthyCodes: ReadonlySet<string> = new Set([
 /** The request's own deadline ended the call. */
 export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => code === "endpoint_timeout" && !retriable;
 
-/** Whether another arm may do better; false: the request caused it, or the client ended it. */
+/** The arm caused it, and breakers count it; false: the request did, or the client ended it. */
 export const isArmsFault = (failure: ArmFailure): boolean =>
   failure.unhealthy === true || (unhealthyCodes.has(failure.code) && !endedByDeadline(failure));
 

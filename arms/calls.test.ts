@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { ArmRequest, ArmResult } from "./arm.ts";
 import { createCalls, endedFailure } from "./calls.ts";
 import { armRequest } from "./request.testing.ts";
@@ -72,4 +72,31 @@ it("begins none after it was closed", async () => {
   calls.close();
   expect((await Promise.all(all)).map((result) => result.kind)).toEqual(["failure", "failure"]);
   expect(begun).toEqual(["a"]);
+});
+
+it("ends a call by its deadline, and not before, after 310 s and after more than a timer holds", async () => {
+  vi.useFakeTimers();
+  try {
+    const calls = createCalls(2);
+    const run = (ms: number) =>
+      calls.run(
+        { ...request("a"), deadline: Date.now() + ms },
+        new AbortController().signal,
+        (ending) =>
+          new Promise<ArmResult>((resolve) => {
+            ending.addEventListener("abort", () => resolve(endedFailure(ending, 1)));
+          }),
+      );
+    let ended = 0;
+    const both = [310_000, 2 ** 32].map((ms) => run(ms).finally(() => (ended += 1)));
+    await vi.advanceTimersByTimeAsync(309_999);
+    expect(ended).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await both[0]).toMatchObject({ code: "endpoint_timeout", retriable: false });
+    expect(ended).toBe(1);
+    calls.close();
+    await both[1];
+  } finally {
+    vi.useRealTimers();
+  }
 });

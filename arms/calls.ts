@@ -20,7 +20,8 @@ export interface Calls {
   close(): void;
 }
 
-const longestTimer = 2 ** 31 - 1;
+/** Milliseconds; a timer for longer would be over at once. */
+export const longestTimer = 2 ** 31 - 1;
 
 interface Waiting {
   tenant: string;

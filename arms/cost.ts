@@ -1,7 +1,8 @@
 // What an answer costs, and how expensive each arm is relative to the others (C_i of
 // docs/design/routing.md, Cost).
+import { tokensAtMost, tokensPerTurn } from "../algorithms/text/tokens.ts";
 import type { ArmConfig } from "../config/schema.ts";
-import type { Usage } from "../schemas/types.ts";
+import type { Piece, Usage } from "../schemas/types.ts";
 
 const million = 1_000_000;
 // An arm's price is taken at this mix of tokens: prompts with examples are long, answers short.
@@ -18,5 +19,37 @@ export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number>
   const highest = Math.max(0, ...prices);
   return new Map(
     arms.map((arm, index) => [arm.name, arm.cost ?? (highest === 0 ? 0 : (prices[index] ?? 0) / highest)]),
+  );
+}
+
+type Priced = Pick<ArmConfig, "maxTokens" | "prices"> & { contextTokens?: number | undefined };
+
+/** What a call may cost: of that many prompt tokens, and the longest answer that it asks for. */
+export function costAtMost(arm: Priced, prompt: number, maxTokens: number | null): number {
+  const most = arm.contextTokens ?? Infinity;
+  const usage = { prompt: Math.min(prompt, most), completion: Math.min(maxTokens ?? arm.maxTokens, most) };
+  return answerCost(usage, arm.prices);
+}
+
+/** More than most vision models make of an image in full detail. */
+const imageTokens = 2_500;
+const imageData = /"data:[^"]{0,200};base64,[^"]*"/g;
+
+/**
+ * Tokens of the prompt that goes out, by `count`: pieces, and JSON for the endpoint, whose messages
+ * stand in for all pieces but system texts. Linear.
+ */
+export function promptTokens(
+  pieces: readonly Pick<Piece, "kind" | "text">[],
+  passthrough: string | null = null,
+  count: (text: string) => number = tokensAtMost,
+): number {
+  const json = passthrough ?? "";
+  const images = json.match(/"type"\s*:\s*"image_url"/g)?.length ?? 0;
+  const hasMessages = passthrough !== null && "messages" in (JSON.parse(passthrough) as object);
+  const sent = hasMessages ? pieces.filter(({ kind }) => kind === "system") : pieces;
+  return sent.reduce(
+    (sum, { text }) => sum + count(text) + tokensPerTurn,
+    count(json.replace(imageData, "")) + images * imageTokens,
   );
 }

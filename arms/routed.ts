@@ -1,11 +1,12 @@
 // The arms as plan sees them: names, models and costs. Rebuilt whenever the configuration changes.
 import { capabilities } from "../algorithms/routing/passthrough.ts";
-import { answerCost, normalisedCosts } from "./cost.ts";
+import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
+import { costAtMost, normalisedCosts, promptTokens } from "./cost.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Request } from "../schemas/types.ts";
 import type { ReuseSettings } from "./reuse/settings.ts";
 import type { Declares } from "./serves.ts";
-import type { TemplateName } from "./templates.ts";
+import { templates, type TemplateName } from "./templates.ts";
 
 export interface RouteArm extends Declares {
   name: string;
@@ -57,29 +58,50 @@ const operational = new Set(
 const settingsOf = (arm: ArmConfig): string =>
   JSON.stringify(Object.entries(arm).filter(([setting]) => !operational.has(setting)));
 
-/** Rough upper bound of an answer's cost: a token is four characters. In the prices' currency. */
-export function costAtMost(
-  arm: RouteArm,
-  promptCharacters: number,
-  exampleTokens: number,
-  maxTokens: number | null,
-): number {
-  const prompt = Math.ceil(promptCharacters / 4) + exampleTokens;
-  return answerCost({ prompt, completion: Math.min(maxTokens ?? arm.maxTokens, arm.maxTokens) }, arm.prices);
+type Asked = Pick<Request, "messages" | "passthrough" | "allow" | "params"> & Partial<Pick<Request, "documents">>;
+
+/** What stages put into prompts, at most: examples in estimated tokens, documents in bytes. */
+export interface Additions {
+  tokenBudget: number;
+  documentBytes: number;
 }
 
-/** The same over all arms that a request allows, with as many examples as may be shown. */
-export function mostCost(
-  { messages, allow, params }: Pick<Request, "messages" | "allow" | "params">,
+/** Estimates of examples are of plain text; what is paid may be so many times as much. */
+const denser = 2;
+
+/** Tokens of a call of each arm that a request allows: of the prompt as sent, and the answer. */
+function callsOf(
+  { messages, documents = [], passthrough, allow, params }: Asked,
   arms: readonly RouteArm[],
-  tokenBudget: number,
-): number {
-  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
-  const costs = arms
-    .filter(({ name }) => allow.arms?.includes(name) ?? true)
+  { tokenBudget, documentBytes }: Additions,
+  count: (text: string) => number,
+): { arm: RouteArm; prompt: number; completion: number }[] {
+  const turns = messages.map(({ content }) => ({ kind: "turn" as const, text: content }));
+  const own = promptTokens(turns, passthrough, count) + (documents.length > 0 ? Math.ceil(documentBytes / 3) : 0);
+  return arms
+    .filter(({ name, reuse }) => reuse === undefined && (allow.arms?.includes(name) ?? true))
     .map((arm) => {
-      const exampleTokens = arm.examples ? (arm.tokenBudget ?? tokenBudget) : 0;
-      return costAtMost(arm, characters, exampleTokens, params.maxTokens);
+      const shown = arm.examples && passthrough === null ? (arm.tokenBudget ?? tokenBudget) * denser : 0;
+      // The guided layout says the question twice.
+      const repeated = shown > 0 && arm.template === "guided" ? own + templates.guided.overhead("") : 0;
+      const prompt = own + repeated + shown + (arm.system === undefined ? 0 : count(arm.system));
+      return { arm, prompt, completion: params.maxTokens ?? arm.maxTokens };
     });
-  return Math.min(Math.max(0, ...costs), allow.maxCost ?? Infinity);
 }
+
+/** Cost of one call at most: of the most expensive arm that is allowed, or allow.maxCost. */
+export function mostCost(request: Asked, arms: readonly RouteArm[], additions: Additions): number {
+  const costs = callsOf(request, arms, additions, tokensAtMost).map(({ arm, prompt }) =>
+    costAtMost(arm, prompt, request.params.maxTokens),
+  );
+  return Math.min(Math.max(0, ...costs), request.allow.maxCost ?? Infinity);
+}
+
+/** Estimated tokens of one call, prompt and longest answer together. */
+export const mostTokens = (request: Asked, arms: readonly RouteArm[], additions: Additions): number =>
+  Math.max(
+    0,
+    ...callsOf(request, arms, additions, estimateTokens).map(({ prompt, completion, arm: { contextTokens } }) =>
+      Math.min(prompt + completion, contextTokens ?? Infinity),
+    ),
+  );

@@ -245,7 +245,7 @@ describe("ask", () => {
         savedCost: 0,
         account: null,
         timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
-        error: { code: "unknown_arm", message: "there is no such arm" },
+        error: { code: "unknown_arm", message: "there is no such arm", param: null, retryAfterMs: null },
         passthrough: null,
         degraded: ["embedder"],
         asked: false,

@@ -3,7 +3,7 @@ import { createAccess, createAdminAccess } from "./access.ts";
 import { localCaller } from "./local.ts";
 import { errorBody, type ApiError } from "./errors.ts";
 import { newKey } from "./keys/key.ts";
-import { noSpendLimits, plainKey } from "./keys/key.testing.ts";
+import { mostTokens, noSpendLimits, plainKey } from "./keys/key.testing.ts";
 import { createKeyTable } from "./keys/table.ts";
 
 const from = (remoteAddress: string, host: string, headers: Record<string, string> = {}, method = "GET") =>
@@ -57,7 +57,13 @@ describe("with keys", () => {
   const { id, text, hash } = newKey();
   const key = plainKey({ ...{ id, hash, tenant: "acme", arms: ["small"], domains: ["d"] }, requestsPerMinute: 3 });
   const made = () => {
-    const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1, holdSpending: noSpendLimits });
+    const keys = createKeyTable({
+      now: () => 0,
+      clock: () => 0,
+      gateways: () => 1,
+      holdSpending: noSpendLimits,
+      mostTokens,
+    });
     return { keys, callerOf: createAccess(keys), mustBeAdmin: createAdminAccess(keys) };
   };
   const remote = (headers: Record<string, string>) => ({ headers, socket: { remoteAddress: "10.0.0.7" } });

@@ -11,14 +11,19 @@ import { createSend } from "./send.ts";
 import { createWaiting } from "./waiting.ts";
 
 const topic = "requests" as Topic<"requests">;
-function setUp({ partition = (): number | undefined => 3, accepts = () => Promise.resolve(), most = 4 } = {}) {
+function setUp({
+  partition = (): number | undefined => 3,
+  accepts = () => Promise.resolve(),
+  most = 4,
+  maxDeadlineMs = 5_000,
+} = {}) {
   const waiting = createWaiting();
   const connectionLimit = createConnectionLimit(most);
   const produced: Request[] = [];
   const takenBack: string[] = [];
   const ask = createAsk({
     cancel: { gone: ({ requestId }) => void takenBack.push(requestId) },
-    ...{ waiting, connectionLimit, topic, limits: { deadlineMs: 1_000, maxDeadlineMs: 5_000 }, clock: () => 7 },
+    ...{ waiting, connectionLimit, topic, limits: { deadlineMs: 1_000, maxDeadlineMs }, clock: () => 7 },
     replyPartition: partition,
     codec: { encode: (_topic, record) => (produced.push(record as Request), Buffer.alloc(1)) },
     send: accepts,
@@ -76,6 +81,21 @@ describe("ask", () => {
     vi.useRealTimers();
     for (const { connectionLimit, waiting } of [gone, away, nowhere, silent])
       expect([connectionLimit.open(), waiting.has(3, "r1")]).toEqual([0, false]);
+  });
+
+  it("waits 310 s where the deadline is longer, and no longer than that", async () => {
+    vi.useFakeTimers();
+    try {
+      const allow = { arms: null, maxCost: null, deadlineMs: 300_500, costWeight: null };
+      const asked = setUp({ maxDeadlineMs: 900_000 });
+      const refused = expect(asked.ask({ allow })).rejects.toMatchObject({ status: 504 });
+      await vi.advanceTimersByTimeAsync(310_000);
+      expect(asked.connectionLimit.open()).toBe(1);
+      await vi.advanceTimersByTimeAsync(501);
+      await refused;
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("takes back what its last client has left, once the brokers have it; not what may be come back for", async () => {

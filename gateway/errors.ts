@@ -1,6 +1,8 @@
 // What is refused over HTTP, in OpenAI's error format: a stable code, a message that says what was
 // wrong and what to do, and whether the same request may be sent again.
 
+import type { ResponseError } from "../schemas/types.ts";
+
 export interface ErrorOptions {
   status: number;
   /** snake_case, stable. */
@@ -66,17 +68,31 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
 }
 
 /** The error of a response that is no answer: its code as it stands, under the status that fits. */
-export function errorOfResponse(error: { code: string; message: string } | null): ApiError {
-  const { code, message } = error ?? { code: "unknown", message: "The response says nothing of why it failed." };
+export function errorOfResponse(error: Partial<ResponseError> | null): ApiError {
+  const { code = "unknown", message = "The response says nothing of why it failed." } = error ?? {};
   const status = statusOf[code] ?? 502;
-  return new ApiError({ status, code, message, retryAfter: again.has(code) ? 1 : undefined });
+  const seconds = Math.ceil((error?.retryAfterMs ?? 0) / 1_000);
+  const retryAfter = again.has(code) ? Math.min(longestRetryAfter, Math.max(1, seconds)) : undefined;
+  return new ApiError({ status, code, message, param: error?.param ?? paramOf[code], retryAfter });
 }
+
+/** Seconds; an endpoint may say anything. */
+const longestRetryAfter = 86_400;
+
+/** What is wrong where plan refuses a request. */
+const paramOf: Readonly<Record<string, string>> = {
+  ...{ no_messages: "messages", too_many_messages: "messages", prompt_too_large: "messages" },
+  ...{ metadata_too_large: "metadata", too_many_documents: "precedent.documents" },
+  ...{ unknown_arm: "precedent.allow.arms", no_arm: "precedent.allow.arms" },
+  too_expensive: "precedent.allow.max_cost",
+};
 
 const statusOf: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     [
       ...["no_tenant", "name_too_long", "metadata_too_large", "too_many_messages", "too_many_documents"],
       ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive", "no_capable_arm"],
+      ...["no_arm", "request_rejected"],
     ].map((code) => [code, 400]),
   ),
   first_answer_gone: 410,

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fastify, type FastifyInstance } from "fastify";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { Chunks } from "./api/chunks.ts";
 import { aResponse } from "./responses.testing.ts";
 import { openStream, type Stream } from "./stream.ts";
@@ -25,13 +25,13 @@ interface Opened {
   gone: Promise<boolean>;
 }
 
-async function open(slowReaderMs: number): Promise<Opened> {
+async function open(slowReaderMs: number, heartbeat = ""): Promise<Opened> {
   server = fastify({ forceCloseConnections: true });
   let gone: Promise<boolean> = Promise.resolve(false);
   const stream = new Promise<Stream>((resolve) => {
     server.get("/", (_request, reply) => {
       gone = once(reply.raw, "close").then(() => reply.raw.writableFinished);
-      const opened = openStream(reply, { chunks, heartbeatMs: 60_000, slowReaderMs });
+      const opened = openStream(reply, { chunks: { ...chunks, heartbeat }, heartbeatMs: 15_000, slowReaderMs });
       opened.delta({ attempt: 1, index: 0, text: "é", calls: [] } as unknown as Parameters<Stream["delta"]>[0]);
       resolve(opened);
     });
@@ -41,6 +41,21 @@ async function open(slowReaderMs: number): Promise<Opened> {
   const reader = once(get({ port, host: "127.0.0.1" }), "response").then(([message]) => message as IncomingMessage);
   return { stream, reader, gone: stream.then(() => gone) };
 }
+
+test("a model that says nothing for 310 s leaves no proxy without a sign for more than heartbeatMs", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  try {
+    const { stream, reader } = await open(1_000, ".");
+    const message = await reader;
+    const opened = await stream;
+    vi.advanceTimersByTime(310_000);
+    opened.finish(aResponse({ text: "éb" }));
+    const parts = await message.toArray();
+    expect(Buffer.concat(parts as Buffer[]).toString()).toBe(`(é${".".repeat(20)}b)`);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 test("a reader that is slow, but reads, gets all of it, for longer than slowReaderMs", async () => {
   const { stream, reader } = await open(1_000);

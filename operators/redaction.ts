@@ -7,6 +7,7 @@ import { TextError } from "../connections/text/port.ts";
 import type { AdmitDependencies } from "./admit/admit.ts";
 import type { CallDependencies } from "./call/call.ts";
 import type { FirstResponses } from "./deduplicate/first-responses.ts";
+import type { ResponseError } from "../schemas/types.ts";
 import type { SessionOf } from "../state/session.ts";
 
 type TextSession = Pick<SessionOf<object>, "config" | "text">;
@@ -15,7 +16,7 @@ type TextSession = Pick<SessionOf<object>, "config" | "text">;
 interface ClientText {
   text: string;
   passthrough: string | null;
-  error: { code: string; message: string } | null;
+  error: ResponseError | null;
 }
 
 /** undefined: answers go out as they are. */

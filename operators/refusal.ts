@@ -2,7 +2,7 @@
 // partition the client reads.
 import { identify } from "../algorithms/identity/identity.ts";
 import type { Emit, Received } from "../runtime/step.ts";
-import type { Request, Response, Usage } from "../schemas/types.ts";
+import type { Request, Response, ResponseError, Usage } from "../schemas/types.ts";
 
 export const NO_USAGE: Readonly<Usage> = {
   prompt: 0,
@@ -21,6 +21,17 @@ export function replyPartition(request: Pick<Request, "replyPartition">, partiti
   const wanted = request.replyPartition;
   return wanted !== null && Number.isInteger(wanted) && wanted >= 0 && wanted < partitions ? { partition: wanted } : {};
 }
+
+/** `param`: the member of the request that is wrong. */
+export const responseError = ({
+  code,
+  message,
+  param = null,
+  retryAfterMs = null,
+}: Pick<ResponseError, "code" | "message"> & {
+  param?: string | null | undefined;
+  retryAfterMs?: number | null | undefined;
+}): ResponseError => ({ code, message, param, retryAfterMs });
 
 interface Problem {
   status: "refused" | "failed";
@@ -56,7 +67,7 @@ export function refusedResponse(
     savedCost: 0,
     account: null,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
-    error: { code, message },
+    error: responseError({ code, message }),
     passthrough: null,
     degraded: [],
     asked: false,

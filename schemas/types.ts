@@ -411,6 +411,7 @@ export interface FailedArm {
   arm: string;
   code: string;
   attempts: number;
+  cost: number;
 }
 
 /** Tokens. */
@@ -435,6 +436,8 @@ export interface ResponseTimings {
 export interface ResponseError {
   code: string;
   message: string;
+  param: string | null;
+  retryAfterMs: number | null;
 }
 
 /** A request's id that plan has seen for the first time within 24 hours: written in the transaction that commits the request, in the partition of the request. */

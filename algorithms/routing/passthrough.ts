@@ -9,6 +9,10 @@ export type Members = Readonly<Record<string, unknown>>;
 const reserved: ReadonlySet<string> = new Set([
   ...["model", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop", "user", "metadata"],
   ...["stream", "stream_options", "n", "modalities", "audio", "store", "precedent"],
+  // Other names of the longest answer, more answers than one, or other models: what they cost would
+  // not be bounded.
+  ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],
+  ...["num_return_sequences", "candidate_count", "use_beam_search", "models", "fallbacks"],
 ]);
 const ofTools: ReadonlySet<string> = new Set([
   ...["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],

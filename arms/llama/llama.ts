@@ -124,24 +124,31 @@ export async function createLlamaArm(
   ): Promise<ArmResult> {
     let queueMs: number | null = null;
     for (let attempt = 1; ; attempt += 1) {
-      await restarted(ending);
+      // Another arm answers sooner than a worker is back.
+      if (request.replaceable !== true) await restarted(ending);
       if (ending.aborted) return endedFailure(ending, attempt - 1);
       if (!worker.ready) return failed(attempt - 1);
       const before = performance.now() - called;
       queueMs ??= before;
+      let hasText = false;
       try {
-        const listen = onText && ((text: string) => onText(text, attempt));
+        const listen =
+          onText &&
+          ((text: string) => {
+            hasText = true;
+            onText(text, attempt);
+          });
         const { requestId, tenant = "default", linkPolicy = null } = request;
         const policy = choice.policy(linkPolicy);
         const compare = choice.compare({ requestId, tenant }, policy);
         const stream = onText !== undefined;
         const result = await generate({ ...wanted(config, request), stream, policy, compare }, ending, listen);
         const timing = { queueMs, before, attempt };
-        return resultOf(config, facts.name, timing, result) ?? endedFailure(ending, attempt);
+        return resultOf(config, facts.name, timing, request, result) ?? endedFailure(ending, attempt);
       } catch (error) {
         if (ending.aborted) return endedFailure(ending, attempt);
         log.error({ arm: config.name, requestId: request.requestId, attempt, err: error }, "the model failed");
-        if (attempt === mostAttempts) return failed(attempt);
+        if (attempt === mostAttempts || (request.replaceable === true && !hasText)) return failed(attempt);
       }
     }
   }
@@ -219,13 +226,15 @@ function resultOf(
   config: LlamaArmConfig,
   model: string,
   { queueMs, before, attempt }: { queueMs: number; before: number; attempt: number },
+  { pieces }: Pick<ArmRequest, "pieces">,
   result: Generated,
 ): ArmResult | null {
   if (result.kind === "cancelled") return null;
   if (result.kind === "tooLarge") {
     const message = `The prompt has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
-    return failure("prompt_too_large", message, false, attempt);
+    return { ...failure("prompt_too_large", message, false, attempt), param: "messages" };
   }
+  if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
   const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
   const usage = { prompt, linked, recomputed, prefilled, completion, estimated: false };
   return {
@@ -238,6 +247,22 @@ function resultOf(
     attempts: attempt,
     queueMs,
     firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,
+  };
+}
+
+/** It is the arm's fault where its own system prompt is all that a template could refuse. */
+function refused(config: LlamaArmConfig, pieces: ArmRequest["pieces"], why: string, attempts: number): ArmFailure {
+  const others = pieces.filter(({ kind }) => kind !== "turn" && kind !== "example");
+  const turns = pieces.filter(({ kind }) => kind === "turn");
+  const alternate = turns.every(({ role }, at) => role === (at % 2 === 0 ? "user" : "assistant"));
+  const isArms = alternate && (others.length === 0 || (others.length === 1 && others[0]?.text === config.system));
+  const remedy = isArms
+    ? `leave out the system of arm "${config.name}", or set another chatTemplate`
+    : "let user and assistant take turns, and leave out system messages and documents";
+  const message = `Arm "${config.name}" refuses the conversation: ${why}; ${remedy}.`;
+  return {
+    ...failure(isArms ? "endpoint_rejected" : "request_rejected", message, false, attempts),
+    ...(isArms ? { unhealthy: true } : { param: "messages" }),
   };
 }
 

@@ -72,6 +72,8 @@ export type Generated =
       firstTokenMs: number | null;
     }
   | { kind: "tooLarge"; prompt: number; limit: number }
+  /** The chat template refuses the conversation. */
+  | { kind: "refused"; message: string }
   | { kind: "cancelled" };
 
 export interface LlamaMethods {

@@ -2,6 +2,7 @@
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { LlamaError } from "../../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
+import type { ChunkedPrompt } from "../linked/prompt.ts";
 import { type LoadedLlama, loadLlama } from "./load.ts";
 import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./methods.ts";
 import { throttle } from "./throttle.ts";
@@ -27,7 +28,14 @@ async function generate(
   const { chunked: chunkedOf, model, idle, inventory, unlinkable } = loaded;
   const policy = parsePolicy(unlinkable === null ? wanted.policy : "full");
   if ("problem" in policy) throw new Error(policy.problem);
-  const chunked = chunkedOf(wanted.pieces);
+  let chunked: ChunkedPrompt;
+  try {
+    chunked = chunkedOf(wanted.pieces);
+  } catch (error) {
+    if (error instanceof LlamaError && error.code === "model_unsupported")
+      return { kind: "refused", message: error.message };
+    throw error;
+  }
   const { domain, mayStore } = wanted.caching;
   const prompt = model.keyed(chunked, domain);
   const length = prompt.tokens.length;

@@ -31,6 +31,8 @@ export interface Answer {
   isEnded(): boolean;
   /** Throws CutShort where the end is missing, NotACompletion, BrokenCall. */
   complete(): Completion;
+  /** What there is of one that may never be complete: what it took is charged. */
+  soFar(): Completion;
 }
 
 // No model writes this much; an endpoint that does would fill the memory.
@@ -73,6 +75,12 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
       throw new NotACompletion("it is too long");
   };
 
+  const soFar = (): Completion => ({
+    ...{ text: text.toWellFormed(), extra: null, finishReason: "unknown", model, firstTokenAt },
+    usage: (prompt) =>
+      counts.result({ prompt, written: () => writtenTokens([text, reasoning, legacy, ...calls.texts()]) }),
+  });
+
   return {
     take(value) {
       for (const part of reader.read(value)) {
@@ -87,18 +95,15 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
       const listed = calls.whole(reason === "length" || reason === "content_filter");
       const last = pass("", true);
       if (last !== "") onPiece?.(last, []);
-      const [whole, of] = [text.toWellFormed(), reason ?? "unknown"];
-      const written = writtenTokens([text, reasoning, legacy, ...calls.texts()]);
+      const of = reason ?? "unknown";
       return {
-        text: whole,
+        ...soFar(),
         extra: extra ? rest.json(listed) : null,
         // Only who calls functions as they were before tools is told so.
         finishReason: of === "function_call" && legacy === "" ? "tool_calls" : of,
-        model,
-        usage: (prompt) => counts.result({ prompt, written: () => written }),
-        firstTokenAt,
       };
     },
+    soFar,
   };
 }
 

@@ -10,11 +10,59 @@ export function backoffMs(next: number, random: number): number {
   return full * (1 - random / 2);
 }
 
+/** What an endpoint's headers ask for; isLimited: where Retry-After is missing, until a reset. */
+export function askedWaitMs(headers: Pick<Headers, "get"> | undefined, now: number, isLimited: boolean): number | null {
+  const get = (name: string): string => headers?.get(name)?.trim() ?? "";
+  const exact = get("retry-after-ms");
+  if (isCount(exact)) return Number(exact);
+  return retryAfterMs(get("retry-after"), now) ?? (isLimited ? resetMs(get, now) : null);
+}
+
 /** Milliseconds of a Retry-After header (seconds or date), >= 0; null: it says neither. */
 export function retryAfterMs(header: string | null | undefined, now: number): number | null {
   if (header === null || header === undefined || header.trim() === "") return null;
   const text = header.trim();
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (isCount(text)) return Number(text) * 1000;
   const date = /[A-Za-z]/.test(text) ? Date.parse(text) : NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+const isCount = (text: string): boolean => /^\d+(\.\d+)?$/.test(text);
+
+/** The kinds of limits of OpenAI and Groq, Anthropic, and those that count one thing alone. */
+const kinds = ["requests", "tokens", "input-tokens", "output-tokens", ""];
+const prefixes = ["x-ratelimit", "anthropic-ratelimit", "ratelimit"];
+
+/** The longest until a limit of which nothing is left is whole again. */
+function resetMs(get: (name: string) => string, now: number): number | null {
+  const found = prefixes.flatMap((prefix) =>
+    kinds.flatMap((kind) => {
+      const [ofOpenAi, ofOthers] = [`${prefix}-NAME-${kind}`, `${prefix}-${kind}-NAME`].map((name) =>
+        name.replace("--", "-").replace(/-$/, ""),
+      );
+      const read = (what: string): string =>
+        get((ofOpenAi ?? "").replace("NAME", what)) || get((ofOthers ?? "").replace("NAME", what));
+      // Something is left, or it knows of no limit (-1): this one is no cause.
+      const left = read("remaining");
+      if (left !== "" && Number(left) !== 0) return [];
+      const ms = durationMs(read("reset"), now);
+      return ms === null ? [] : [ms];
+    }),
+  );
+  return found.length === 0 ? null : Math.max(...found);
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** "6m0s", "120ms", seconds, a date, or a time since the epoch in s or ms; else null. */
+function durationMs(text: string, now: number): number | null {
+  if (/^(\d{1,12}(\.\d{1,12})?(ms|[smhd])){1,5}$/.test(text))
+    return [...text.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[smhd])/g)].reduce(
+      (sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0),
+      0,
+    );
+  if (!isCount(text)) return retryAfterMs(text, now);
+  const count = Number(text);
+  if (count < 1e9) return count * 1_000;
+  return Math.max(0, count * (count < 1e12 ? 1_000 : 1) - now);
 }

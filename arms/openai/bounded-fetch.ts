@@ -1,19 +1,36 @@
-// How much of what an endpoint sends is read, as it is after decompression: an endless or inflated
-// body must not fill the memory of all stages. Redirects are not followed: they would take the key
-// and the prompt to an address that no configuration names.
+// The calls to an endpoint: how much of what it sends is read, as it is after decompression, for an
+// endless or inflated body must not fill the memory of all stages; and no limit on time besides the
+// configured one. Redirects are not followed: they would take the key and the prompt to an address
+// that no configuration names.
+import { Agent, fetch as fetchWith } from "undici";
 import { AnswerTooLong } from "./errors.ts";
+import { readSaid } from "./said.ts";
 
 /** Most bytes of an answer that is not streamed, of a stream with its envelope, of an error. */
 export const mostBytes = { answer: 8 * 1_048_576, stream: 64 * 1_048_576, error: 65_536 };
 
-/** As fetch; of an error's body there is the beginning, of another one the reader keeps count. */
-export async function boundedFetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(url, { ...init, redirect: "manual" });
+/**
+ * By itself undici ends a call whose endpoint is silent for 300 s, before its head or between two
+ * pieces: timeoutMs alone says how long a call may take. A connection must be there in 10 s.
+ */
+const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
+
+/** The package's types and those of Node.js differ in names alone. */
+const plainFetch = fetchWith as unknown as typeof fetch;
+
+/** As fetch; an error's body is what said.ts reads of it, of another one the reader keeps count. */
+export async function boundedFetch(
+  url: string | URL | Request,
+  init: RequestInit = {},
+  call = plainFetch,
+): Promise<Response> {
+  const response = await call(url, { ...init, redirect: "manual", ...({ dispatcher } as object) });
   if (response.ok) return response;
-  const { status, statusText, headers } = response;
-  const text = await beginningOf(response, mostBytes.error);
-  // These can have no body.
-  return new Response(status === 304 ? null : text, { status, statusText, headers });
+  const { status, statusText } = response;
+  const error = readSaid(await beginningOf(response, mostBytes.error));
+  const headers = [...response.headers].filter(([name]) => !/^content-(length|encoding|type)$/.test(name));
+  // A 304 can have no body.
+  return new Response(status === 304 ? null : JSON.stringify({ error }), { status, statusText, headers });
 }
 
 /** Throws AnswerTooLong, and what the connection does. */

@@ -14,6 +14,8 @@ export interface CallOptions {
   /** Besides those of the client. */
   headers?: Record<string, string>;
   extra: boolean;
+  /** Called when an answer begins, with what there is of it so far. */
+  onBegin?: (soFar: () => Completion) => void;
 }
 
 /** Throws what the client throws, CutShort, BrokenCall or NotACompletion; rejects when aborted. */
@@ -21,13 +23,14 @@ export async function callOnce(
   client: OpenAI,
   { baseUrl, stream }: Pick<OpenAiArmConfig, "baseUrl" | "stream">,
   body: string,
-  { extra, headers, ...options }: CallOptions,
+  { extra, headers, onBegin, ...options }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
   const sent = { ...options, body, headers: { ...headers, "content-type": "application/json" } };
   const response = await client.post(completionsUrl(baseUrl), sent).asResponse();
   const isWhole = !isStreamed(response, stream);
   const answer = createAnswer({ isWhole, extra, headers: response.headers, onPiece });
+  onBegin?.(answer.soFar);
   if (isWhole) answer.take(JSON.parse(await textOf(response, mostBytes.answer)));
   else
     try {

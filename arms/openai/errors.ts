@@ -1,7 +1,8 @@
-// What a failed call means: a stable code, whether to try again, and when.
-// Messages are made here and never taken from the endpoint, whose bodies repeat prompts and keys.
+// What a failed call means: a stable code, whose fault it is, whether to try again, and when.
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
-import { retryAfterMs } from "./backoff.ts";
+import { askedWaitMs } from "./backoff.ts";
+import { blame, quoteOf, type Sent } from "./refusal.ts";
+import { readSaid, type Said } from "./said.ts";
 
 export interface Problem {
   code: string;
@@ -11,6 +12,8 @@ export interface Problem {
   retryAfterMs: number | null;
   /** Any request would fail so. */
   unhealthy?: boolean;
+  /** The member of the request that is wrong, as its client names it. */
+  param?: string | undefined;
 }
 
 /** The connection ended before the answer did. */
@@ -37,8 +40,11 @@ const noConnection = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
+/** Another arm may do better at once. */
+export const isArmsProblem = ({ retriable, unhealthy }: Problem): boolean => retriable || unhealthy === true;
+
 /** Reads the error of one call. `now` in milliseconds since the epoch. */
-export function problemOf(error: unknown, now: number): Problem {
+export function problemOf(error: unknown, now: number, sent: Sent): Problem {
   if (error instanceof CutShort) return again("stream_cut", "The answer was cut off before its end.");
   if (error instanceof AnswerTooLong)
     return again("endpoint_unavailable", `The endpoint sent more than ${error.most / 1_048_576} MiB for one answer.`);
@@ -53,7 +59,7 @@ export function problemOf(error: unknown, now: number): Problem {
   if (error instanceof APIConnectionTimeoutError)
     return again("endpoint_timeout", "The endpoint did not answer in time.");
   if (error instanceof APIConnectionError) return connectionProblem(error);
-  if (isApiError(error)) return statusProblem(error, now);
+  if (isApiError(error)) return statusProblem(error, now, sent);
   // undici: the body ended early ("terminated").
   if (error instanceof TypeError && error.cause !== undefined)
     return again("stream_cut", "The answer was cut off before its end.");
@@ -72,33 +78,42 @@ function connectionProblem(error: APIConnectionError): Problem {
   return again("endpoint_unavailable", `The connection to the endpoint was lost${code === null ? "" : ` (${code})`}.`);
 }
 
-function statusProblem(error: APIError, now: number): Problem {
-  const { status } = error;
-  const reason = word(error.code) ?? word(error.type);
-  const reported = `${status === undefined ? "an error in the answer" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
+function statusProblem(error: APIError, now: number, sent: Sent): Problem {
+  const said = readSaid(error.error ?? "");
+  const status = error.status ?? said.status ?? statusOf(said);
+  const [reason] = said.words;
+  const where = error.status === undefined ? "an error in the stream" : `status ${error.status}`;
+  const reported = `${where}${reason === undefined ? "" : ` (${reason})`}${quoteOf(said, sent)}`;
   if (status !== undefined && status >= 300 && status < 400)
     return {
       ...never("endpoint_rejected", `The endpoint redirects (${reported}); set baseUrl to the address that answers.`),
       unhealthy: true,
     };
-  if (status === 413 || reason === "context_length_exceeded")
-    return never("prompt_too_large", `The endpoint refused the prompt as too long: ${reported}.`);
-  if (status === 429 && reason === "insufficient_quota")
-    return { ...never("endpoint_rejected", `The endpoint's quota is used up: ${reported}.`), unhealthy: true };
-  const wait = retryAfterMs(error.headers?.get("retry-after"), now);
+  const found = blame(status, said, sent);
+  if (found?.fault === "arm")
+    return {
+      ...never("endpoint_rejected", `The endpoint rejects all requests: ${reported}; ${found.remedy}`),
+      unhealthy: true,
+    };
+  if (found !== null) {
+    const what = found.code === "prompt_too_large" ? "refused the prompt as too long" : "rejected the request";
+    return { ...never(found.code, `The endpoint ${what}: ${reported}; ${found.remedy}`), param: found.param };
+  }
+  // A limit that is reached is no reason for other errors to wait until it is whole again.
+  const wait = askedWaitMs(error.headers, now, status === 429) ?? said.waitMs;
   if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${reported}.`, wait);
   if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${reported}.`, wait);
-  if (status === undefined || status === 409 || status >= 500)
-    return again("endpoint_unavailable", `The endpoint failed: ${reported}.`, wait);
-  const rejected = never(
-    "endpoint_rejected",
-    `The endpoint rejected the request: ${reported}; check model, apiKey and parameters.`,
-  );
-  return ofEveryRequest.has(status) ? { ...rejected, unhealthy: true } : rejected;
+  return again("endpoint_unavailable", `The endpoint failed: ${reported}.`, wait);
 }
 
-/** No key or a wrong one, nothing paid, no such path or model. */
-const ofEveryRequest: ReadonlySet<number> = new Set([401, 402, 404]);
+/** The status of an error in a stream that names none. */
+function statusOf({ words }: Said): number | undefined {
+  const text = words.join(" ");
+  if (/rate_limit|too_many_requests|resource_exhausted|throttl/.test(text)) return 429;
+  if (/authentication|invalid_api_key|permission/.test(text)) return 401;
+  if (/invalid_request|bad_?request|invalid_argument/.test(text)) return 400;
+  return /model_not_found|not_?found/.test(text) ? 404 : undefined;
+}
 
 const again = (code: string, message: string, wait: number | null = null): Problem => ({
   code,
@@ -107,11 +122,6 @@ const again = (code: string, message: string, wait: number | null = null): Probl
   retryAfterMs: wait,
 });
 const never = (code: string, message: string): Problem => ({ code, message, retriable: false, retryAfterMs: null });
-
-/** An error code as endpoints write them; anything else could be a piece of the prompt. */
-function word(value: unknown): string | null {
-  return typeof value === "string" && /^[a-z][a-z_]{1,47}$/.test(value) ? value : null;
-}
 
 function systemCode(error: unknown): string | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 6; cause = cause.cause, depth += 1) {

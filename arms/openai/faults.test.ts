@@ -84,10 +84,10 @@ describe("an endpoint that fails for a while", () => {
 
 describe("an endpoint that fails for good", () => {
   it.each([
-    [400, {}, "endpoint_rejected"],
+    [400, {}, "request_rejected"],
     [401, { code: "invalid_api_key" }, "endpoint_rejected"],
     [404, {}, "endpoint_rejected"],
-    [422, {}, "endpoint_rejected"],
+    [422, {}, "request_rejected"],
     [429, { code: "insufficient_quota" }, "endpoint_rejected"],
     [413, {}, "prompt_too_large"],
     [400, { code: "context_length_exceeded" }, "prompt_too_large"],

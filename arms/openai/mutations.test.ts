@@ -1,7 +1,7 @@
 // Answers with odd members: the arm's text, calls and cost are those of a reader that is written
 // here apart, or the answer is a clear error. Never free, never a wrong call.
 import { pino } from "pino";
-import { afterAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { armSchema } from "../../config/schema.ts";
 import { isArmsFault, type ArmAnswer, type ArmResult } from "../arm.ts";
 import { armRequest, aTurn } from "../request.testing.ts";
@@ -19,12 +19,13 @@ const config = (stream: boolean) => {
   if (read.type !== "openai") throw new Error("unreachable");
   return read;
 };
-const arms = [true, false].map((stream) => createOpenAiArm(config(stream), { log: pino({ level: "silent" }) }));
-afterAll(() => vi.unstubAllGlobals());
+let respond = (): Response => expect.fail();
+const fetch = () => Promise.resolve(respond());
+const arms = [true, false].map((stream) => createOpenAiArm(config(stream), { log: pino({ level: "silent" }), fetch }));
 
 async function answered(status: number, body: readonly Buffer[], isWhole: boolean) {
   const headers = { "content-type": isWhole ? "application/json" : "text/event-stream" };
-  vi.stubGlobal("fetch", () => Promise.resolve(new Response(ReadableStream.from(body), { status, headers })));
+  respond = () => new Response(ReadableStream.from(body), { status, headers });
   const passthrough = JSON.stringify({ tools: [{ type: "function", function: { name: "look_up" } }] });
   const request = { ...armRequest({ pieces: [aTurn(question)] }), deadline: Date.now() + 60_000, passthrough };
   const pieces: string[] = [];

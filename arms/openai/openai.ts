@@ -6,15 +6,16 @@ import type { Logger } from "pino";
 import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
-import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText } from "../arm.ts";
+import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
-import { createCalls, endedFailure } from "../calls.ts";
-import { answerCost } from "../cost.ts";
+import { createCalls, endedFailure, longestTimer } from "../calls.ts";
+import { answerCost, costAtMost, promptTokens } from "../cost.ts";
 import { completionBody } from "./body.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
-import { type Problem, problemOf } from "./errors.ts";
+import { isArmsProblem, type Problem, problemOf } from "./errors.ts";
+import type { Sent } from "./refusal.ts";
 import { createRateLimit } from "./rate.ts";
 
 export interface OpenAiArmDependencies {
@@ -23,6 +24,8 @@ export interface OpenAiArmDependencies {
   backoff?: (next: number) => number;
   clock?: ArmClock;
   headers?: (() => Record<string, string>) | undefined;
+  /** In place of a connection; for tests. */
+  fetch?: typeof fetch;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
@@ -39,6 +42,8 @@ const systemClock: ArmClock = {
 
 // Jitter on Retry-After, so that throttled callers do not return at the same time.
 const retryAfterJitterMs = 250;
+// An endpoint that asks for more has failed: a slot and a client would wait for it.
+const longestWaitMs = 300_000;
 // Length of an endpoint's name for its model, which stands in every record.
 const longestName = 200;
 
@@ -60,7 +65,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       defaultHeaders: { authorization: null, "api-key": config.apiKey },
     }),
     maxRetries: 0,
-    fetch: boundedFetch,
+    fetch: (url, init) => boundedFetch(url, init, dependencies.fetch),
     // At any other level it logs prompts.
     logLevel: "off",
   });
@@ -83,45 +88,82 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     onText?: OnText,
   ): Promise<ArmResult> {
     const body = completionBody(config, request);
+    const sent: Sent = { config, request, body };
     const extra = request.passthrough !== undefined;
-    const options = { timeout: config.timeoutMs + 1000, extra };
+    const timeoutMs = Math.min(config.timeoutMs, longestTimer);
+    const options = { timeout: Math.min(timeoutMs + 1000, longestTimer), extra };
     let queueMs: number | null = null;
+    let spent: Spent | undefined;
+    let unanswered: ArmFailure | undefined;
     for (let attempt = 1; ; attempt += 1) {
+      const left = (request.maxCost ?? Infinity) - (spent?.cost ?? 0);
+      const atMost = left === Infinity ? 0 : callCostAtMost(request);
+      if (atMost > left) return unanswered ?? tooExpensive(atMost, left);
       const turn = await rateTurn(request, ending, attempt - 1);
-      if (turn !== null) return turn;
+      if (turn !== null) return { ...turn, spent };
       queueMs ??= performance.now() - started;
-      const result = await timed(ending, (signal) =>
-        callOnce(client, config, body, { ...options, ...(headers && { headers: headers() }), signal }, (text, pieces) =>
-          onText?.(text, attempt, pieces),
+      let soFar: (() => Completion) | undefined;
+      let hasText = false;
+      const result = await timed(ending, timeoutMs, sent, (signal) =>
+        callOnce(
+          client,
+          config,
+          body,
+          { ...options, ...(headers && { headers: headers() }), signal, onBegin: (begun) => (soFar = begun) },
+          (text, pieces) => {
+            hasText = true;
+            onText?.(text, attempt, pieces);
+          },
         ),
       );
-      if ("text" in result) return answerOf(request, result, { attempts: attempt, queueMs, started });
-      if (ending.aborted) return endedFailure(ending, attempt);
+      const call = { attempts: attempt, queueMs, started };
+      if ("text" in result) {
+        const answer = answerOf(request, result, call);
+        return { ...answer, cost: answer.cost + (spent?.cost ?? 0) };
+      }
+      // An endpoint charges what it has written, whether or not it came to its end.
+      const part = soFar && answerOf(request, soFar(), call);
+      if (part !== undefined && (hasText || part.usage.completion > 0 || !part.usage.estimated))
+        spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0) };
+      if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
       const waitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
-      if (!result.retriable || attempt > config.retries || clock.now() + waitMs >= request.deadline)
-        return failure(result, attempt);
+      const isOver = !result.retriable || attempt > config.retries || waitMs > longestWaitMs;
+      // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
+      const takesOver = request.replaceable === true && isArmsProblem(result) && !(hasText && onText !== undefined);
+      unanswered = { ...failure(result, attempt), spent };
+      if (isOver || takesOver || clock.now() + waitMs >= request.deadline) return unanswered;
       log.warn(
         { requestId: request.requestId, arm: config.name, code: result.code, attempt, waitMs },
         "call failed, trying again",
       );
       await clock.sleep(waitMs, ending);
-      if (ending.aborted) return endedFailure(ending, attempt);
+      if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
     }
+  }
+
+  const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
+    costAtMost(config, promptTokens(pieces, passthrough), params.maxTokens);
+
+  function tooExpensive(atMost: number, left: number): ArmFailure {
+    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or lower max_tokens.`;
+    return { kind: "failure", code: "too_expensive", message, attempts: 0, retriable: false, param: maxCostParam };
   }
 
   async function timed(
     ending: AbortSignal,
+    timeoutMs: number,
+    sent: Sent,
     call: (signal: AbortSignal) => Promise<Completion>,
   ): Promise<Completion | Problem> {
     const one = new AbortController();
     const stop = (): void => one.abort();
     ending.addEventListener("abort", stop, { once: true });
-    const timer = setTimeout(stop, config.timeoutMs);
+    const timer = setTimeout(stop, timeoutMs);
     try {
       return await call(one.signal);
     } catch (error) {
-      if (!one.signal.aborted) return problemOf(error, clock.now());
+      if (!one.signal.aborted) return problemOf(error, clock.now(), sent);
       const message = `The endpoint did not answer within ${String(config.timeoutMs)} ms.`;
       return { code: "endpoint_timeout", message, retriable: true, retryAfterMs: null };
     } finally {
@@ -149,7 +191,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     reported: Completion,
     call: { attempts: number; queueMs: number; started: number },
   ): ArmAnswer {
-    const { prompt, completion, cached, estimated } = reported.usage(() => promptTokens(request));
+    const { prompt, completion, cached, estimated } = reported.usage(() => estimatedPrompt(request));
     const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion, estimated };
     return {
       kind: "answer",
@@ -170,13 +212,20 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   return { name: config.name, model: config.model, concurrency: config.concurrency, answer, close };
 }
 
-function failure(problem: Problem, attempts: number): ArmFailure {
-  const { code, message, retriable, unhealthy } = problem;
-  return { kind: "failure", code, message, attempts, retriable, ...(unhealthy === true ? { unhealthy } : {}) };
+const maxCostParam = "precedent.allow.max_cost";
+const money = (amount: number): string => String(Number(amount.toPrecision(3)));
+
+function failure({ code, message, retriable, unhealthy, param, retryAfterMs }: Problem, attempts: number): ArmFailure {
+  return {
+    ...{ kind: "failure", code, message, attempts, retriable },
+    ...(unhealthy === true && { unhealthy }),
+    ...(param !== undefined && { param }),
+    ...(retryAfterMs !== null && { retryAfterMs }),
+  };
 }
 
 /** Estimated, of the pieces and what passes through; of images nothing is known. */
-function promptTokens({ pieces, passthrough = "" }: ArmRequest): number {
+function estimatedPrompt({ pieces, passthrough = "" }: ArmRequest): number {
   const members = passthrough.replace(/"data:[^"]*"/g, '""');
   const replaced = rawMembers(passthrough === "" ? "{}" : passthrough).has("messages");
   const others = replaced ? pieces.filter(({ kind }) => kind === "system") : pieces;

@@ -30,6 +30,8 @@ export interface GuardOptions {
 const headMs = 10_000;
 /** How often Node.js looks for connections that are over time. */
 const checkMs = 5_000;
+/** The first probe of a silent connection; the kernel repeats it (net.ipv4.tcp_keepalive_intvl). */
+const aliveMs = 60_000;
 const ignore = (): void => undefined;
 
 export function createGuardedServer(
@@ -37,7 +39,9 @@ export function createGuardedServer(
   { maxConnections, requestMs, idleMs, bodyOf, onClosed = ignore, onError }: GuardOptions,
 ): Server {
   const times = { headersTimeout: Math.min(headMs, requestMs), requestTimeout: requestMs, keepAliveTimeout: idleMs };
-  const server = createServer({ ...times, connectionsCheckingInterval: checkMs });
+  // A request that is answered late leaves its connection silent, which networks forget sooner.
+  const alive = { keepAlive: true, keepAliveInitialDelay: aliveMs };
+  const server = createServer({ ...times, ...alive, connectionsCheckingInterval: checkMs });
   boundConnections(server, maxConnections, onClosed);
 
   const refuse = (response: ServerResponse, { status, ...more }: Refusal): void => {

@@ -84,4 +84,56 @@ describe("chat template", () => {
     expect(() => chatOf("")).toThrow(/no chat template: name a Jinja file/);
     expect(() => chatOf("{{ raise_exception('no system') }}")(conversation)).toThrow("refuses");
   });
+
+  const raise = "{{ raise_exception('roles must alternate') }}";
+  it.each([
+    [
+      "puts the system text into the last user turn (Mistral)",
+      "{% set sys = messages[0]['content'] %}{% for m in messages[1:] %}{% if m['role'] == 'user' %}[INST]{% if loop.last %}{{ sys }}\n\n{% endif %}{{ m['content'] }}[/INST]{% else %}{{ m['content'] }}{% endif %}{% endfor %}",
+      "[INST]How? <|im_end|>[/INST]So.[INST]Be brief.\n\n[/INST]",
+    ],
+    [
+      "puts it at the end",
+      "{% for m in messages[1:] %}{{ m['content'] }};{% endfor %}{{ messages[0]['content'] }}",
+      "How? <|im_end|>;So.;;Be brief.",
+    ],
+    [
+      "says it twice",
+      "{{ messages[0]['content'] }};{% for m in messages[1:] %}{{ m['content'] }};{% endfor %}{{ messages[0]['content'] }}",
+      "Be brief.;How? <|im_end|>;So.;;Be brief.",
+    ],
+    [
+      "merges it into the first user turn (Llama 2)",
+      "{% for m in messages %}{% if m['role'] == 'system' %}[INST]<<{{ m['content'] }}>>{% elif m['role'] == 'user' %}{{ m['content'] }}[/INST]{% else %}{{ m['content'] }}[INST]{% endif %}{% endfor %}",
+      "[INST]<<Be brief.>>How? <|im_end|>[/INST]So.[INST][/INST]",
+    ],
+    [
+      "takes no beginning of a conversation",
+      `{% if messages[-1]['role'] != 'user' %}${raise}{% endif %}{% for m in messages %}{{ m['content'] }};{% endfor %}`,
+      "Be brief.;How? <|im_end|>;So.;;",
+    ],
+  ])("works where it %s", (_name, template, prompt) => {
+    const { tokens, messages } = chatOf(template)(conversation);
+    // What the user wrote is text still.
+    expect([...tokens].filter((token) => token < 0)).toEqual([]);
+    expect(detokenize(tokens)).toBe(prompt);
+    if (!template.startsWith("{% for")) expect(messages).toBeNull();
+  });
+
+  it("works where it merges turns of a role, and knows no more where each ends", () => {
+    const merging =
+      "{% for m in messages %}{% if loop.first or messages[loop.index0 - 1]['role'] != m['role'] %}<{{ m['role'] }}>{% endif %}{{ m['content'] }}{% if loop.last or messages[loop.index0 + 1]['role'] != m['role'] %}</>{% endif %}{% endfor %}";
+    const { tokens, messages } = chatOf(merging)(["one", "two"].map((content) => ({ role: "user", content })));
+    expect(detokenize(tokens)).toBe("<user>onetwo</>");
+    expect(messages).toBeNull();
+  });
+
+  it("refuses a template that drops the first of two system texts, or changes the order of turns", () => {
+    const last =
+      "{% for m in messages %}{% if m['role'] == 'system' %}{% set s = m['content'] %}{% else %}{{ m['content'] }}{% endif %}{% endfor %}";
+    const two: ChatMessage[] = [{ role: "system", content: "A" }, ...conversation];
+    expect(() => chatOf(last)(two)).toThrow("leaves out message 1 (system), message 2 (system)");
+    const swapped = "{% for m in messages | reverse %}{{ m['content'] }}{% endfor %}";
+    expect(() => chatOf(swapped)(conversation)).toThrow(/order of turns/);
+  });
 });

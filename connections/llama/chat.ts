@@ -66,15 +66,13 @@ export function createChat({
 
   function skeletonOf(roles: readonly ChatMessage["role"][]): Skeleton {
     const whole = render(roles, true);
-    // Every beginning is rendered once: time in proportion to the square of the turns.
-    const tried = roles.length <= mostPiecewise ? roles : [];
-    const ends = tried.map((_, i) => render(roles.slice(0, i + 1), false));
-    const piecewise =
-      tried === roles && ends.every((text, i) => whole.startsWith(text) && text.includes(placeholder(i)));
-    const cuts = piecewise ? ends.map((text) => text.length) : [];
     const found = [...whole.matchAll(placeholders)].map((match) => Number(match[1]));
-    if (found.length !== roles.length || found.some((message, i) => message !== i))
-      throw new LlamaError("model_unsupported", `the chat template of ${facts.name} leaves out or repeats messages`);
+    checkSaid(roles, found);
+    const inOrder = found.length === roles.length && found.every((message, i) => message === i);
+    const ends = inOrder && roles.length <= mostPiecewise ? beginnings(roles) : null;
+    const piecewise =
+      ends?.every((text, i) => whole.startsWith(text) && text.includes(placeholder(i))) === true ? ends : null;
+    const cuts = piecewise?.map((text) => text.length) ?? [];
 
     const parts: Skeleton["parts"] = [];
     const counts: number[] = [];
@@ -89,7 +87,31 @@ export function createChat({
     const [first] = parts;
     const hasBos = first?.kind === "tokens" && first.tokens[0] === facts.bos;
     if (facts.addBos && !hasBos && first?.kind === "tokens") first.tokens = Int32Array.of(facts.bos, ...first.tokens);
-    return { parts, ends: piecewise ? counts.slice(0, -1) : null };
+    return { parts, ends: piecewise === null ? null : counts.slice(0, -1) };
+  }
+
+  /**
+   * What the prompt is after each message, in time in proportion to the square of the turns; null:
+   * the template only takes whole conversations.
+   */
+  function beginnings(roles: readonly ChatMessage["role"][]): string[] | null {
+    try {
+      return roles.map((_, i) => render(roles.slice(0, i + 1), false));
+    } catch (error) {
+      if (!(error instanceof LlamaError)) throw error;
+      return null;
+    }
+  }
+
+  /** All must be said, and turns in their order; a system text may stand anywhere. */
+  function checkSaid(roles: readonly ChatMessage["role"][], found: readonly number[]): void {
+    const said = new Set(found);
+    const missing = roles.flatMap((role, i) => (said.has(i) ? [] : [`message ${i + 1} (${role})`]));
+    const turns = [...said].filter((message) => roles[message] !== "system");
+    const isMixed = turns.some((message, i) => message < (turns[i - 1] ?? 0));
+    if (missing.length === 0 && !isMixed) return;
+    const what = missing.length > 0 ? `leaves out ${missing.slice(0, 3).join(", ")}` : "changes the order of turns";
+    throw new LlamaError("model_unsupported", `the chat template of ${facts.name} ${what}`);
   }
 
   return (messages) => {

@@ -39,18 +39,29 @@ describe("a response", () => {
 
 describe("a response that is no answer", () => {
   it.each([
-    ["prompt_too_large", 400, "invalid_request_error", {}],
+    ["prompt_too_large", 400, "invalid_request_error", {}, "messages"],
+    ["too_expensive", 400, "invalid_request_error", {}, "precedent.allow.max_cost"],
+    ["no_arm", 400, "invalid_request_error", {}, "precedent.allow.arms"],
+    ["request_rejected", 400, "invalid_request_error", {}],
+    ["endpoint_rejected", 502, "server_error", { "x-should-retry": "false" }],
     ["id_reused", 422, "invalid_request_error", {}],
     ["too_many_waiting", 429, "rate_limit_error", { "retry-after": "1" }],
     ["deadline_exceeded", 504, "server_error", { "x-should-retry": "false" }],
     ["not_recorded", 502, "server_error", { "x-should-retry": "false" }],
     ["endpoint_unavailable", 502, "server_error", { "retry-after": "1" }],
     ["anything_new", 502, "server_error", { "x-should-retry": "false" }],
-  ])("%s is %i", (code, status, type, headers) => {
+  ])("%s is %i", (code, status, type, headers, param: string | null = null) => {
     const error = errorOfResponse({ code, message: "why" });
     expect(error.status).toBe(status);
-    expect(errorBody(error)).toEqual({ error: { code, message: "why", type, param: null } });
+    expect(errorBody(error)).toEqual({ error: { code, message: "why", type, param } });
     expect(errorHeaders(error)).toEqual(headers);
+  });
+  it("names the member that an endpoint named, and the time that it asked for", () => {
+    const named = errorOfResponse({ code: "request_rejected", message: "why", param: "tools[0]" });
+    expect(errorBody(named).error).toMatchObject({ param: "tools[0]", type: "invalid_request_error" });
+    const later = (retryAfterMs: number) =>
+      errorHeaders(errorOfResponse({ code: "rate_limited", message: "why", retryAfterMs }));
+    expect([0, 120, 34_000, 1e15].map((ms) => later(ms)["retry-after"])).toEqual(["1", "1", "34", "86400"]);
   });
 });
 

@@ -11,7 +11,7 @@ import { addAccess, createAccess, createAdminAccess, createTokenAccess } from ".
 import { createAsk } from "../ask.ts";
 import { createCancel } from "../cancel.ts";
 import { createFeedbackTokens } from "../feedback-token.ts";
-import { noSpendLimits } from "../keys/key.testing.ts";
+import { mostTokens, noSpendLimits } from "../keys/key.testing.ts";
 import { createKeyTable } from "../keys/table.ts";
 import { createMayLook } from "../page/access.ts";
 import { addPageRoutes } from "../page/routes.ts";
@@ -44,7 +44,7 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   const waiting = createWaiting();
   const connectionLimit = createConnectionLimit(65_536);
   const stages = createStages({ tables, waiting, documents, now });
-  const keys = createKeyTable({ gateways: () => 1, holdSpending: noSpendLimits, clock: now, now });
+  const keys = createKeyTable({ gateways: () => 1, holdSpending: noSpendLimits, mostTokens, clock: now, now });
   const codec = {
     encode: (name: TopicName, record: unknown): Buffer => schemas[name as Sent].toBuffer(record),
   };

@@ -1,5 +1,6 @@
 // A key's record for tests: tenant acme, no limits of any kind.
-import type { ApiKey } from "../../schemas/types.ts";
+import { estimateTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
+import type { ApiKey, Request } from "../../schemas/types.ts";
 import type { HoldSpending } from "./spend-limits.ts";
 
 export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
@@ -20,5 +21,9 @@ export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   revokedAt: null,
   ...change,
 });
+
+/** As the only arm of a gateway has it that adds nothing to a prompt. */
+export const mostTokens = ({ messages, params }: Pick<Request, "messages" | "params">): number =>
+  messages.reduce((sum, { content }) => sum + estimateTokens(content) + tokensPerTurn, params.maxTokens ?? 0);
 
 export const noSpendLimits: HoldSpending = () => Promise.resolve(() => undefined);

@@ -4,13 +4,13 @@ import type { Response } from "../../schemas/types.ts";
 import type { Ask } from "../ask.ts";
 import { ApiError } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
-import { noSpendLimits, plainKey } from "./key.testing.ts";
+import { mostTokens, noSpendLimits, plainKey } from "./key.testing.ts";
 import { createKeyLimits, type Limited } from "./limits.ts";
 
 function limitsOf(limited: Partial<Limited>) {
   const state = { now: 0, gateways: 1, limited: plainKey(limited) };
   const limits = createKeyLimits(() => state.limited, {
-    ...{ gateways: () => state.gateways, holdSpending: noSpendLimits, clock: () => state.now },
+    ...{ gateways: () => state.gateways, holdSpending: noSpendLimits, mostTokens, clock: () => state.now },
   });
   return { limits, state };
 }
@@ -114,7 +114,7 @@ describe("what is held of a spend limit", () => {
   it("is given back by what was answered or not sent, and not by what goes on", async () => {
     let held = 0;
     const limits = createKeyLimits(() => plainKey({ tokensPerMinute: estimate }), {
-      ...{ gateways: () => 1, clock: () => 0 },
+      ...{ gateways: () => 1, mostTokens, clock: () => 0 },
       holdSpending: () => {
         held++;
         return Promise.resolve(() => {

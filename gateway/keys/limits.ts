@@ -21,13 +21,15 @@ export interface KeyLimits {
 export interface LimitsDependencies {
   gateways: () => number;
   holdSpending: HoldSpending;
+  /** Tokens of one call at most, as they are estimated. */
+  mostTokens: (request: Parameters<Ask>[0]) => number;
   clock: () => number;
 }
 
 /** `limited`: read at every request, for it may change. */
 export function createKeyLimits(
   limited: () => Limited,
-  { gateways, holdSpending, clock }: LimitsDependencies,
+  { gateways, holdSpending, mostTokens, clock }: LimitsDependencies,
 ): KeyLimits {
   const requests = createTokenBucket();
   const tokens = createTokenBucket();
@@ -37,7 +39,7 @@ export function createKeyLimits(
     const { tokensPerMinute } = limited();
     if (tokensPerMinute === null) return ask(request, options);
     const mine = share(tokensPerMinute);
-    const taken = Math.min(mine, estimateOf(request) + (request.params.maxTokens ?? 0));
+    const taken = Math.min(mine, mostTokens(request));
     const wait = tokens.take(taken, clock(), mine);
     if (wait > 0) throw exceeded("tokens", tokensPerMinute, wait);
     const setRight = (used: number): void => tokens.correct(used - taken, clock(), share(tokensPerMinute));

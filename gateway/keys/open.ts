@@ -1,6 +1,7 @@
 // The API keys as a table of the topic `keys`: who may ask, and how much.
 import { followTable } from "../../runtime/table.ts";
 import type { SessionOf } from "../../state/session.ts";
+import type { LimitsDependencies } from "./limits.ts";
 import { createSpendLimits, type SpendLimitsDependencies } from "./spend-limits.ts";
 import type { Spending } from "./spending.ts";
 import { createKeyTable, type KeyTable } from "./table.ts";
@@ -13,7 +14,8 @@ export interface OpenedKeys {
   stop(): Promise<void>;
 }
 
-export interface KeysOptions extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs"> {
+export interface KeysOptions
+  extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs">, Pick<LimitsDependencies, "mostTokens"> {
   spending: Spending;
   gateways: () => number;
   log: SessionOf<object>["log"];
@@ -21,11 +23,11 @@ export interface KeysOptions extends Pick<SpendLimitsDependencies, "mostCost" | 
 
 export function openKeys(
   { kafka, codec, topic }: SessionOf<{ tables: ["keys"] }>,
-  { spending, mostCost, mostMs, gateways, log }: KeysOptions,
+  { spending, mostCost, mostTokens, mostMs, gateways, log }: KeysOptions,
 ): OpenedKeys {
   const now = Date.now;
   const holdSpending = createSpendLimits({ spending, now, mostCost, mostMs });
-  const table = createKeyTable({ gateways, holdSpending, clock: () => performance.now(), now });
+  const table = createKeyTable({ gateways, holdSpending, mostTokens, clock: () => performance.now(), now });
   let open = false;
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },

@@ -15,7 +15,9 @@ import type { Spending } from "./spending.ts";
 
 export type SpendLimited = Pick<ApiKey, "id" | "account" | "spendLimitPerDay" | "spendLimitPerMonth">;
 
-export type HeldRequest = Pick<Request, "messages" | "allow" | "params"> & { id: string };
+export type HeldRequest = Pick<Request, "messages" | "documents" | "passthrough" | "allow" | "params"> & {
+  id: string;
+};
 
 /**
  * Holds what the request may cost; resolves to its release. ApiError: the limit is used up,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApiKey } from "../../schemas/types.ts";
 import { newKey } from "./key.ts";
-import { noSpendLimits, plainKey } from "./key.testing.ts";
+import { mostTokens, noSpendLimits, plainKey } from "./key.testing.ts";
 import { createKeyTable } from "./table.ts";
 
 function tableWith(...changes: Partial<ApiKey>[]) {
@@ -11,6 +11,7 @@ function tableWith(...changes: Partial<ApiKey>[]) {
     clock: () => time.now,
     gateways: () => 1,
     holdSpending: noSpendLimits,
+    mostTokens,
   });
   const made = changes.map((change) => {
     const { id, text, hash } = newKey();

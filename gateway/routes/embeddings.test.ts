@@ -2,7 +2,7 @@ import pino from "pino";
 import { expect, it } from "vitest";
 import { EmbedderError } from "../../connections/embedder/port.ts";
 import { createKeyLimits, type KeyLimits } from "../keys/limits.ts";
-import { noSpendLimits, plainKey } from "../keys/key.testing.ts";
+import { mostTokens, noSpendLimits, plainKey } from "../keys/key.testing.ts";
 import { createConnectionLimit } from "../connection-limit.ts";
 import { createServer } from "../server.ts";
 import { addEmbeddings } from "./embeddings.ts";
@@ -57,7 +57,12 @@ it("says when the embedder is busy, fails, or can't be opened", async () => {
 
 it("counts its tokens to the limit of the key, and gives its slot back where they are used up", async () => {
   const key = plainKey({ tokensPerMinute: 8 });
-  const limits = createKeyLimits(() => key, { gateways: () => 1, holdSpending: noSpendLimits, clock: () => 0 });
+  const limits = createKeyLimits(() => key, {
+    gateways: () => 1,
+    holdSpending: noSpendLimits,
+    mostTokens,
+    clock: () => 0,
+  });
   const { post, connectionLimit } = setUp(
     () => Promise.resolve(new Float32Array(1)),
     () => Promise.resolve(),

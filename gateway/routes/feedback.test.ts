@@ -6,7 +6,7 @@ import type { Feedback } from "../../schemas/types.ts";
 import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "../access.ts";
 import { createFeedbackTokens } from "../feedback-token.ts";
 import { newKey } from "../keys/key.ts";
-import { noSpendLimits, plainKey } from "../keys/key.testing.ts";
+import { mostTokens, noSpendLimits, plainKey } from "../keys/key.testing.ts";
 import { createKeyTable } from "../keys/table.ts";
 import { createConnectionLimit } from "../connection-limit.ts";
 import { aResponse } from "../responses.testing.ts";
@@ -22,7 +22,13 @@ const { id, text: key, hash } = newKey();
 function setUp(made: typeof tokens | undefined) {
   const sent: Feedback[] = [];
   const server = createServer({ maxBodyBytes: 65_536, slowReaderMs: 60_000, log: pino({ level: "silent" }) });
-  const keys = createKeyTable({ now: options.now, clock: options.now, gateways: () => 1, holdSpending: noSpendLimits });
+  const keys = createKeyTable({
+    now: options.now,
+    clock: options.now,
+    gateways: () => 1,
+    holdSpending: noSpendLimits,
+    mostTokens,
+  });
   keys.apply(id, plainKey({ id, hash, tenant: "acme" }));
   const access = createAccess(keys);
   const callerOf = addAccess(server, {

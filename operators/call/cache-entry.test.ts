@@ -42,7 +42,11 @@ describe("keep", () => {
     ["that was cut short by a filter", work, { finishReason: "content_filter" }],
     ["that is empty", work, { text: "" }],
     ["made of less than there is", work, { degraded: ["embedder"] }],
-    ["of an arm that took over", work, { failedArms: [{ arm: "large", code: "endpoint_timeout", attempts: 1 }] }],
+    [
+      "of an arm that took over",
+      work,
+      { failedArms: [{ arm: "large", code: "endpoint_timeout", attempts: 1, cost: 0 }] },
+    ],
     ["that is too large", work, { text: "x".repeat(1_001) }],
   ])("keeps nothing %s", async (_what, done, change) => {
     expect(await createEntry()(done, response(change))).toEqual([]);

@@ -171,10 +171,11 @@ describe("call", () => {
 
   describe("where another arm can take over", () => {
     const fallback: Fallback = {
-      next: () => ({ name: "large", examples: true, template: "chat-turns" }),
-      handOver: (work, { name }, { code, attempts }) => ({
+      next: (_work, isTooLong) =>
+        isTooLong === true ? undefined : { name: "large", examples: true, template: "chat-turns" },
+      handOver: (work, { name }, { code, attempts, spent }) => ({
         ...work,
-        fallback: { arm: name, failed: [{ arm: work.decision.arm, code, attempts }] },
+        fallback: { arm: name, failed: [{ arm: work.decision.arm, code, attempts, cost: spent?.cost ?? 0 }] },
       }),
     };
 
@@ -202,7 +203,8 @@ describe("call", () => {
     it.each<[string, Run]>([
       ["an answer", {}],
       ["a request that is refused", { result: failed("endpoint_rejected") }],
-      ["a prompt too long", { result: failed("prompt_too_large") }],
+      ["a prompt too long for all", { result: failed("prompt_too_large") }],
+      ["a request that is wrong", { result: { ...failed("request_rejected"), param: "tools" } }],
       ["an answer that the log lacks", { result: failed("not_recorded") }],
       ["the deadline of the request", { result: { ...failed("endpoint_timeout"), retriable: false } }],
       ["what comes late", { result: failed("endpoint_refused"), at: [30, 120_000] }],
@@ -211,18 +213,60 @@ describe("call", () => {
       expect(emits(outcome).map(({ output }) => output)).toEqual(["responses"]);
     });
 
+    it("hands on a prompt that is too long where another context is longer", async () => {
+      const longer: Fallback = {
+        ...fallback,
+        next: (_work, isTooLong) => ({
+          name: isTooLong === true ? "long" : "large",
+          examples: true,
+          template: "chat-turns",
+        }),
+      };
+      const { outcome } = await run({ result: failed("prompt_too_large"), fallback: longer });
+      expect(emits(outcome)).toMatchObject([{ output: "work", arm: "long" }]);
+    });
+
     it("gives nothing away of a partition that was lost", async () => {
       const { outcome } = await run({ result: failed("endpoint_refused"), aborted: true, fallback });
       expect(outcome.kind).toBe("retryLater");
     });
 
     it("answers as that arm, with the attempts of those that failed", async () => {
-      const before = { arm: "first", code: "endpoint_refused", attempts: 3 };
+      const before = { arm: "first", code: "endpoint_refused", attempts: 3, cost: 0.5 };
       const [emit] = emits((await run({ work: { fallback: { arm: "small", failed: [before] } } })).outcome);
       expect(emit?.record).toMatchObject({
         ...{ status: "ok", arm: "small", attempt: 5, failedArms: [before], degraded: ["embedder", "fallback"] },
       });
     });
+  });
+});
+
+describe("what calls cost", () => {
+  const usage = { prompt: 30, linked: 0, recomputed: 0, prefilled: 30, completion: 7, estimated: false };
+  const spent = { usage, cost: 0.5 };
+  const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125 };
+  const allow = { arms: null, maxCost: 1, deadlineMs: null, costWeight: null };
+  const fallback = { arm: "small", failed: [before] };
+
+  it("is that of arms that failed before, too, in the response and of what may be spent", async () => {
+    const { outcome, calls } = await run({ request: { allow }, work: { fallback } });
+    expect(calls[0]).toMatchObject({ maxCost: 0.875 });
+    expect(emits(outcome)).toMatchObject([{ record: { status: "ok", cost: answer.cost + 0.125 } }]);
+    expect((await run({})).calls[0]).not.toHaveProperty("maxCost");
+  });
+
+  it("is booked where none answers, and where the deadline ends it", async () => {
+    const result = { ...failed("stream_cut"), spent };
+    const failure = await run({ result, work: { fallback } });
+    expect(emits(failure.outcome)).toMatchObject([{ record: { status: "failed", cost: 0.625, usage } }]);
+    const late = await run({ result, at: [30, 120_001] });
+    expect(emits(late.outcome)).toMatchObject([{ record: { status: "refused", cost: 0.5, usage } }]);
+  });
+
+  it("tells the client which member of its request is wrong, and when to come back", async () => {
+    const result = { ...failed("request_rejected"), param: "tools", retryAfterMs: 20 };
+    const [emit] = emits((await run({ result })).outcome);
+    expect(emit?.record).toMatchObject({ error: { code: "request_rejected", param: "tools", retryAfterMs: 20 } });
   });
 });
 

@@ -11,7 +11,7 @@ import { replyPartition } from "../refusal.ts";
 import { cancelledFailure, type WatchCancels } from "../../state/cancel.ts";
 import { failedArms, type Fallback } from "./fallback.ts";
 import type { ToCacheEntry } from "./cache-entry.ts";
-import { answeredResponse, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
+import { answeredResponse, failedCost, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
 
 interface Needs extends Pick<Linked, "record" | "timestamp" | "prompt"> {
   /** Where they are still at hand. */
@@ -59,6 +59,8 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       ...(passthrough !== null && { passthrough }),
       ...(linkPolicy && { linkPolicy }),
       ...(next && { replaceable: true }),
+      // Every call counts, in whichever stage: what failed arms have cost is gone.
+      ...(request.allow.maxCost !== null && { maxCost: request.allow.maxCost - failedCost(work) }),
     };
     const to = replyPartition(request, partitions());
     const { partition } = to;
@@ -87,22 +89,24 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     if (!isLate && !takenBack && result.kind === "failure" && (cancellation.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
-    if (
-      !isLate &&
-      !takenBack &&
-      result.kind === "failure" &&
-      fallback !== undefined &&
-      next !== undefined &&
-      isArmsFault(result)
-    ) {
-      const record = fallback.handOver(work, next, result, linked.examplesByArm);
-      return ok({ ...linked, emits: [{ output: "work", arm: next.name, key: requestId, record }] });
+    if (!isLate && !takenBack && isAnswer && result.kind === "failure" && fallback !== undefined) {
+      const isTooLong = result.code === "prompt_too_large";
+      const other = isTooLong ? fallback.next(work, true) : isArmsFault(result) ? next : undefined;
+      if (other !== undefined) {
+        const record = fallback.handOver(work, other, result, linked.examplesByArm);
+        return ok({ ...linked, emits: [{ output: "work", arm: other.name, key: requestId, record }] });
+      }
     }
     const response = isLate
       ? lateResponse(work, requestId, result, { ...times, message: lateMessage(notAfter, times.finished) })
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
-        : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
+        : failedResponse(
+            work,
+            requestId,
+            takenBack ? { ...result, ...cancelledFailure(result.attempts) } : result,
+            times,
+          );
     const record = redact === undefined ? response : ((await redact(response)) ?? unredactedResponse(response));
     if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternative-answers", key: requestId, record }] });
     // Made of what the arm wrote: an answer in which personal data is found is not cached.

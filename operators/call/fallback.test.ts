@@ -24,7 +24,7 @@ const set = (change: Partial<FallbackOptions> = {}) =>
 const after = (...failed: [string, string][]): Partial<Work> => ({
   fallback: {
     arm: failed.length === 1 ? "middle" : "large",
-    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1 })),
+    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1, cost: 0 })),
   },
 });
 
@@ -48,6 +48,24 @@ describe("the arm that takes over", () => {
   });
 });
 
+describe("the arm that takes over a prompt that was too long", () => {
+  const windows: Record<string, number | undefined> = { small: 2_048, middle: 1_024, large: 8_192 };
+  const arms = () => Object.entries(windows).map(([name, contextTokens]) => ({ ...named(name), contextTokens }));
+
+  it("has a longer context, or one that is unknown, and fits what is estimated of the prompt", () => {
+    expect(set({ arms }).next(work())?.name).toBe("middle");
+    expect(set({ arms }).next(work(), true)?.name).toBe("large");
+    windows["middle"] = undefined;
+    expect(set({ arms }).next(work(), true)?.name).toBe("middle");
+    windows["small"] = undefined;
+    windows["middle"] = 2_048;
+    const long = [{ kind: "turn", id: null, role: "user", text: "word ".repeat(2_000) } as const];
+    expect(set({ arms }).next(work({ pieces: long }), true)?.name).toBe("large");
+    windows["large"] = 2_048;
+    expect(set({ arms }).next(work({ pieces: long }), true)).toBeUndefined();
+  });
+});
+
 describe("its work", () => {
   const failure = { code: "endpoint_refused", attempts: 3 };
   const document = { kind: "document", id: "d", role: "system", text: "Read this." } as const;
@@ -68,7 +86,7 @@ describe("its work", () => {
     ]);
     expect(handed.fallback).toEqual({
       arm: "large",
-      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3 }],
+      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3, cost: 0 }],
     });
     expect({ ...handed, pieces: [], fallback: null }).toEqual({ ...given, pieces: [], fallback: null });
     expect(reported).toEqual(["small,large,endpoint_refused"]);

@@ -2,11 +2,12 @@
 // that failed; with what is left of the deadline. Pure but for the breakers.
 import { ARM_BROKEN, type ArmFailure } from "../../arms/arm.ts";
 import type { SelectedExample } from "../flow.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
 import type { FailedArm, Work } from "../../schemas/types.ts";
 
 export interface FallbackOptions {
-  arms: () => readonly ComposingArm[];
+  arms: () => readonly Candidate[];
   /** Its breaker is closed. */
   isHealthy: (arm: string) => boolean;
   /** Arms that may take over from arms that were called in vain, for one request. */
@@ -14,44 +15,54 @@ export interface FallbackOptions {
   onFallback?: (from: string, to: string, code: string) => void;
 }
 
+type Candidate = ComposingArm & { contextTokens?: number | undefined };
+
 export interface Fallback {
-  /** The arm that takes over if the one that the work is for fails; undefined: none. */
-  next(work: Work): ComposingArm | undefined;
+  /**
+   * The arm that takes over if the one that the work is for fails; undefined: none. isTooLong: its
+   * context is known to be longer than that arm's, or is unknown.
+   */
+  next(work: Work, isTooLong?: boolean): ComposingArm | undefined;
   handOver(
     work: Work,
     arm: ComposingArm,
-    failure: Pick<ArmFailure, "code" | "attempts">,
+    failure: Pick<ArmFailure, "code" | "attempts" | "spent">,
     selected?: ReadonlyMap<string, readonly SelectedExample[]>,
   ): Work;
 }
 
 export const armOf = ({ decision, fallback, role }: Work): string =>
   fallback?.arm ?? (role === "alternative" ? (decision.alternativeArm ?? decision.arm) : decision.arm);
-export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];
+export const failedArms = ({ fallback }: Pick<Work, "fallback">): readonly FailedArm[] => fallback?.failed ?? [];
 
 export function createFallback(options: FallbackOptions): Fallback {
   const { arms, isHealthy, most, onFallback } = options;
   return {
-    next(work) {
+    next(work, isTooLong = false) {
       const failed = failedArms(work);
       // One that was not even called costs nothing; the arms are few, and none is asked twice.
       if (failed.filter(({ code }) => code !== ARM_BROKEN).length >= most) return undefined;
       const tried = new Set([armOf(work), ...failed.map(({ arm }) => arm)]);
       const known = new Map(arms().map((arm) => [arm.name, arm]));
+      const short = isTooLong ? Math.max(known.get(armOf(work))?.contextTokens ?? 0, promptOf(work)) : 0;
       const [best] = work.decision.arms
-        .filter(({ arm }) => known.has(arm) && !tried.has(arm) && isHealthy(arm))
+        .filter(({ arm }) => (known.get(arm)?.contextTokens ?? Infinity) > short && !tried.has(arm))
+        .filter(({ arm }) => known.has(arm) && isHealthy(arm))
         .map(({ arm, sampled, bias }) => ({ arm, score: sampled - bias }))
         .sort((one, other) => other.score - one.score);
       return best && known.get(best.arm);
     },
-    handOver(work, next, { code, attempts }, selected) {
+    handOver(work, next, { code, attempts, spent }, selected) {
       const arm = armOf(work);
       onFallback?.(arm, next.name, code);
       return {
         ...work,
         pieces: recompose(work, next, selected),
-        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts }] },
+        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts, cost: spent?.cost ?? 0 }] },
       };
     },
   };
 }
+
+const promptOf = ({ pieces }: Pick<Work, "pieces">): number =>
+  pieces.reduce((sum, { text }) => sum + estimateTokens(text), 0);

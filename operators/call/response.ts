@@ -2,7 +2,7 @@
 // in.
 import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
 import type { Response, Work } from "../../schemas/types.ts";
-import { NO_USAGE } from "../refusal.ts";
+import { NO_USAGE, responseError } from "../refusal.ts";
 import { armOf, failedArms } from "./fallback.ts";
 
 export interface CallTimes {
@@ -24,7 +24,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     model: answer.model,
     usage: answer.usage,
     passthrough: answer.passthrough ?? null,
-    cost: answer.cost,
+    cost: answer.cost + failedCost(work),
     savedCost: answer.source === "reuse" ? (work.decision.reuse?.savedCost ?? 0) : 0,
     timings: {
       plan: work.planMs,
@@ -35,13 +35,14 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
   };
 }
 
-/** The response to a failure that the arm has got over as often as it may. */
+/** The response to a failure that the arm has got over as often as it may, at what it cost. */
 export function failedResponse(work: Work, requestId: string, failure: ArmFailure, times: CallTimes): Response {
   return {
     ...base(work, requestId, times),
+    ...spentBy(work, failure),
     attempt: attemptsOf(work, failure),
     status: "failed",
-    error: { code: failure.code, message: failure.message },
+    error: responseError(failure),
   };
 }
 
@@ -51,7 +52,7 @@ export function refusedWork(
   error: { code: string; message: string },
   now: number,
 ): Response {
-  return { ...base(work, requestId, { called: now, finished: now }), status: "refused", error };
+  return { ...base(work, requestId, { called: now, finished: now }), status: "refused", error: responseError(error) };
 }
 
 /** Refused after the deadline, with its attempts, tokens and cost. */
@@ -61,9 +62,12 @@ export function lateResponse(
   result: ArmResult,
   { message, ...times }: CallTimes & { message: string },
 ): Response {
-  const spent = result.kind === "answer" ? answeredResponse(work, requestId, result, times) : null;
+  const spent =
+    result.kind === "answer"
+      ? answeredResponse(work, requestId, result, times)
+      : { ...base(work, requestId, times), ...spentBy(work, result) };
   return {
-    ...(spent ?? base(work, requestId, times)),
+    ...spent,
     attempt: attemptsOf(work, result),
     status: "refused",
     text: "",
@@ -71,7 +75,7 @@ export function lateResponse(
     finishReason: null,
     ...notAsking,
     source: "none",
-    error: { code: "deadline_exceeded", message },
+    error: responseError({ code: "deadline_exceeded", message }),
   };
 }
 
@@ -84,15 +88,23 @@ export const unredactedResponse = (response: Response): Response => ({
   finishReason: null,
   ...notAsking,
   source: "none",
-  error: {
+  error: responseError({
     code: "not_redacted",
     message: "Personal data in the answer could not be looked for in time (privacy.redact.responses): ask again.",
-  },
+  }),
 });
 
 /** Those of arms that failed before it, too. */
 const attemptsOf = (work: Work, { attempts }: Pick<ArmResult, "attempts">): number =>
   failedArms(work).reduce((sum, failed) => sum + failed.attempts, attempts);
+
+export const failedCost = (work: Pick<Work, "fallback">): number =>
+  failedArms(work).reduce((sum, { cost }) => sum + cost, 0);
+
+const spentBy = (work: Work, { spent }: ArmFailure): Pick<Response, "usage" | "cost"> => ({
+  usage: spent?.usage ?? { ...NO_USAGE },
+  cost: (spent?.cost ?? 0) + failedCost(work),
+});
 
 function base(work: Work, requestId: string, times: CallTimes): Response {
   const arm = armOf(work);
@@ -114,7 +126,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     ],
     usage: { ...NO_USAGE },
     duplicate: false,
-    cost: 0,
+    cost: failedCost(work),
     savedCost: 0,
     // The operator pays for an alternative answer, not the account of the request.
     account: work.role === "alternative" ? null : work.request.account,

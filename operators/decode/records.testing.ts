@@ -37,7 +37,7 @@ const response: RecordOf["responses"] = {
   arm: "small",
   model: "smol",
   source: "generated",
-  failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3 }],
+  failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3, cost: 0 }],
   exampleIds: ["e1", "e2"],
   usage: { prompt: 80, linked: 0, recomputed: 0, prefilled: 80, completion: 20, estimated: false },
   duplicate: false,

@@ -2,8 +2,9 @@
 // within a second. The row of a redacted one (privacy.redact) names its position on the topic,
 // where it is as it was sent.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Response } from "../../schemas/types.ts";
+import type { Response, ResponseError } from "../../schemas/types.ts";
 import type { SentPosition, SentResponse } from "../../state/sent-response.ts";
+import { responseError } from "../refusal.ts";
 import { SEEN_FOR_MS } from "./seen.ts";
 
 /** What a copy needs of the first response. */
@@ -17,7 +18,7 @@ export interface FirstResponse {
   model: string | null;
   source: Response["source"];
   exampleIds: string[];
-  error: { code: string; message: string } | null;
+  error: ResponseError | null;
   degraded: string[];
 }
 
@@ -61,7 +62,8 @@ export function createFirstResponses(clickhouse: Pick<ClickHouse, "query">, sent
         const whole = await sent({ topic, partition, offset: Number(offset) }, tenant, requestId);
         return whole ?? "gone";
       }
-      return { ...response, error: errorCode ? { code: errorCode, message: errorMessage ?? "" } : null };
+      const error = errorCode ? responseError({ code: errorCode, message: errorMessage ?? "" }) : null;
+      return { ...response, error };
     },
   };
 }

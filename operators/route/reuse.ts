@@ -3,7 +3,7 @@
 // chosen: compared answers are a fair sample and probabilities exact.
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { ReuseTrial } from "../../schemas/types.ts";
-import { costAtMost } from "../../arms/routed.ts";
+import { answerCost } from "../../arms/cost.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /** How often an arm's answers in a sharing domain are wrong, at the most; 1: nothing is known. */
@@ -57,6 +57,7 @@ export function settleReuse(
     .sort((one, other) => other.mean - other.bias - (one.mean - one.bias));
   const arm = all.find((one) => one.arm.name === instead?.arm)?.arm;
   const tokens = instead?.examples.reduce((sum, example) => sum + example.tokens, 0) ?? 0;
-  const savedCost = arm === undefined ? 0 : costAtMost(arm, promptCharacters, tokens, Math.max(1, answerTokens));
+  const usage = { prompt: Math.ceil(promptCharacters / 4) + tokens, completion: Math.max(1, answerTokens) };
+  const savedCost = arm === undefined ? 0 : answerCost(usage, arm.prices);
   return { ...trial, verifies, savedCost };
 }

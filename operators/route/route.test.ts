@@ -197,7 +197,37 @@ describe("route", () => {
     expect(only.probability).toBe(1);
     const thrifty = await decide({}, {}, allow({ maxCost: 0.0002 }));
     expect(thrifty.arms.map(({ arm: name }) => name)).toEqual(["small"]);
-    await expect(decide({}, {}, allow({ maxCost: 0 }))).rejects.toThrow("no_arm");
+    await expect(decide({}, {}, allow({ maxCost: 0 }))).rejects.toThrow(
+      /too_expensive.*cheapest allowed arm may cost 0.000\d+/,
+    );
+    await expect(decide({ arms: () => [] }, {}, allow({ arms: ["large"] }))).rejects.toThrow("no_capable_arm");
+  });
+
+  it("bounds the cost by what each arm would be sent: its answer, system prompt, examples, documents, tools", async () => {
+    const one = { ...arm("small", 0.1), prices: { prompt: 1, completion: 1 } };
+    const free = allow({ maxCost: 0.001 });
+    const within = async (change: object, input: Partial<Selected> = {}, request: Partial<Request> = {}) =>
+      decide({ arms: () => [{ ...one, ...change }], documents }, input, { ...free, ...request }).then(
+        () => true,
+        (error: unknown) => {
+          expect(String(error)).toContain("too_expensive");
+          return false;
+        },
+      );
+    const text = "word ".repeat(1_000);
+    const documents = { get: () => ({ pieces: [text], title: null }) } as never;
+    const long = new Map([["small", [{ ...anExample("e1"), request: text }]]]);
+    const params = { ...selected().request.params, maxTokens: 1_000 };
+    expect(await within({})).toBe(true);
+    expect(await within({ maxTokens: 1_000 })).toBe(false);
+    expect(await within({}, {}, { params })).toBe(false);
+    expect(await within({ maxTokens: 9_999 }, {}, { params: { ...params, maxTokens: 5 } })).toBe(true);
+    expect(await within({ system: text })).toBe(false);
+    expect(await within({}, { examplesByArm: long })).toBe(false);
+    expect(await within({ examples: false }, { examplesByArm: long })).toBe(true);
+    expect(await within({}, {}, { documents: ["d"] })).toBe(false);
+    const tools = { passthrough: JSON.stringify({ tools: [{ description: text }] }), requires: ["tools"] };
+    expect(await within({ capabilities: ["tools"] }, {}, tools)).toBe(false);
   });
 
   it("does not choose an arm whose breaker is open; the probability is that among the rest", async () => {

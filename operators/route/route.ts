@@ -14,7 +14,11 @@ import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ReuseTrial, ShownExample } from "../../schemas/types.ts";
 import type { Choice, Embedded, Routed, Selected } from "../flow.ts";
 import { serves } from "../../arms/serves.ts";
-import { computing, costAtMost, type RouteArm } from "../../arms/routed.ts";
+import { costAtMost, promptTokens } from "../../arms/cost.ts";
+import { computing, type RouteArm } from "../../arms/routed.ts";
+import { templates } from "../../arms/templates.ts";
+import type { Documents } from "../../connections/documents/port.ts";
+import { findDocuments } from "../documents.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf } from "../../state/policies/router.ts";
 import type { PolicyState } from "../../state/policies/router-table.ts";
@@ -47,6 +51,8 @@ export interface RouteConfig extends PriorConfig, Exploring {
 export interface RouteDependencies {
   policy: () => PolicyState;
   arms: () => readonly RouteArm[];
+  /** Absent: prompts are bounded without documents. */
+  documents?: Documents;
   load: () => Load;
   /** The arms' breakers; absent: all are closed. */
   health?: ArmHealth;
@@ -59,9 +65,9 @@ export interface RouteDependencies {
   routing: RouteConfig;
 }
 
-/** Refuses with no_capable_arm (nothing declares it) or no_arm (none allowed and cheap enough). */
+/** Refuses with no_capable_arm (nothing declares it), too_expensive or no_arm (none allowed). */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
-  const { policy, arms, load, health = healthyArms, random, clock, routing } = dependencies;
+  const { policy, arms, documents, load, health = healthyArms, random, clock, routing } = dependencies;
   const { reuseBound = () => 1 } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
@@ -87,14 +93,21 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
         "no_capable_arm",
         `No arm declares all that the request requires: ${request.requires.join(", ")} (an openai arm's tools, vision, parameters).`,
       );
+    const costs: number[] = [];
     const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
-      const examples = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []).map(shown) : [];
+      const chosen = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []) : [];
+      const examples = chosen.map(shown);
       // It has nothing to give.
       if (arm.reuse !== undefined && examples.length === 0) return [];
-      const tokens = examples.reduce((sum, example) => sum + example.tokens, 0);
-      const atMost = costAtMost(arm, promptCharacters, tokens, request.params.maxTokens);
-      if (request.allow.maxCost !== null && atMost > request.allow.maxCost) return [];
+      if (request.allow.maxCost !== null && arm.reuse === undefined) {
+        const { messages: said, tenant, documents: ids, passthrough, params } = request;
+        const found = documents === undefined ? [] : findDocuments(documents, tenant, ids).pieces;
+        const prompt = templates[arm.template].pieces({ messages: said, system: arm.system, examples: chosen });
+        const atMost = costAtMost(arm, promptTokens([...prompt, ...found], passthrough), params.maxTokens);
+        costs.push(atMost);
+        if (atMost > request.allow.maxCost) return [];
+      }
       const messages = request.messages.length;
       const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
       const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
@@ -113,7 +126,12 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const weighed = weighReuse([...eligible, ...own], { domain: selected.domain, bound: reuseBound, random });
     const { contenders } = weighed;
     if (contenders.length === 0)
-      return refuse("no_arm", "No arm is both in allow.arms and within allow.maxCost: allow more of either.");
+      return costs.length > 0
+        ? refuse(
+            "too_expensive",
+            `The cheapest allowed arm may cost ${Number(Math.min(...costs).toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, lower max_tokens, or shorten the prompt.`,
+          )
+        : refuse("no_arm", "No arm that the request allows can answer it: allow others (allow.arms).");
 
     const { policy: routerPolicy, problem } = policy();
     const currentLoad = load();

@@ -19,7 +19,9 @@ it("is at most four fifths of what the window leaves beside the conversation and
   const small = arm("a", { contextTokens: 512, maxTokens: 202 });
   expect(roomFor(small, request, 1_500)).toBe(160);
   expect(roomFor(small, { ...request, maxTokens: 102 }, 1_500)).toBe(240);
-  expect(roomFor(small, { ...request, maxTokens: 5_000 }, 1_500)).toBe(160);
+  expect(roomFor(small, { ...request, maxTokens: 5_000 }, 1_500)).toBe(116);
+  // What is asked for is sent: the room for it is not the examples', up to half of the window.
+  expect(roomFor(small, { ...request, maxTokens: 230 }, 1_500)).toBe(137);
   expect(roomFor(small, { ...request, documents: ["d".repeat(175)] }, 1_500)).toBe(116);
   // The guided template asks the question twice.
   expect(roomFor({ ...small, template: "guided" }, request, 1_500)).toBe(0);

@@ -27,7 +27,8 @@ const charactersPerToken = 8;
 export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): number {
   const wanted = arm.tokenBudget ?? budget;
   if (arm.contextTokens === undefined) return wanted;
-  const completion = Math.min(request.maxTokens ?? arm.maxTokens, arm.maxTokens);
+  // What is asked for is sent, but an answer as long as the window leaves no prompt at all.
+  const completion = Math.min(request.maxTokens ?? arm.maxTokens, Math.max(arm.maxTokens, arm.contextTokens / 2));
   const window = arm.contextTokens - completion;
   const conversation = [...request.messages.map(({ content }) => content), ...request.documents, arm.system ?? ""];
   // A conversation of a megabyte needs no exact count.

@@ -1,7 +1,7 @@
 // Opens the gateway: reply partitions, keys, producer, ClickHouse and an HTTP server that takes
 // requests once partitions and keys are read.
 import { setTimeout as sleep } from "node:timers/promises";
-import { mostCost } from "../../arms/routed.ts";
+import { mostCost, mostTokens } from "../../arms/routed.ts";
 import { createAsk, deadlineOf } from "../../gateway/ask.ts";
 import { createCancel } from "../../gateway/cancel.ts";
 import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
@@ -50,9 +50,14 @@ export async function startGateway(
   const producer = kafka.plainProducer();
   const send = createSend(producer, config.gateway.acceptMs);
   const arms = () => session.arms.routed();
+  const additions = {
+    tokenBudget: config.selection.examples > 0 ? config.selection.tokenBudget : 0,
+    documentBytes: config.limits.maxPromptBytes,
+  };
   const keys = openKeys(session, {
     ...{ spending, gateways: replies.gateways, log },
-    mostCost: (request) => mostCost(request, arms(), config.selection.tokenBudget),
+    mostCost: (request) => mostCost(request, arms(), additions),
+    mostTokens: (request) => mostTokens(request, arms(), additions),
     mostMs: ({ allow }) => deadlineOf(allow, config.limits),
   });
   const embedder = openEmbedder(config, log);

@@ -109,7 +109,7 @@ describe.each([
     first.behave(400);
     const before = second.asked.length;
     expect(await system.ask("hello", cheapest())).toMatchObject({
-      ...{ status: "failed", arm: "first", error: { code: "endpoint_rejected" } },
+      ...{ status: "failed", arm: "first", error: { code: "request_rejected" } },
     });
     expect(second.asked).toHaveLength(before);
     first.behave(500);

@@ -1,9 +1,12 @@
 // The llama arm with real models: SmolLM2-135M-Instruct (llama) as set-up fetches it, and
 // Qwen2.5-Coder-0.5B-Instruct (qwen2) where it was fetched.
 import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
+import type { ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import { armRequest, aTurn } from "../../arms/request.testing.ts";
 import { createLlamaArm, type LlamaArm } from "../../arms/llama/llama.ts";
 import { modelFile } from "../../config/models.ts";
@@ -134,6 +137,39 @@ function armTests(model: string, called: string): void {
   it("refuses a prompt that does not fit its context", async () => {
     const result = await arm.answer(request("word ".repeat(600)), never());
     expect(result).toMatchObject({ kind: "failure", code: "prompt_too_large", retriable: false });
+  });
+
+  it("refuses what its template refuses, as the request's fault or its own, and restarts no worker", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "precedent-template-"));
+    const chatTemplate = join(folder, "strict.jinja");
+    await writeFile(
+      chatTemplate,
+      "{% for m in messages %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}{{ m['content'] }}\n{% endfor %}",
+    );
+    const system = "Answer with one shell command.";
+    const strict = await createArm({ chatTemplate, system });
+    try {
+      const pid = strict.pid();
+      const [user, assistant] = [aTurn("list files"), { ...aTurn("ls"), role: "assistant" as const }];
+      const asked = (pieces: Piece[]) => strict.answer(request("", {}, { pieces }), never());
+      const refused = { kind: "failure", code: "request_rejected", param: "messages", attempts: 1, retriable: false };
+      for (const pieces of [
+        [assistant, user],
+        [user, user],
+        [{ ...aTurn("Be brief."), role: "system" as const }, user],
+      ])
+        expect(await asked(pieces)).toMatchObject(refused);
+      expect((await asked([assistant, user])) as ArmFailure).toMatchObject({
+        message: expect.stringContaining("roles must alternate") as string,
+      });
+      const own: Piece = { kind: "system", id: null, role: "system", text: system };
+      expect(await asked([own, user])).toMatchObject({ code: "endpoint_rejected", unhealthy: true, attempts: 1 });
+      expect(await asked([user, assistant, user])).toMatchObject({ kind: "answer", attempts: 1 });
+      expect(strict.pid()).toBe(pid);
+    } finally {
+      await strict.close();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   // Among commands a larger model answers with a short one, and a story of its own may end early:

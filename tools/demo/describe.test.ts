@@ -83,7 +83,7 @@ it("shows the best example first, the arm with its probability, the answer, and 
 });
 
 it("says what failed, and what was degraded", () => {
-  const error = { code: "endpoint_refused", message: "no connection" };
+  const error = { code: "endpoint_refused", message: "no connection", param: null, retryAfterMs: null };
   const lines = plain({ response: { ...response, status: "failed", error, degraded: ["embedder"] }, decision: null });
   expect(lines).toContain("answer    failed: endpoint_refused no connection");
   expect(lines).toContain("degraded  embedder");

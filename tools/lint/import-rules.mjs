@@ -155,7 +155,7 @@ export const packages = [
     within: ["connections/embedder/**"],
     use: "the port connections/embedder/port.ts",
   },
-  { packages: ["openai", "eventsource-parser"], within: ["arms/**"], use: "the port arms/arm.ts" },
+  { packages: ["openai", "eventsource-parser", "undici"], within: ["arms/**"], use: "the port arms/arm.ts" },
   {
     packages: ["@opentelemetry/*"],
     within: ["connections/tracing/**"],

@@ -1,0 +1,149 @@
+// Whose fault a refused call is: the request's (prompt, parameters), or the arm's (key, model,
+// account, configuration), by the status and what the endpoint said. Wordings are those of OpenAI,
+// Azure, Anthropic, Gemini, vLLM, SGLang, TGI, llama-server, Ollama, LiteLLM and OpenRouter.
+import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { ArmRequest } from "../arm.ts";
+import { quotable } from "./quote.ts";
+import type { Said } from "./said.ts";
+
+/** The call that was refused. */
+export interface Sent {
+  config: Pick<OpenAiArmConfig, "apiKey" | "system" | "maxTokensField">;
+  request: Pick<ArmRequest, "params" | "pieces" | "passthrough">;
+  /** JSON. */
+  body: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+type Read = Omit<Sent, "body"> & { body: Json };
+
+export type Blame =
+  | { fault: "request"; code: "request_rejected" | "prompt_too_large"; param: string | undefined; remedy: string }
+  | { fault: "arm"; remedy: string };
+
+const says = ({ words, message }: Said, pattern: RegExp): boolean =>
+  pattern.test(message) || words.some((word) => pattern.test(word));
+
+const tooLong =
+  /context[ _]?(length|window|size)|max_model_len|maximum (prompt|input|context)|(prompt|input|inputs|messages?|request|context|conversation)\W{1,3}(text )?(is|are|was) too (long|large)|too (many|large)[^.]{0,30}tokens|tokens?[^.]{0,80}exceeds?[^.]{0,60}(limit|maximum|allowed|model)|exceeds?[^.]{0,60}(token|context|input) limit|string[_ ](above_max_length|too long)|must have less than \d+ tokens|max_new_tokens[^.]{0,20}must be|request[_ ]?(entity )?too[_ ]large|reduce the length|longer than the model/i;
+/** The limit a minute is below what one request needs: waiting does not help. */
+const neverFits = /request too large|reduce (your|the) (message|prompt)/i;
+const tokenLimit =
+  /max_(completion_|output_|new_)?tokens\W{1,40}(is |are |must |value )?[^.]{0,20}(too (large|high|big)|at most|less than|exceed|between)|supports at most \d+ completion/i;
+const roles =
+  /roles? must|must alternate|(system|developer|tool|assistant)['"`]? (role|messages?)[^.]{0,40}(not|n't|only)|role['"`]?:? ?\W?\w+\W? (is )?not supported|jinja|chat[ _]template|template error|(first|last) message|unexpected (message )?role|does not support ['"`]?(system|developer|tool)/i;
+const account =
+  /insufficient[_ ](quota|credits?|balance|funds)|credit balance|out of credits|billing|budget[_ ](has been )?exceeded|payment[_ ]required|quota[_ ]exceeded|hard limit/i;
+const key = /(api|access)[ _-]?(key|token)|unauthori[sz]ed|authenticat|permission_denied|access denied|organization/i;
+const model =
+  /(model|deployment|engine)[^.]{0,120}(not found|not exist|unknown|no longer|deprecated|decommissioned|not available)|(unknown|invalid|no such|unsupported)[ _](model|deployment)|model_?not_?found|deployment_?not_?found|not a valid model|invalid model|try pulling/i;
+const moderated =
+  /moderation|content[_ ](filter|policy|management)|flagged|responsibleai|safety|prohibited_content|blocked/i;
+
+/** null: neither says that waiting is in vain. Not of redirects. */
+export function blame(status: number | undefined, said: Said, call: Sent): Blame | null {
+  const sent = { ...call, body: JSON.parse(call.body) as Json };
+  const isRefusal = status === 400 || status === 422;
+  const param = paramOf(said, sent.body);
+  // Gemini speaks of billing where a limit a minute is reached, and says when to come back.
+  const isAccount = says(said, account) && (status ?? 400) < 500 && (status !== 429 || said.waitMs === null);
+  if (status === 402 || isAccount) return { fault: "arm", remedy: "see to the account of this key." };
+  if (status === 413 || (status === 429 ? says(said, neverFits) : isOverflow(said, param)))
+    return { fault: "request", code: "prompt_too_large", ...tooLongBy(said, param) };
+  if (status === 429 || status === 408 || status === 409 || status === 425) return null;
+  const refused = (name: string | undefined, remedy: string): Blame => ({
+    ...{ fault: "request", code: "request_rejected" },
+    ...{ param: name, remedy },
+  });
+  // llama-server answers 500 where the model's template refuses a conversation.
+  if (
+    (isRefusal || status === undefined || status >= 500) &&
+    (isRefusal ? said.message !== "" : true) &&
+    says(said, roles)
+  )
+    return isOwnSystem(param, sent)
+      ? { fault: "arm", remedy: "the model takes no system message: leave out the arm's system." }
+      : refused("messages", "let user and assistant take turns, and leave out other roles.");
+  if (status === undefined || status >= 500 || status === 424 || status === 498) return null;
+  if ((isRefusal || status === 403) && says(said, moderated))
+    return refused(param ?? "messages", "change the messages.");
+  if (!isRefusal) return { fault: "arm", remedy: "check baseUrl, model and apiKey." };
+  if (said.isPage) return { fault: "arm", remedy: "check baseUrl: this is a page and no API." };
+  const root = param?.split(/[.[]/)[0];
+  if (root === undefined && (says(said, key) || says(said, model)))
+    return { fault: "arm", remedy: "check model and apiKey." };
+  const setting = root === undefined ? undefined : settingOf(root, said, sent);
+  if (setting !== undefined) return { fault: "arm", remedy: `check the arm's ${setting}.` };
+  const named = param === undefined ? undefined : asSentBy(param, sent);
+  return refused(named, named === undefined ? "change the request." : `change or leave out ${named}.`);
+}
+
+const isOverflow = (said: Said, param: string | undefined): boolean =>
+  says(said, tooLong) || (param === undefined && says(said, tokenLimit));
+
+function tooLongBy(said: Said, param: string | undefined): { param: string; remedy: string } {
+  const isAnswer = param?.includes("tokens") === true || says(said, tokenLimit);
+  return isAnswer
+    ? { param: param ?? "max_tokens", remedy: "lower max_tokens, or shorten the messages." }
+    : { param: "messages", remedy: "shorten the messages, or lower max_tokens." };
+}
+
+/** As the body names it, or where its text names a member of the body that was sent. */
+function paramOf({ param, message }: Said, body: Json): string | undefined {
+  if (param !== null) return param.replace(/^body\./, "");
+  // An ordinary word must be marked as a name.
+  const named = Object.keys(body).filter((name) => {
+    const text = name.replace(/[^\w]/g, "\\W");
+    const marked = `['"\`]${text}['".\`\\[]|^${text}\\b[.:\\[]|(parameter|argument|field|property)s?:? \\(?${text}\\b`;
+    return new RegExp(name.includes("_") ? `${marked}|\\b${text}\\b` : marked, "i").test(message);
+  });
+  const anthropic = /^(messages[\w.[\]]*):/.exec(message)?.[1]?.replace(/\.(\d+)/g, "[$1]");
+  return anthropic ?? named.find((name) => name !== "model" || named.length === 1);
+}
+
+/** The arm's setting that a member of the body comes from; undefined: the request's own. */
+function settingOf(root: string, said: Said, { request: { params }, config, body }: Read): string | undefined {
+  if (root === "model") return "model";
+  if (root === "stream" || root === "stream_options") return "stream";
+  if (root === "stop") return params.stop.length === 0 ? "stop" : undefined;
+  if (root !== "max_tokens" && root !== "max_completion_tokens") return undefined;
+  if (
+    body[root] === undefined ||
+    says(said, /unsupported_parameter|not supported|unrecognized|unknown|extra_forbidden|extra inputs/i)
+  )
+    return `maxTokensField (it is ${config.maxTokensField})`;
+  return params.maxTokens === null ? "maxTokens" : undefined;
+}
+
+/** The only message of another role than user and assistant is the arm's own. */
+function isOwnSystem(param: string | undefined, { request, config }: Read): boolean {
+  const system = request.pieces.filter(({ role, kind }) => role === "system" && kind !== "document");
+  const isFirst = param === undefined || !/\[[1-9]/.test(param);
+  return isFirst && system.length === 1 && system[0]?.text === config.system && !hasOtherRoles(request);
+}
+const hasOtherRoles = ({ pieces, passthrough }: Sent["request"]): boolean => {
+  const turns = pieces.filter(({ kind }) => kind === "turn").map(({ role }) => role);
+  const alternate = turns.every((role, at) => role === (at % 2 === 0 ? "user" : "assistant"));
+  return !alternate || passthrough !== undefined || pieces.some(({ kind }) => kind === "document");
+};
+
+/** Messages are counted as the client sent them, or not at all. */
+function asSentBy(param: string, { request, body }: Read): string {
+  const [, index = "", rest = ""] = /^messages\[(\d+)\](.*)$/.exec(param) ?? [];
+  if (index === "") return param;
+  const sent = lengthOf(body["messages"]);
+  const own = request.passthrough === undefined ? 0 : lengthOf((JSON.parse(request.passthrough) as Json)["messages"]);
+  const turns = own > 0 ? own : request.pieces.filter(({ kind }) => kind === "turn").length;
+  // What the arm puts before a request's own messages is its system prompt alone.
+  const at = own > 0 ? Number(index) - (sent - own) : sent === turns ? Number(index) : -1;
+  return at < 0 ? "messages" : `messages[${at}]${rest}`;
+}
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+
+/** In quotation marks; "": it said nothing. */
+export function quoteOf({ message }: Said, { config, request, body }: Sent): string {
+  if (message === "") return "";
+  const texts = request.pieces.map(({ text }) => text);
+  if (request.passthrough !== undefined) texts.push(JSON.stringify((JSON.parse(body) as Json)["messages"]));
+  return `: "${quotable(message, config.apiKey, texts)}"`;
+}

@@ -1,0 +1,99 @@
+// What an endpoint says of a failed call, out of the error bodies in use: OpenAI's, flat ones
+// (vLLM, Mistral), a text or list alone (TGI, xAI, Gemini), FastAPI's detail, nested ones of
+// proxies. Every member is read by itself; what is of another type is as if it were missing. Pure
+// and linear.
+
+export interface Said {
+  /** One line without markup, at most `longest` characters; "": nothing. */
+  message: string;
+  /** Words of the endpoint, of which the first says most; lower case. */
+  words: string[];
+  /** The member of the body that is wrong, as the endpoint names it. */
+  param: string | null;
+  /** A status that the body names. */
+  status: number | null;
+  /** Milliseconds that the body asks to wait (Gemini's RetryInfo, or in words). */
+  waitMs: number | null;
+  /** A page for people: what answered is no API, or a proxy before it. */
+  isPage: boolean;
+}
+
+const longest = 300;
+const deepest = 6;
+type Json = Readonly<Record<string, unknown>>;
+const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Reads a body, or a part of one that was parsed already; also what it has returned itself. */
+export function readSaid(body: unknown): Said {
+  const value = typeof body === "string" ? parsedOf(body) : body;
+  const said: Said = { message: "", words: [], param: null, status: null, waitMs: null, isPage: false };
+  if (typeof value === "string") {
+    said.isPage = /^\s*</.test(value);
+    said.message = line(said.isPage ? (/<title[^>]*>([^<]*)/i.exec(value)?.[1] ?? "") : value);
+  } else take(value, said, 0);
+  said.message = said.message.slice(0, longest);
+  said.waitMs ??= waitIn(said.message);
+  return said;
+}
+
+/** What lies deeper is nearer to the cause. */
+function take(value: unknown, said: Said, depth: number): void {
+  if (depth > deepest) return;
+  if (typeof value === "string") {
+    const inner = parsedOf(value);
+    if (typeof inner === "string") said.message ||= line(inner);
+    else take(inner, said, depth + 1);
+  } else if (Array.isArray(value)) take(value[0], said, depth + 1);
+  if (!isJson(value)) return;
+  for (const name of ["error", "errors", "detail", "metadata", "raw", "message", "Message", "msg", "error_message"])
+    if (value[name] !== undefined && value[name] !== null) take(value[name], said, depth + 1);
+  for (const name of ["code", "type", "status", "error_type", "reason"]) {
+    const word = value[name];
+    const status = typeof word === "string" && /^\d{3}$/.test(word) ? Number(word) : word;
+    if (typeof status === "number") said.status ??= Number.isInteger(status) ? status : null;
+    else if (typeof word === "string" && /^[\w.-]{2,60}$/.test(word)) said.words.push(word.toLowerCase());
+  }
+  for (const word of listOf(value["words"]))
+    if (typeof word === "string" && !said.words.includes(word)) said.words.push(word);
+  said.param ??= paramOf(value);
+  if (value["isPage"] === true) said.isPage = true;
+  if (typeof value["waitMs"] === "number") said.waitMs ??= value["waitMs"];
+  for (const detail of listOf(value["details"])) {
+    const delay = isJson(detail) ? detail["retryDelay"] : undefined;
+    if (typeof delay === "string" && /^\d+(\.\d+)?s$/.test(delay)) said.waitMs ??= Number(delay.slice(0, -1)) * 1_000;
+    if (isJson(detail) && typeof detail["reason"] === "string") said.words.push(detail["reason"].toLowerCase());
+  }
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 20) : []);
+
+/** `param`, or FastAPI's path: ["body", "messages", 0, "content"]. */
+function paramOf({ param, loc }: Json): string | null {
+  const path = listOf(loc).filter((part) => typeof part === "string" || typeof part === "number");
+  const name = path.length > 0 ? path.filter((part, at) => at > 0 || part !== "body").join(".") : param;
+  const text = typeof name === "string" ? name.replace(/\.(\d+)(?=\.|$)/g, "[$1]") : "";
+  return /^[a-z][\w.[\]-]{0,199}$/i.test(text) && text !== "None" && text !== "null" ? text : null;
+}
+
+function parsedOf(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** On one line: a text may begin with any number of tags and blanks. */
+const line = (text: string): string =>
+  text
+    .slice(0, 8 * longest)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+
+function waitIn(message: string): number | null {
+  const [, amount, unit = ""] =
+    /\b(?:retry|try again) (?:after|in) (\d{1,9}(?:\.\d+)?) ?(ms|milli|s|second|m)/i.exec(message) ?? [];
+  if (amount === undefined) return null;
+  return Number(amount) * (/^m(s|illi)/i.test(unit) ? 1 : /^m/i.test(unit) ? 60_000 : 1_000);
+}
