@@ -66,7 +66,7 @@ describe("command line", () => {
     const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
     const io: Io = {
       out() {},
-      data() {},
+      data: () => Promise.resolve(),
       note() {},
       environment: {},
       cwd: folder,
@@ -170,13 +170,27 @@ describe("times", () => {
 
 describe("tables of sql", () => {
   it("keep every row on one line and strip what would steer a terminal", () => {
-    const text = JSON.stringify({ meta: [{ name: "text", type: "String" }], data: [["a\nb\u001b[31m"], [null]] });
+    const text = '["te\\nxt"]\n["String"]\n["a\\nb\\u001b[31m"]\n[null]\n';
     const table = renderTable(text);
+    expect(table).toContain("te xt");
     expect(table).toContain("a b[31m");
     expect(table).toMatch(/2 rows\n$/);
   });
-  it("leave other formats alone", () => {
-    expect(renderTable("1,2\n")).toBe("1,2\n");
+  it("show every digit, and NULL apart from an empty text, NaN and a text of that name", () => {
+    const numbers =
+      '18446744073709551615, -170141183460469231731687303715884105728, 1.10000000000000000001, "nan", "-inf", -0, 0.1';
+    const others = 'null, "", "NULL", [9007199254740993, null], {"k":"nan"}, true';
+    const names = Array.from({ length: 13 }, (_, at) => `"c${at}"`).join(",");
+    const types = '"UInt64","Int128","Decimal(38, 20)","Float64","Nullable(Float64)","Float64","Float32"';
+    const more = '"Nullable(String)","String","String","Array(Nullable(UInt64))","Map(String, Float64)","Bool"';
+    const table = renderTable(`[${names}]\n[${types},${more}]\n[${numbers}, ${others}]\n`, 60);
+    const cells = table.split("\n")[3]!.split("│").slice(1, -1);
+    expect(cells.map((one) => one.trim())).toEqual([
+      ...["18446744073709551615", "-170141183460469231731687303715884105728", "1.10000000000000000001", "nan", "-inf"],
+      ...["-0", "0.1", "ᴺᵁᴸᴸ", "", "NULL", "[9007199254740993, null]", '{"k":"nan"}', "true"],
+    ]);
+    expect(renderTable('["a"]\n["String"]\n')).toMatch(/0 rows\n$/);
+    expect(renderTable(`["a"]\n["String"]\n["${"x".repeat(8)}😀😀"]\n`, 10)).toContain("xxxxxxxx…");
   });
 });
 

@@ -1,5 +1,7 @@
 // The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line;
 // --debug adds the stack.
+import { once } from "node:events";
+import { StringDecoder } from "node:string_decoder";
 import { printable } from "../algorithms/text/printable.ts";
 import { keepFilesPrivate } from "../stack/private.ts";
 import { createProgram } from "./program.ts";
@@ -24,9 +26,13 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
 
+const decoder = new StringDecoder();
 const io: Io = printing({
   out: (text) => void process.stdout.write(text),
-  data: (text) => void process.stdout.write(process.stdout.isTTY ? printable(text) : text),
+  async data(bytes) {
+    const isWritten = process.stdout.write(process.stdout.isTTY ? printable(decoder.write(bytes)) : bytes);
+    if (!isWritten) await once(process.stdout, "drain", { signal: stopping.signal });
+  },
   note: (text) => void process.stderr.write(text),
   environment: process.env,
   cwd: process.cwd(),

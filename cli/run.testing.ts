@@ -1,4 +1,5 @@
 // A command as its user runs it, for tests: what it ends with and what it says.
+import { StringDecoder } from "node:string_decoder";
 import { printing, type Io } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { runProgram } from "./run.ts";
@@ -19,9 +20,10 @@ export async function runCommand(
   environment: Io["environment"] = {},
 ): Promise<CapturedOutput> {
   const reported = { out: "", note: "" };
+  const decoder = new StringDecoder();
   const io: Io = printing({
     out: (text) => void (reported.out += text),
-    data: (text) => void (reported.out += text),
+    data: (bytes) => Promise.resolve(void (reported.out += decoder.write(bytes))),
     note: (text) => void (reported.note += text),
     ...{ environment, cwd, signal: new AbortController().signal },
   });

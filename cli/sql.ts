@@ -1,8 +1,9 @@
 // precedent sql "…": a reading query in ClickHouse, while everything runs.
 import type { Command } from "commander";
 import Table from "cli-table3";
+import { rawItems } from "../algorithms/text/exact-json.ts";
 import { withoutControls } from "../algorithms/text/printable.ts";
-import { readOnlyQuery } from "../connections/clickhouse/console.ts";
+import { readOnlyQuery, type ConsoleTarget } from "../connections/clickhouse/console.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { curlLine } from "./curl.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -20,7 +21,11 @@ export function addSql(program: Command, io: Io): void {
       "run a reading query in ClickHouse (requests, decisions, responses, the views outcomes and savings, ...)",
     )
     .argument("<query>", "one statement that only reads")
-    .option("-f, --format <name>", "table, json, or any output format of ClickHouse (CSV, Vertical, ...)", "table")
+    .option(
+      "-f, --format <name>",
+      "table, json, or any output format of ClickHouse (CSV, Vertical, ...); FORMAT in the query goes first",
+      "table",
+    )
     .option("--curl", "print the curl line that asks the embedded ClickHouse instead")
     .action(async (query: string, { format, curl }: Options, command: Command) => {
       const { clickhouse, stack } = await resolveConnections(configOf(command, io).config, { start: false });
@@ -30,50 +35,56 @@ export function addSql(program: Command, io: Io): void {
         io.out(`${curlLine(stack.folder, query, clickhouse.database)}\n`);
         return;
       }
-      const wanted = { table: "JSONCompact", json: "JSONEachRow" }[format] ?? format;
-      const stream = await readOnlyQuery(clickhouse, query, wanted, io.signal);
       if (format === "table") {
-        const chunks: Uint8Array[] = [];
-        for await (const chunk of stream) chunks.push(chunk);
-        io.out(renderTable(Buffer.concat(chunks).toString("utf8")));
-      } else {
-        const decoder = new TextDecoder();
-        for await (const chunk of stream) io.data(decoder.decode(chunk, { stream: true }));
+        const { table, rest } = await queryTable(clickhouse, query, io.signal);
+        if (rest === undefined) io.out(table);
+        else for await (const chunk of rest) await io.data(chunk);
+        return;
       }
+      const settings = format === "json" ? notNull : {};
+      const wanted = format === "json" ? "JSONEachRow" : format;
+      const { bytes } = await readOnlyQuery(clickhouse, query, wanted, io.signal, settings);
+      for await (const chunk of bytes) await io.data(chunk);
     });
 }
 
-interface Compact {
-  meta: { name: string; type: string }[];
-  data: unknown[][];
-}
+/** Every number with all its digits; null is neither an empty text nor "nan" or "inf". */
+const tableFormat = "JSONCompactEachRowWithNamesAndTypes";
+const notNull = { output_format_json_quote_denormals: "1" };
+const asNumbers = { output_format_json_quote_64bit_integers: "0", output_format_json_quote_decimals: "0" };
 
-/** ClickHouse's JSONCompact as a table, cells cut at `widest`; other text unchanged. */
+/** The result as a table; `rest`: instead of it, the output in the statement's own FORMAT. */
+export async function queryTable(
+  target: ConsoleTarget,
+  query: string,
+  signal: AbortSignal,
+): Promise<{ table: string; rest?: AsyncIterable<Uint8Array> }> {
+  const settings = { ...notNull, ...asNumbers };
+  const { format, bytes } = await readOnlyQuery(target, query, tableFormat, signal, settings);
+  if (format !== tableFormat || namesTableFormat.test(query)) return { table: "", rest: bytes };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return { table: renderTable(Buffer.concat(chunks).toString("utf8")) };
+}
+const namesTableFormat = new RegExp(`format\\s+${tableFormat}`, "i");
+
+const isNumber = /^(?:Nullable\(|LowCardinality\()*(?:U?Int|B?Float|Decimal)/;
+
+/** Lines of tableFormat as a table, cells cut at `widest`. */
 export function renderTable(text: string, widest = 100): string {
-  const result = parseCompact(text);
-  if (result === null) return text;
+  const [names = "[]", types = "[]", ...rows] = text.split("\n").filter((line) => line !== "");
   const table = new Table({
-    head: result.meta.map(({ name }) => name),
-    colAligns: result.meta.map(({ type }) => (/Int|Float|Decimal/.test(type) ? "right" : "left")),
+    head: rawItems(names).map((name) => cell(name, widest)),
+    colAligns: rawItems(types).map((type) => (isNumber.test(JSON.parse(type) as string) ? "right" : "left")),
     style: { head: [], border: [], compact: true },
   });
-  for (const row of result.data) table.push(row.map((value) => cell(value, widest)));
-  const count = result.data.length;
-  return `${table.toString()}\n${count} ${count === 1 ? "row" : "rows"}\n`;
+  for (const row of rows) table.push(rawItems(row).map((value) => cell(value, widest)));
+  return `${table.toString()}\n${rows.length} ${rows.length === 1 ? "row" : "rows"}\n`;
 }
 
-function parseCompact(text: string): Compact | null {
-  try {
-    const value = JSON.parse(text) as Partial<Compact> | null;
-    return Array.isArray(value?.meta) && Array.isArray(value.data) ? (value as Compact) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** One line: a prompt must not break the table. */
-function cell(value: unknown, widest: number): string {
-  const text = value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+/** A JSON value on one line: a prompt must not break the table. NULL as ClickHouse prints it. */
+function cell(value: string, widest: number): string {
+  const text = value === "null" ? "ᴺᵁᴸᴸ" : value.startsWith('"') ? (JSON.parse(value) as string) : value;
   const line = withoutControls(text.replace(/\s+/g, " "));
-  return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
+  return line.length > widest ? `${line.slice(0, widest - 1).replace(/[\ud800-\udbff]$/, "")}…` : line;
 }

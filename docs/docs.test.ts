@@ -48,7 +48,7 @@ const modules = readdirSync(root, { withFileTypes: true })
 const reference = readFileSync(join(root, "docs/configuration.md"), "utf8");
 const io: Io = {
   out: () => undefined,
-  data: () => undefined,
+  data: () => Promise.resolve(),
   note: () => undefined,
   environment: {},
   cwd: root,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { objectOf, parseExact, rawMembers } from "./exact-json.ts";
+import { objectOf, parseExact, rawItems, rawMembers } from "./exact-json.ts";
 
 const ofAll = (json: string): Record<string, string> => Object.fromEntries(rawMembers(json));
 
@@ -22,6 +22,17 @@ describe("members as they are written", () => {
       ["__proto__", '{"a":1}'],
       ["", "2"],
     ]);
+  });
+
+  it("are an array's elements, too", () => {
+    expect(rawItems('[ 1.0 ,"a,\\"]", [1,[2]],{"a":[1,2]}, null]')).toEqual([
+      "1.0",
+      '"a,\\"]"',
+      "[1,[2]]",
+      '{"a":[1,2]}',
+      "null",
+    ]);
+    expect(rawItems("[ ]")).toEqual([]);
   });
 
   it("make up the same object again, however it is indented", () => {

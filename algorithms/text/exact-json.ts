@@ -1,16 +1,20 @@
 // JSON as it is written: JSON.parse rounds integers beyond 2^53, and JSON.stringify spells numbers
 // and strings in its own way. All of it is linear and without recursion.
 
-/**
- * Each member's value as it is written; the last of a repeated name, as JSON.parse has it. `json`
- * is a valid object.
- */
-export function rawMembers(json: string): Map<string, string> {
-  const members = new Map<string, string>();
+/** Each member's value as it is written; the last of a repeated name, as JSON.parse has it. */
+export const rawMembers = (object: string): Map<string, string> => new Map(slices(object));
+
+/** The elements of an array as they are written. */
+export const rawItems = (array: string): string[] => slices(array).map(([, value]) => value);
+
+/** Names ("" in an array) and texts of what stands in a valid array or object. */
+function slices(json: string): [name: string, text: string][] {
+  const found: [string, string][] = [];
   let [depth, from, name] = [0, 0, ""];
   const take = (to: number): void => {
-    const value = json.slice(from, to).trim();
-    if (value !== "") members.set(name, value);
+    const text = json.slice(from, to).trim();
+    if (text !== "") found.push([name, text]);
+    from = to + 1;
   };
   for (let at = 0; at < json.length; at++) {
     const character = json[at]!;
@@ -22,12 +26,9 @@ export function rawMembers(json: string): Map<string, string> {
     } else if (depth === 1 && character === ":") {
       name = JSON.parse(json.slice(from, at)) as string;
       from = at + 1;
-    } else if (depth === 1 && character === ",") {
-      take(at);
-      from = at + 1;
-    }
+    } else if (depth === 1 && character === ",") take(at);
   }
-  return members;
+  return found;
 }
 
 export const objectOf = (members: Iterable<readonly [string, string]>): string =>

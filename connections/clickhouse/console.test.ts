@@ -22,7 +22,7 @@ async function serve(status: number, body: string) {
         format: headers["x-clickhouse-format"],
         sql,
       });
-      response.writeHead(status).end(body);
+      response.writeHead(status, { "x-clickhouse-format": "TSV" }).end(body);
     });
   });
   server = made;
@@ -39,11 +39,13 @@ async function serve(status: number, body: string) {
 describe("reading statements", () => {
   it("are sent as read-only, in the format asked for", async () => {
     const { seen, target } = await serve(200, "1\n");
-    const chunks = await collect(await readOnlyQuery(target, "SELECT 1", "CSV"));
-    expect(Buffer.concat(chunks).toString()).toBe("1\n");
+    const { format, bytes } = await readOnlyQuery(target, "SELECT 1", "CSV", undefined, { max_threads: "1" });
+    expect(Buffer.concat(await collect(bytes)).toString()).toBe("1\n");
+    expect(format).toBe("TSV");
     expect(seen[0]).toMatchObject({ user: "u", format: "CSV", sql: "SELECT 1" });
     expect(seen[0]?.url).toContain("readonly=2");
     expect(seen[0]?.url).toContain("database=d");
+    expect(seen[0]?.url).toContain("max_threads=1");
   });
 
   it("reject with ClickHouse's own words and code", async () => {

@@ -18,19 +18,28 @@ export interface ConsoleTarget {
   database: string;
 }
 
-/** Output as it comes. Rejects with ClickHouseRejected or ClickHouseUnavailable. */
+export interface ConsoleOutput {
+  /** The format that it is in: the statement may name another one. */
+  format: string | undefined;
+  /** As it comes. */
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Rejects with ClickHouseRejected or ClickHouseUnavailable. */
 export async function readOnlyQuery(
   { url, username, password, passwordFile, tls, database }: ConsoleTarget,
   sql: string,
   format: string,
   signal?: AbortSignal,
-): Promise<AsyncIterable<Uint8Array>> {
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ConsoleOutput> {
   const address = new URL(url);
   address.searchParams.set("database", database);
   // 2: reads only, and settings may still be changed in the query.
   address.searchParams.set("readonly", "2");
   // An error in the middle of the output would otherwise come as part of it.
   address.searchParams.set("wait_end_of_query", "1");
+  for (const [name, value] of Object.entries(settings)) address.searchParams.set(name, value);
   const key = secretOf(password, passwordFile) ?? "";
   let response: IncomingMessage;
   try {
@@ -49,5 +58,5 @@ export async function readOnlyQuery(
     const code = reported?.toString() ?? /^Code: (\d+)/.exec(text)?.[1] ?? String(response.statusCode);
     throw new ClickHouseRejected(text === "" ? `ClickHouse answered with status ${response.statusCode}` : text, code);
   }
-  return response;
+  return { format: response.headers["x-clickhouse-format"]?.toString(), bytes: response };
 }

@@ -18,6 +18,7 @@ import {
   type Permission,
 } from "./guard.ts";
 import { insertData, plainTarget, splitInsert } from "./insert.ts";
+import { tokensOf } from "./lexer.ts";
 import { createLane } from "./lane.ts";
 
 export interface Statement {
@@ -36,6 +37,8 @@ export interface Statement {
 
 export interface StatementResult {
   bytes: Uint8Array;
+  /** What they are in: the statement's own FORMAT, or the default given with it. */
+  format: string;
   rowsRead: number;
   bytesRead: number;
   elapsed: number;
@@ -63,7 +66,7 @@ export interface EngineConfig {
 const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const identifier = (text: string): string => `\`${text.replace(/[\\`]/g, "\\$&")}\``;
 const noDataToInsert = 108;
-const nothing: StatementResult = { bytes: new Uint8Array(), rowsRead: 0, bytesRead: 0, elapsed: 0 };
+const nothing: StatementResult = { bytes: new Uint8Array(), format: "Null", rowsRead: 0, bytesRead: 0, elapsed: 0 };
 
 /** Opens the data folder; throws when another process holds it. */
 export function createEngine(config: EngineConfig): Engine {
@@ -119,7 +122,9 @@ export function createEngine(config: EngineConfig): Engine {
       const result = await session.queryAsync(alone ? work.sql : `${before}; ${work.sql}`, {
         format: statement.format,
       });
-      return { bytes: result.bytes(), rowsRead: result.rowsRead, bytesRead: result.bytesRead, elapsed: result.elapsed };
+      const { rowsRead, bytesRead, elapsed } = result;
+      const format = ownFormat(work.sql) ?? statement.format;
+      return { bytes: result.bytes(), format, rowsRead, bytesRead, elapsed };
     } catch (cause) {
       if (overdue.aborted) throw timedOut(`The statement ran longer than ${limits.max_execution_time} s.`);
       const error = toDatabaseError(cause);
@@ -175,6 +180,16 @@ async function text(format: (sql: string) => Promise<string>, sql: string, permi
   const data = insertData(name, insert.data);
   checkExpressions(data.expressions, permission);
   return `${formatted}\n${data.text}`;
+}
+
+/** Of a statement in the formatter's form. */
+function ownFormat(sql: string): string | undefined {
+  if (!/\bFORMAT\b/.test(sql) || firstKeyword(sql) === "INSERT") return undefined;
+  const tokens = [...tokensOf(sql)];
+  const at = tokens.findLastIndex(({ kind, text }) => kind === "word" && text === "FORMAT");
+  const [name, next] = [tokens[at + 1], tokens[at + 2]];
+  const isLast = next === undefined || next.text === "SETTINGS";
+  return at >= 0 && isLast ? name?.text : undefined;
 }
 
 /** The formatter's last results are cached: stages repeat few statements. */

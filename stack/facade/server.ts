@@ -71,9 +71,10 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
         elapsed_ns: String(Math.round(result.elapsed * 1e9)),
       };
       response.writeHead(200, {
-        "Content-Type": contentType(asked.format, sql),
+        "Content-Type": contentType(result.format),
         "Content-Length": bytes.length,
         "X-ClickHouse-Query-Id": queryId,
+        "X-ClickHouse-Format": result.format,
         "X-ClickHouse-Timezone": "UTC",
         "X-ClickHouse-Summary": JSON.stringify(summary),
         ...(asked.gzip ? { "Content-Encoding": "gzip" } : {}),
@@ -126,10 +127,7 @@ function urlOf(path = "/"): URL | null {
 const headerText = (text: string | null | undefined): string | undefined =>
   typeof text === "string" && /^[\x20-\x7e]{1,256}$/.test(text) ? text : undefined;
 
-/** The type of the body: from the statement's own FORMAT where it ends in one. */
-function contentType(defaultFormat: string, sql: string): string {
-  // eslint-disable-next-line regexp/no-super-linear-backtracking -- of a thousand characters
-  const format = /\bFORMAT\s+([A-Za-z0-9]+)\s*(?:SETTINGS[^']*)?;?\s*$/i.exec(sql.slice(-1000))?.[1] ?? defaultFormat;
+function contentType(format: string): string {
   if (/EachRow/.test(format) && format.startsWith("JSON")) return "application/x-ndjson; charset=UTF-8";
   if (format.startsWith("JSON")) return "application/json; charset=UTF-8";
   if (format.startsWith("CSV")) return "text/csv; charset=UTF-8";

@@ -1,11 +1,13 @@
 // The embedded ClickHouse and the port over it: migrations, types, who may do what, and that
 // nothing acknowledged is lost. Needs no Kafka.
 import { execFile } from "node:child_process";
-import { access, writeFile } from "node:fs/promises";
+import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../cli/run.testing.ts";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import { migrate, MigrationError, readMigrations } from "../../connections/clickhouse/migrate.ts";
 import { ClickHouseRejected, ClickHouseUnavailable, type ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -47,6 +49,47 @@ async function ask(query: string, given: { search?: string; headers?: Record<str
 }
 const asReader = () => ({ "X-ClickHouse-User": "reader", "X-ClickHouse-Key": facade.readToken });
 const asWriter = () => ({ "X-ClickHouse-User": "default", "X-ClickHouse-Key": facade.token });
+
+describe("precedent sql", () => {
+  const asked = async (...argv: string[]) => {
+    const folder = await mkdtemp(join(tmpdir(), "precedent-sql-"));
+    const servers = `kafka: { brokers: ["127.0.0.1:1"] }\nregistry: { url: "http://127.0.0.1:1" }\narms: [{ name: a, type: llama }]`;
+    await writeFile(
+      join(folder, "precedent.yaml"),
+      `${servers}\nclickhouse: { url: "${facade.url}", username: reader, password: "${facade.readToken}", database: ${database} }`,
+    );
+    const result = await runCommand(folder, ["sql", ...argv]);
+    await rm(folder, { recursive: true });
+    return { ...result, cells: (result.out.split("\n")[3] ?? "").split("│").map((one) => one.trim()) };
+  };
+  const odd =
+    "toUInt64('18446744073709551615') u, toInt128('-170141183460469231731687303715884105728') i, " +
+    "toDecimal128('1.10000000000000000001', 20) d, nan n, -inf f, NULL x, '' e, 'NULL' t, [toUInt64(9007199254740993)] a, -0.0 z";
+  const big = ["18446744073709551615", "-170141183460469231731687303715884105728", "1.10000000000000000001"];
+
+  it("shows numbers as the server has them, and NULL apart from empty, as a table and as JSON", async () => {
+    const { cells, code } = await asked(`SELECT ${odd}`);
+    expect(code).toBe(0);
+    expect(cells.slice(1, -1)).toEqual([...big, "nan", "-inf", "ᴺᵁᴸᴸ", "", "NULL", "[9007199254740993]", "-0"]);
+    expect((await asked("-f", "json", `SELECT ${odd}`)).out).toBe(
+      `{"u":${big[0]},"i":${big[1]},"d":${big[2]},"n":"nan","f":"-inf","x":null,"e":"","t":"NULL","a":[9007199254740993],"z":-0}\n`,
+    );
+  });
+
+  it.each([
+    [`SELECT ${odd} format CSV -- so`, `${big.join(",")},nan,-inf,\\N,"","NULL","[9007199254740993]",-0\n`],
+    ["SELECT 'a\tb' AS a, 1 AS b FORMAT TSVWithNames SETTINGS max_threads = 1", "a\tb\na\\tb\t1\n"],
+    ["SELECT nan AS a FORMAT JSONCompactEachRowWithNamesAndTypes", '["a"]\n["Float64"]\n["nan"]\n'],
+    ["SELECT 1 INTO OUTFILE 'x' FORMAT Null", /INTO OUTFILE|not served/i],
+    ["SELECT 1 FORMAT Null", ""],
+  ])("passes on what the statement's own FORMAT says: %s", async (sql, expected) => {
+    const { out, note } = await asked(sql);
+    if (typeof expected === "string") expect(out).toBe(expected);
+    else expect(note).toMatch(expected);
+    // A name of a format is no format.
+    expect((await asked("SELECT ' FORMAT CSV SETTINGS '")).cells[1]).toBe("FORMAT CSV SETTINGS");
+  });
+});
 
 describe("migrations", () => {
   it("apply once, also when several processes start at the same time", async () => {

@@ -2,8 +2,7 @@
 // queries wait for what they are about.
 import { setTimeout as sleep } from "node:timers/promises";
 import pc from "picocolors";
-import { renderTable } from "../../cli/sql.ts";
-import { readOnlyQuery } from "../../connections/clickhouse/console.ts";
+import { queryTable } from "../../cli/sql.ts";
 import type { SceneContext } from "./scene.ts";
 
 /** The statement is printed and run as it stands. */
@@ -13,11 +12,8 @@ export async function showQuery({ screen, session, signal }: SceneContext, title
   screen.line();
   for (const line of lines) screen.line(`  ${pc.cyan(line)}`);
   screen.line();
-  const chunks: Uint8Array[] = [];
-  const stream = await readOnlyQuery(session.connections.clickhouse, sql, "JSONCompact", signal);
-  for await (const chunk of stream) chunks.push(chunk);
-  for (const line of renderTable(Buffer.concat(chunks).toString("utf8")).trimEnd().split("\n"))
-    screen.line(`  ${line}`);
+  const { table } = await queryTable(session.connections.clickhouse, sql, signal);
+  for (const line of table.trimEnd().split("\n")) screen.line(`  ${line}`);
   screen.line();
 }
 
