@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
+import { requestHash } from "../text/canonical.ts";
 import { cacheKey, digestOf, type AnsweringArm } from "./cache-key.ts";
 
 const arm = (name: string, change: Partial<AnsweringArm> = {}): AnsweringArm => ({
@@ -82,6 +83,27 @@ function set(request: Request, [first = "", ...rest]: string[], value: unknown):
 }
 const request = plainRequest("list files\n  by size", {});
 
+/** What a model reads as another text, though it looks the same or nearly so. */
+const near = [
+  ...["", " ", "  ", "\t", "\n", "\r\n", "\r", "\u00a0", "\u3000", "\u202f", "\u2028", "\u200b", "\ufeff", "\0"],
+  ...[
+    "\u00e9",
+    "e\u0301",
+    "\u212b",
+    "\u00c5",
+    "A\u030a",
+    "\ud800",
+    "\udc00",
+    "\ufffd",
+    "\uff11",
+    "1",
+    "k",
+    "K",
+    "\u212a",
+  ],
+];
+const text = fc.array(fc.constantFrom(...near, "a", "if"), { maxLength: 4 }).map((parts) => parts.join(""));
+
 describe("cacheKey", () => {
   it("has every field of a request in it that is not named as having no influence", () => {
     for (const { path, values } of fields) {
@@ -136,7 +158,23 @@ describe("cacheKey", () => {
     const only = { ...request, allow: { ...request.allow, arms: ["a"] } };
     expect(keyOf(only, { arms: [arm("b", { model: "m2" }), arm("a")] })).toBe(keyOf(only));
     expect(keyOf(request, { arms: [...arms].reverse() })).toBe(keyOf(request));
-    const spaced = [{ role: "user" as const, content: " list files  \r\n  by size\n" }];
-    expect(keyOf({ ...request, messages: spaced })).toBe(keyOf(request));
+  });
+
+  it("merges no two texts that differ in a single code unit", () => {
+    const asked = (...contents: string[]): Request => ({
+      ...request,
+      messages: contents.map((content) => ({ role: "user", content })),
+    });
+    fc.assert(
+      fc.property(fc.tuple(text, text), ([one, other]) => {
+        expect(keyOf(asked(one)) === keyOf(asked(other))).toBe(one === other);
+        expect(requestHash(asked(one)) === requestHash(asked(other))).toBe(one === other);
+      }),
+    );
+    const neighbours = near.flatMap((more) => [`${more}def f():`, `def f():${more}`, `def${more}f():`]);
+    const turns = [asked("a", "b"), asked("b", "a"), asked("a\nb"), asked("a", "b", ""), asked("", "a", "b")];
+    const all = [...neighbours.map((one) => asked(one)), ...turns];
+    for (const hash of [keyOf, requestHash])
+      expect(new Set(all.map((one) => hash(one))).size).toBe(all.length - near.length * 3 + new Set(neighbours).size);
   });
 });

@@ -2,7 +2,6 @@
 // so that new fields count, and the configuration that changes the answer. Pure.
 import { hash } from "node:crypto";
 import type { Request } from "../../schemas/types.ts";
-import { canonicalContent } from "../text/canonical.ts";
 
 export interface AnsweringArm {
   name: string;
@@ -41,9 +40,9 @@ export function cacheKey({ request, domain, arms, documents }: Asked): string {
     .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
   const canonical = [
     // Version of this layout.
-    1,
+    2,
     domain,
-    messages.map(({ role, content, ...more }) => [role, canonicalContent(content), more]),
+    messages,
     [allowed === null ? null : [...new Set(allowed)].sort(), limits],
     metadata[LINK_POLICY] ?? null,
     rest,

@@ -27,15 +27,13 @@ describe("canonicalHash", () => {
 
   it("does not see what cannot change the answer", () => {
     expect(same).toMatch(/^[0-9a-f]{64}$/);
-    expect(canonicalHash({ ...request, messages: [{ role: "user", content: " list files  \r\n  by size\n" }] })).toBe(
-      same,
-    );
     expect(canonicalHash({ ...request, allow: { ...request.allow, arms: ["b", "a"], deadlineMs: 5 } })).toBe(same);
   });
 
   it("sees everything that can", () => {
     const others = [
       { ...request, messages: [{ role: "user" as const, content: "list files\nby size" }] },
+      { ...request, messages: [{ role: "user" as const, content: "list files\n  by size\n" }] },
       { ...request, messages: [{ role: "user" as const, content: "List files\n  by size" }] },
       { ...request, messages: [{ role: "system" as const, content: "be brief" }, ...request.messages] },
       { ...request, messages: [{ role: "assistant" as const, content: "list files\n  by size" }] },

@@ -1,5 +1,5 @@
-// When two requests count as the same: the text form under which a log is searched, and the hash
-// under which an answer may be reused.
+// When two requests count as the same: the text form under which a log is searched, and the hash of
+// what an id was used for.
 import { hash } from "node:crypto";
 import type { Request } from "../../schemas/types.ts";
 import { normalise } from "./normalise.ts";
@@ -7,7 +7,7 @@ import { normalise } from "./normalise.ts";
 /** NFC, trimmed, white space single, case kept. To look a question up, not to reuse an answer. */
 export const canonicalText = (text: string): string => normalise(text).trim().replace(/\s+/gu, " ");
 
-/** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
+/** Like canonicalText, but lines and their indentation stay. To compare, not to reuse an answer. */
 export const canonicalContent = (text: string): string =>
   normalise(text)
     .split(/\r\n?|\n/)
@@ -16,16 +16,16 @@ export const canonicalContent = (text: string): string =>
     .trim();
 
 /**
- * sha256 (hex) over what influences the answer: conversation, documents, sampling parameters,
- * passthrough, limits on arms and cost; not who asks, when, under which id.
+ * sha256 (hex) over what influences the answer, exactly: conversation, documents, sampling
+ * parameters, passthrough, limits on arms and cost; not who asks, when, under which id.
  */
 export function canonicalHash(
   request: Pick<Request, "messages" | "documents" | "params" | "allow"> & Partial<Pick<Request, "passthrough">>,
 ): string {
   const { messages, documents, params, allow, passthrough = null } = request;
   const canonical = [
-    1,
-    messages.map(({ role, content }) => [role, canonicalContent(content)]),
+    2,
+    messages.map(({ role, content }) => [role, content]),
     documents,
     [params.maxTokens, params.temperature, params.topP, params.seed, params.stop],
     [allow.arms === null ? null : [...new Set(allow.arms)].sort(), allow.maxCost, allow.costWeight],

@@ -52,7 +52,7 @@ export function createPrefixCache(maxBytes: number): PrefixCache {
 
 /** A key for the tokens up to the end of each turn. */
 function hashesOf({ tokens, turnEnds }: Conversation, how: string): string[] {
-  const hash = createHash("sha256").update(how);
+  const hash = createHash("sha256").update(JSON.stringify(how));
   let begin = 0;
   return turnEnds.map((end) => {
     hash.update(tokens.subarray(begin, end));
