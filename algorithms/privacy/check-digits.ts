@@ -33,6 +33,9 @@ export function isCardNumber(text: string, start = 0, end = text.length, digits 
 }
 
 const capitalA = 65;
+const smallA = 97;
+/** Makes ASCII letters capitals. */
+const capitals = 0x5f;
 const letters = 26;
 
 /** Characters of an account number by its country, from the IBAN registry; 0: it has none. */
@@ -52,7 +55,7 @@ function indexOf(first: number, second: number): number {
 
 /** ISO 13616: end of the account number that begins at `start`; -1: there is none. */
 export function endOfIban(text: string, start: number): number {
-  const length = ibanLength(text.charCodeAt(start), text.charCodeAt(start + 1));
+  const length = ibanLength(text.charCodeAt(start) & capitals, text.charCodeAt(start + 1) & capitals);
   if (length === 0 || start + length > text.length) return -1;
   let at = start + 4;
   let remainder = 0;
@@ -74,9 +77,9 @@ export function endOfIban(text: string, start: number): number {
 const [greatest, separator, none] = [35, 36, 37];
 const values = new Uint8Array(128).fill(none);
 for (let i = 0; i < 10; i++) values[zero + i] = i;
-for (let i = 0; i < letters; i++) values[capitalA + i] = 10 + i;
+for (let i = 0; i < letters; i++) values[capitalA + i] = values[smallA + i] = 10 + i;
 values[blank] = values[dash] = separator;
 const valueOf = (code: number): number => (code < 128 ? values[code]! : none);
 
 export const isIban = (text: string): boolean => ibanHead.test(text) && endOfIban(text, 0) === text.length;
-const ibanHead = /^[A-Z]{2}\d{2}/;
+const ibanHead = /^[A-Z]{2}\d{2}/i;

@@ -12,15 +12,18 @@ const dot = 46;
 
 // Beyond the text there is a blank: charCodeAt would give NaN there, and be slow from then on.
 const codeAt = (text: string, at: number): number => (at >= 0 && at < text.length ? text.charCodeAt(at) : 32);
-const isCapital = (code: number): boolean => code >= 65 && code < 91;
+const isLetter = (code: number): boolean => isAlphanumeric(code) && !isDigit(code);
 
-/** Country and check digits, then the country's length; at most one blank or dash between two. */
+/**
+ * Country and check digits in any case, then the country's length; at most one blank or dash
+ * between two.
+ */
 export function findIbans(text: string): Span[] {
   const spans: Span[] = [];
   const last = text.length - shortestIban;
   for (let start = 0; start <= last; start++) {
     if (!isDigit(codeAt(text, start + 3)) || !isDigit(codeAt(text, start + 2))) continue;
-    if (!isCapital(codeAt(text, start)) || !isCapital(codeAt(text, start + 1))) continue;
+    if (!isLetter(codeAt(text, start)) || !isLetter(codeAt(text, start + 1))) continue;
     if (isAlphanumeric(codeAt(text, start - 1))) continue;
     const end = endOfIban(text, start);
     if (end === -1 || isAlphanumeric(codeAt(text, end))) continue;

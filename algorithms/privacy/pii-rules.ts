@@ -14,7 +14,7 @@ export { personalKinds, type PersonalKind, type Rule } from "./personal-rule.ts"
 export const personalRules: readonly Rule[] = [
   ...secretRules,
   emailRule,
-  { kind: "IBAN", needs: traits.capital | traits.digit, least: 15, find: findIbans },
+  { kind: "IBAN", needs: traits.digit, least: 15, find: findIbans },
   { kind: "CARD", needs: traits.digit, least: 13, find: findCards },
   addressRule,
   ...phoneRules,

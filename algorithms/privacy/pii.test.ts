@@ -23,7 +23,28 @@ describe("personal data is replaced", () => {
     ["Karl-Marx-Allee 7, Am-Öweg 4, A-B-C-D-weg 1, -Aweg 2", "<ADDRESS_1>, <ADDRESS_2>, <ADDRESS_3>, -Aweg 2"],
     ["to 'ann@mailbox.com', d'eve@mailbox.com or -x@mailbox.com", "to '<EMAIL_1>', <EMAIL_2> or -x@mailbox.com"],
     ["1.4111 1111 1111 1111 or 4111-1111-1111-1111x", "1.4111 1111 1111 1111 or 4111-1111-1111-1111x"],
-    ["by GB82-WEST-1234-5698-7654-32, de89 3704 0044 0532 0130 00", "by <IBAN_1>, de89 3704 0044 0532 0130 00"],
+    ["by GB82-WEST-1234-5698-7654-32, de89 3704 0044 0532 0130 00", "by <IBAN_1>, <IBAN_2>"],
+    [
+      "iban de89370400440532013000 or DE89 3704-0044 0532 0130 00, Gb82west12345698765432",
+      "iban <IBAN_1> or <IBAN_1>, <IBAN_2>",
+    ],
+    [
+      "4111111111111111 is 4111-1111-1111-1111 is 4111\u00a01111\u20091111\u202f1111",
+      "<CARD_1> is <CARD_1> is <CARD_1>",
+    ],
+    ["\uff14111\u30001111\u20131111\u22121111, ann\uff20ｂｉｇ.io", "<CARD_1>, <EMAIL_1>"],
+    ["a\u200bnn@big\u00ad.io\u200b, ann@b\u2060ig.io", "<EMAIL_1>\u200b, <EMAIL_1>"],
+    [
+      "call +\u0664\u0664 \u0662\u0660 \u0667\u0669\u0664\u0666 \u0660\u0669\u0665\u0668 or +44 20 7946 0958",
+      "call <PHONE_1> or <PHONE_1>",
+    ],
+    ["card \u{1d7d2}111 1111 1111 111\u{1d7d9}", "card <CARD_1>"],
+    [
+      '{"cut": "ann\\u0040big.io \\u0034111 1111 1111 1111 https:\\/\\/bob:s3cret@host',
+      '{"cut": "<EMAIL_1> <CARD_1> https:\\/\\/bob:<SECRET_1>@host',
+    ],
+    ["Dear\u00a0Robert,\nthe rest", "Dear\u00a0<NAME_1>,\nthe rest"],
+    ["BEARER abcdef0123456789abcdef", "BEARER <SECRET_1>"],
     ["P.O. Box 123", "<ADDRESS_1>"],
     ["My name is Ada Lovelace and I code", "My name is <NAME_1> and I code"],
     ["I'm Ann Lee.", "I'm <NAME_1>."],
@@ -91,6 +112,8 @@ describe("what is no personal data stays as it is", () => {
     "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "ssh bob@example.org -p 22",
     "uuid 123e4567-e89b-12d3-a456-426614174000",
+    "it\u2019s 10\u00a0000\u00a0km \u2013 \u0661\u0662 \uff21\uff22\uff23, \\u0040 and s\\/a\\/b\\/",
+    "de88370400440532013000 and xde89370400440532013000 are none",
   ])("%j", (text) => {
     expect(clean(text)).toBe(text);
   });

@@ -1,5 +1,7 @@
 // Replaces personal data by placeholders such as <EMAIL_1> before an example is stored. Rules only
 // (pii-rules.ts); pure. Equal values of a call get equal placeholders.
+import { fold } from "./fold.ts";
+import { cleanJson } from "./json-values.ts";
 import type { Span } from "./personal-rule.ts";
 import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";
@@ -21,27 +23,73 @@ export interface PersonalDataOptions {
   keyed?: Keyed;
 }
 
-/** Calling it again on what it returned changes nothing. */
+/**
+ * Calling it again on what it returned changes nothing. Text that is JSON, whole or between fences,
+ * stays JSON of the same shape (json-values.ts).
+ */
 export function replacePersonalData(texts: readonly string[], options: PersonalDataOptions = {}): Replaced {
   const { placeholder, found } = createPlaceholders(texts, options.keyed);
-  const replaced = texts.map((text) => {
+  /** Behind the first `before` characters, which are only a cue. */
+  const replaced = (text: string, before = 0, isFound = (_kind: PersonalKind): boolean => true): string => {
     const parts: string[] = [];
-    let from = 0;
+    let from = before;
     for (const { kind, start, end } of findPersonalData(text, options)) {
-      parts.push(text.slice(from, start), placeholder(kind, text.slice(start, end)));
+      if (end <= before || !isFound(kind)) continue;
+      const value = text.slice(Math.max(start, before), end);
+      parts.push(text.slice(from, Math.max(start, before)), placeholder(kind, fold(value)?.text ?? value));
       from = end;
     }
-    return from === 0 ? text : parts.join("") + text.slice(from);
-  });
-  return { texts: replaced, found };
+    return parts.join("") + text.slice(from);
+  };
+  const cleanValue = (value: string, name: string): string => {
+    // No row of digits alone.
+    if (/^\d{0,12}$/.test(value) && !isCue.test(name)) return value;
+    const cues = isCue.test(name) ? new Set([name, wordsOf(name)]) : [];
+    let cleaned = replaced(value);
+    for (const cue of cues) cleaned = replaced(`${cue}: ${cleaned}`, cue.length + 2, isByCue);
+    return cleaned;
+  };
+  const cleanText = (text: string): string => cleanJson(text, cleanValue) ?? replaced(text);
+  return {
+    texts: texts.map((text) =>
+      text.includes(fence) ? text.split(fenceLine).map(cleanText).join("") : cleanText(text),
+    ),
+    found,
+  };
 }
+
+const fence = "```";
+const fenceLine = /(^[ \t]{0,3}```[^\n`]*(?:\n|$))/m;
+
+/** Names of members whose values are told by them: "phone_number", "apiKey". */
+const isCue =
+  /phone|tel|mobil|cell|fax|whatsapp|handy|m[oó]vil|pass|pwd|secret|token|key|contraseña|kennwort|wachtwoord|senha|hasło/i;
+const isByCue = (kind: PersonalKind): boolean => kind === "PHONE" || kind === "SECRET";
+/** phoneNumbers as "phone Number". */
+const wordsOf = (name: string): string =>
+  name
+    .replace(/[_.-]/g, " ")
+    .replace(/(?<=\p{Ll})(?=\p{Lu})/gu, " ")
+    .replace(/s$/, "");
 
 /** A finding may uncover what stood too close to it; so much nesting no text has. */
 const mostRounds = 8;
 const shortest = 5;
 
-/** In order, not overlapping. A rule sees only what stands between former findings. */
-export function findPersonalData(text: string, { ipAddresses = false }: PersonalDataOptions = {}): Finding[] {
+/** In order, not overlapping; however they are spelled (fold.ts). */
+export function findPersonalData(text: string, options: PersonalDataOptions = {}): Finding[] {
+  const folded = fold(text);
+  const findings = findIn(folded?.text ?? text, options);
+  if (folded !== null)
+    for (const finding of findings) {
+      finding.start = folded.starts[finding.start]!;
+      finding.end = folded.ends[finding.end - 1]!;
+    }
+  return findings;
+}
+
+/** A rule sees only what stands between former findings. */
+function findIn(text: string, { ipAddresses = false }: PersonalDataOptions): Finding[] {
   const table = ipAddresses ? allRules : withoutAddresses;
   const { rules } = table;
   const findings: Finding[] = [];

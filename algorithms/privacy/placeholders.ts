@@ -55,6 +55,8 @@ const counter = (numbers: Map<string, number>) => (kind: string) => {
   return number;
 };
 
+const isNumber: ReadonlySet<PersonalKind> = new Set(["IBAN", "CARD", "PHONE"]);
+
 /** Counts on after placeholders in the texts, so that two people never become one. */
 export function createPlaceholders(
   texts: readonly string[],
@@ -67,9 +69,8 @@ export function createPlaceholders(
     found,
     placeholder(kind, value) {
       // Written otherwise (case, blanks, dashes) it is still the same mailbox, phone or card.
-      const isText = kind === "NAME" || kind === "ADDRESS";
       const lower = value.toLowerCase();
-      const same = `${kind} ${isText ? lower.replace(/\s+/g, " ") : lower.replace(/[\s()./-]+/g, " ")}`;
+      const same = `${kind} ${isNumber.has(kind) ? lower.replace(/[\s()./-]+/g, "") : lower.replace(/\s+/g, " ")}`;
       let name = known.get(same);
       if (name === undefined) {
         found[kind] = (found[kind] ?? 0) + 1;

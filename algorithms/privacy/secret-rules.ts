@@ -69,7 +69,7 @@ export const secretRules: readonly Rule[] = [
   shape("SECRET", { needs: dot | capital, least: 36 }, /\bSG\.[\w-]{16,32}\.[\w-]{16,64}/g),
   shape("SECRET", { needs: colonOrEquals | capital, least: 44 }, /\b\d{8,10}:AA[\w-]{33}(?![\w-])/g), // Telegram
   shape("SECRET", { needs: digit, least: 44 }, /hooks\.slack\.com\/services\/([\w/]{20,})/g),
-  shape("SECRET", { needs: digit, least: 22 }, /\b[Bb](?:earer|asic)[ \t]+((?=[\w.~+/-]*\d)[\w.~+/-]{16,}={0,2})/g),
+  shape("SECRET", { needs: digit, least: 22 }, /\b(?:bearer|basic)[ \t]+((?=[\w.~+/-]*\d)[\w.~+/-]{16,}={0,2})/gi),
   shape("SECRET", { needs: colonOrEquals | at, least: 7 }, /:\/\/[^\s/:@<>]{1,256}:([^\s/@<>$]{1,256})@/g), // user:password@host
   shape(
     "SECRET",

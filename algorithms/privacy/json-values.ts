@@ -1,0 +1,64 @@
+// Personal data in JSON, string by string and number by number, also where a string is JSON itself
+// (arguments of tools). The result is JSON of the same shape; what is clean keeps its text. Linear.
+import { endOfString } from "../text/exact-json.ts";
+
+/** `name`: of the member that the text is the value of; "": of none. */
+export type CleanValue = (text: string, name: string) => string;
+
+/** null: the text is no JSON object or array. A number with personal data becomes 0. */
+export function cleanJson(json: string, clean: CleanValue): string | null {
+  if (!isJson(json)) return null;
+  const parts: string[] = [];
+  let [done, name] = [0, ""];
+  const replace = (from: number, to: number, text: string): void => {
+    parts.push(json.slice(done, from), text);
+    done = to;
+  };
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]!;
+    if (character === "{" || character === "}") name = "";
+    else if (character === '"') {
+      const end = endOfString(json, at);
+      const value = JSON.parse(json.slice(at, end)) as string;
+      const isName = json[endOfBlanks(json, end)] === ":";
+      const cleaned = cleanJson(value, clean) ?? clean(value, isName ? "" : name);
+      if (cleaned !== value) replace(at, end, JSON.stringify(cleaned));
+      if (isName) name = value;
+      at = end - 1;
+    } else if (isInNumber.test(character)) {
+      const start = at;
+      while (isInNumber.test(json[at + 1] ?? "")) at++;
+      const digits = digitsOf(json.slice(start, at + 1));
+      if (digits.length >= fewestDigits && clean(digits, name) !== digits) replace(start, at + 1, "0");
+    } else if (/[a-z]/.test(character)) while (/[a-z]/.test(json[at + 1] ?? "")) at++;
+  }
+  return done === 0 ? json : parts.join("") + json.slice(done);
+}
+
+const isInNumber = /[\d.eE+-]/;
+const fewestDigits = 4;
+
+/** Of a whole number, however it is written (4.1e15); "" of another one. */
+function digitsOf(number: string): string {
+  if (/^-?\d+$/.test(number)) return number.replace("-", "");
+  const value = Math.abs(Number(number));
+  return Number.isSafeInteger(value) ? String(value) : "";
+}
+
+function endOfBlanks(json: string, from: number): number {
+  let at = from;
+  while (/[ \t\r\n]/.test(json[at] ?? "")) at++;
+  return at;
+}
+
+function isJson(text: string): boolean {
+  const whole = text.trim();
+  // An exception takes longer than most texts.
+  if (!["[]", "{}"].includes(`${whole[0] ?? ""}${whole.at(-1) ?? ""}`)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
