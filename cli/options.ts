@@ -1,13 +1,13 @@
 // Options that several commands share.
 import { InvalidArgumentError, type Command } from "commander";
-import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
 import type { ArmConfig, Config } from "../config/schema.ts";
 import { UsageError, type Io } from "./io.ts";
 
 /** The configuration that --config names, wherever on the command line it stood. */
-export function configOf(command: Command, io: Io): LoadedConfig {
+export function configOf(command: Command, io: Io, more?: LoadOptions["more"]): LoadedConfig {
   const { config } = command.optsWithGlobals<{ config?: string }>();
-  return loadConfig({ file: config, cwd: io.cwd, environment: io.environment });
+  return loadConfig({ file: config, cwd: io.cwd, environment: io.environment, more });
 }
 
 export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: string): ArmConfig {

@@ -1,6 +1,7 @@
 // Runs a parsed command line to an exit code; the only place where errors become words.
 import { CommanderError, type Command } from "commander";
 import { remedyOf } from "../connections/security/errors.ts";
+import { listenerOf } from "../stack/ports.ts";
 import { Ended, UsageError, type Io } from "./io.ts";
 
 /** 0 done, 1 failed, 2 used wrongly, 130 interrupted. */
@@ -31,6 +32,8 @@ function refuseUnverified({ environment }: Io): void {
 /** AggregateErrors of refused connections have no message of their own. */
 function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
+  if (error instanceof Error && "code" in error && error.code === "EADDRINUSE" && "port" in error)
+    return `${error.message}: it is taken by ${listenerOf(Number(error.port)) ?? "another program"}; end that, or name another port`;
   const reported = error instanceof Error ? error.message || error.name : String(error);
   const remedy = remedyOf(error);
   return remedy === undefined ? reported : `${reported}; ${remedy}`;

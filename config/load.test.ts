@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { missingFiles } from "./files.ts";
+import { configShape } from "./schema.ts";
 import { ConfigError, armsOf, loadConfig, parseConfig } from "./load.ts";
 
 const parse = (text: string, environment: Record<string, string> = {}) =>
@@ -15,6 +18,22 @@ function problemsIn(text: string, environment: Record<string, string> = {}): rea
     throw error;
   }
   return [];
+}
+
+interface Node {
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+}
+
+function walk(node: Node, path: string, look: (path: string, node: Node) => void): void {
+  look(path, node);
+  for (const [key, inner] of Object.entries(node)) {
+    if (typeof inner !== "object" || inner === null) continue;
+    const isStructure = ["properties", "anyOf", "oneOf", "items", "additionalProperties"].includes(key);
+    walk(inner as Node, isStructure ? path : path === "" ? key : `${path}.${key}`, look);
+  }
 }
 
 describe("configuration", () => {
@@ -49,6 +68,86 @@ describe("configuration", () => {
     expect(problems).toMatch(/line 10: arms\[0\]\.contextTokens: is a string; allowed: a number/);
     expect(problems).toMatch(/line 10: arms\[0\]\.baseUrl: unknown key; allowed: .*threads/);
     expect(problems).toMatch(/line 11: arms\[1\]\.type: not one of the choices; allowed: openai, llama, recorded/);
+  });
+
+  it("checks what is right beside what is wrong: files, ports and combinations, in one pass", () => {
+    const text = [
+      "clickhouse: { ttlDays: 36500, cluster: x }",
+      "routing: { defaultArm: nope, explorationFloor: .nan }",
+      "gateway: { port: 99 }",
+      "http: { port: 99 }",
+      "embedder: { model: ./none }",
+      "arms:",
+      "  - { name: a, type: openai, baseUrl: 'localhost:80/v1', model: m }",
+      "  - { name: a, type: llama, model: SmolLM9-1B, chatTemplate: sub/t.jinja }",
+      "  - { name: c, type: recorded, file: ../r.jsonl }",
+    ].join("\n");
+    const environment = {};
+    let problems: readonly string[] = [];
+    try {
+      parseConfig(text, { source: "x", folder: "/etc/precedent", environment, more: missingFiles });
+    } catch (error) {
+      problems = (error as ConfigError).problems;
+    }
+    expect(problems.map((one) => one.replace(/; allowed.*|: name a .*/, ""))).toEqual([
+      "line 1: clickhouse.ttlDays: too large",
+      "line 2: routing.explorationFloor: is no finite number",
+      "line 7: arms[0].baseUrl: wrong form",
+      'line 8: arms[1].name: "a" is the name of two arms',
+      'line 2: routing.defaultArm: "nope" is no arm; there are a, a, c',
+      "line 4: http.port: 99 is the port of the gateway, too: give each its own",
+      "line 8: arms[1].chatTemplate: there is no file /etc/precedent/sub/t.jinja",
+      "line 8: arms[1].model: there is no file /etc/precedent/SmolLM9-1B",
+      "line 9: arms[2].file: there is no file /etc/r.jsonl",
+      "line 5: embedder.model: there is no file /etc/precedent/none/model.onnx",
+      "line 5: embedder.model: there is no file /etc/precedent/none/tokenizer.json",
+    ]);
+  });
+
+  it("has a least and a greatest value for every number, and takes both", () => {
+    const ranges = new Map<string, { least: number; most: number }>();
+    walk(z.toJSONSchema(configShape, { io: "input", unrepresentable: "any" }) as Node, "", (path, node) => {
+      if (node.type !== "number" && node.type !== "integer") return;
+      const least = node.minimum ?? node.exclusiveMinimum;
+      expect(least, path).toBeGreaterThanOrEqual(-1);
+      expect(node.maximum, path).toBeLessThanOrEqual(2 ** 42);
+      ranges.set(path, { least: least!, most: node.maximum! });
+      // setTimeout takes 32 bits.
+      if (/Ms$/.test(path)) expect(node.maximum, path).toBeLessThan(2 ** 31);
+    });
+    expect(ranges.size).toBeGreaterThan(80);
+    expect(ranges.get("clickhouse.ttlDays")).toEqual({ least: 0, most: 10_000 });
+  });
+
+  it.each([
+    ["kafka: { brokers: ['http://k:9092'] }", "kafka.brokers[0]"],
+    ["kafka: { brokers: ['k'] }", "kafka.brokers[0]"],
+    ["kafka: { brokers: ['k:65536'] }", "kafka.brokers[0]"],
+    ["registry: { url: 'http://u:p@r' }", "registry.url"],
+    ["clickhouse: { url: 'clickhouse://c:9000' }", "clickhouse.url"],
+    ["record: { batchMs: 2147483648 }", "record.batchMs"],
+    ["learn: { halfLifeHours: 0 }", "learn.halfLifeHours"],
+    ["selection: { examples: 1e400 }", "selection.examples"],
+    ["curate: { admit: { ttlDays: 36500 } }", "curate.admit.ttlDays"],
+    ["limits: { inFlightBytes: 9007199254740993 }", "limits.inFlightBytes"],
+  ])("refuses %s", (text, path) => {
+    expect(problemsIn(`${text}\narms: [{ name: a, type: llama }]`)).toEqual([
+      expect.stringContaining(`line 1: ${path}: `),
+    ]);
+  });
+
+  it.each([
+    ["http://h/v1/chat/completions", /before \/chat\/completions/],
+    ["https://h/openai/deployments/d/chat/completions?api-version=1", /before/],
+    ["ftp://h/v1", /wrong form/],
+    ["https://u:p@h/v1", /user or password/],
+    ["https://h/v1#x", /"#"/],
+    ["https://h/openai/deployments/d?api-version=2024-10-21", undefined],
+    ["http://[::1]:8080/v1/", undefined],
+  ])("an openai arm at %s", (baseUrl, problem) => {
+    const found = problemsIn(`arms: [{ name: a, type: openai, model: m, baseUrl: "${baseUrl}" }]`);
+    if (problem === undefined) expect(found).toEqual([]);
+    else expect(found.join()).toMatch(problem);
   });
 
   it("refuses impossible combinations", () => {

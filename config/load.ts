@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Document } from "yaml";
 import { namedModel } from "./models.ts";
-import { pathText, problemsOf, type Problem } from "./problems.ts";
-import { configSchema, type ArmConfig, type Config } from "./schema.ts";
+import { pathText, problemsOf, valueAt, type Problem } from "./problems.ts";
+import { configShape, refuseSenseless, type ArmConfig, type Config } from "./schema.ts";
 import { references } from "./sections/curate.ts";
 
 const defaultFile = "precedent.yaml";
@@ -26,7 +26,7 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
 
-export interface LoadOptions {
+export interface LoadOptions extends Pick<ParseOptions, "more"> {
   /** Absent: precedent.yaml in `cwd` if there, else the defaults with the arm `small`. */
   file?: string | undefined;
   cwd?: string;
@@ -42,19 +42,29 @@ export interface LoadedConfig {
 }
 
 /** Throws ConfigError with every problem. */
-export function loadConfig({ file, cwd = process.cwd(), environment = process.env }: LoadOptions = {}): LoadedConfig {
+export function loadConfig({
+  file,
+  cwd = process.cwd(),
+  environment = process.env,
+  more,
+}: LoadOptions = {}): LoadedConfig {
   const path = resolve(cwd, file ?? defaultFile);
   if (!existsSync(path)) {
     if (file !== undefined) throw new ConfigError(file, ["there is no such file"]);
     return {
-      config: parseConfig("arms: [{ name: small, type: llama }]", { source: "defaults", folder: cwd, environment }),
+      config: parseConfig("arms: [{ name: small, type: llama }]", {
+        source: "defaults",
+        folder: cwd,
+        environment,
+        more,
+      }),
       file: null,
       folder: cwd,
     };
   }
   const folder = dirname(path);
   return {
-    config: parseConfig(readFileSync(path, "utf8"), { source: file ?? defaultFile, folder, environment }),
+    config: parseConfig(readFileSync(path, "utf8"), { source: file ?? defaultFile, folder, environment, more }),
     file: path,
     folder,
   };
@@ -66,10 +76,12 @@ export interface ParseOptions {
   /** Relative paths in it are taken from here. */
   folder: string;
   environment: Environment;
+  /** Looks further, at files for one; also where keys are wrong, at what is right. */
+  more?: ((config: Config) => readonly Problem[]) | undefined;
 }
 
 /** The text of a configuration, checked. Throws ConfigError. */
-export function parseConfig(text: string, { source, folder, environment }: ParseOptions): Config {
+export function parseConfig(text: string, { source, folder, environment, more }: ParseOptions): Config {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   if (document.errors.length > 0) {
@@ -80,19 +92,66 @@ export function parseConfig(text: string, { source, folder, environment }: Parse
   }
   const { problems, secrets } = substitute(document, environment);
   const data: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  const parsed = configSchema.safeParse(data);
-  if (!parsed.success) {
-    const unset = new Set(problems.map(({ path }) => pathText(path)));
-    const found = parsed.error.issues.flatMap((issue) => problemsOf(configSchema, data, issue));
-    problems.push(...found.filter(({ path }) => !unset.has(pathText(path))));
-  }
-  if (!parsed.success || problems.length > 0) {
+  const { config, found } = readWhole(data);
+  const unset = new Set(problems.map(({ path }) => pathText(path)));
+  problems.push(...found.filter(({ path }) => !unset.has(pathText(path))));
+  const resolved = config === undefined ? undefined : resolvePaths(config, folder);
+  if (resolved !== undefined && more !== undefined) problems.push(...more(resolved));
+  if (resolved === undefined || problems.length > 0) {
     const reported = problems.map((problem) =>
       hide(`${lineOf(document, lines, problem.path)}${tell(problem)}`, secrets),
     );
     throw new ConfigError(source, reported);
   }
-  return resolvePaths(parsed.data, folder);
+  return resolved;
+}
+
+/** Wrong keys are reported, then left out, so that what the others say is checked, too. */
+function readWhole(data: unknown): { config: Config | undefined; found: Problem[] } {
+  const shaped = configShape.safeParse(data);
+  const issues = (shaped.error?.issues ?? []).flatMap((issue) => problemsOf(configShape, data, issue));
+  // Too large for a whole number is too large for its key, too.
+  const found = issues.filter(
+    ({ path, what }, at) =>
+      !issues.slice(at + 1, at + 2).some((next) => pathText(next.path) === pathText(path) && next.what === what),
+  );
+  const paths = found.map(({ path }) => path);
+  const some = without(data, paths);
+  let rest = shaped.success ? shaped : configShape.safeParse(some);
+  if (!rest.success)
+    rest = configShape.safeParse(
+      without(
+        some,
+        rest.error.issues.map(({ path }) => whole(path)),
+      ),
+    );
+  if (!rest.success) return { config: undefined, found };
+  const wrong = new Set(paths.map((path) => pathText(whole(path))));
+  refuseSenseless(rest.data, (path, what) => {
+    // Within a section it may only follow from what was left out.
+    if (ofArms.has(String(path[0])) || !wrong.has(pathText(whole(path)))) found.push({ path, what });
+  });
+  return { config: rest.data, found };
+}
+
+/** Sections of which only names of arms are compared with others. */
+const ofArms = new Set(["routing", "learn", "curate"]);
+
+/** The arm or section that a key is in. */
+const whole = (path: readonly PropertyKey[]): Path => path.slice(0, path[0] === "arms" ? 2 : 1) as Path;
+
+/** An arm is left out by one that has its name and nothing else. */
+function without(data: unknown, paths: readonly Path[]): unknown {
+  const copy: unknown = structuredClone(data);
+  for (const path of paths) {
+    const parent = valueAt(copy, path.slice(0, -1));
+    const last = path.at(-1);
+    if (typeof parent !== "object" || parent === null || last === undefined) continue;
+    const name = valueAt(parent, [last, "name"]);
+    if (!Array.isArray(parent)) Reflect.deleteProperty(parent, last);
+    else if (path.length === 2) parent[Number(last)] = { name, type: "llama" } as unknown;
+  }
+  return copy;
 }
 
 /** Names of the arms, in the order of the configuration. */
@@ -151,7 +210,8 @@ function hide(message: string, secrets: readonly string[]): string {
 
 const firstLine = (text: string): string => (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 
-const fileKeys = new Set(["ca", "cert", "key", "passwordFile", "clientSecretFile", "tokenFile"]);
+/** Keys of TLS and credentials whose values are files. */
+export const fileKeys = new Set(["ca", "cert", "key", "passwordFile", "clientSecretFile", "tokenFile"]);
 
 /** A server's section with the files of its TLS and credentials made absolute, however deep. */
 function filesIn<T extends object>(section: T, absolute: (path: string) => string): T {
@@ -169,10 +229,14 @@ function resolvePaths(config: Config, folder: string): Config {
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(folder, path));
   const arms = config.arms.map((arm): ArmConfig => {
     if (arm.type === "recorded") return { ...arm, file: absolute(arm.file) };
-    // A name of the registry stays one.
-    if (arm.type === "llama" && arm.model !== undefined && namedModel(arm.model) === undefined)
-      return { ...arm, model: absolute(arm.model) };
-    return arm;
+    if (arm.type !== "llama") return arm;
+    const { model, chatTemplate } = arm;
+    return {
+      ...arm,
+      // A name of the registry stays one.
+      ...(model !== undefined && namedModel(model) === undefined && { model: absolute(model) }),
+      ...(chatTemplate !== undefined && { chatTemplate: absolute(chatTemplate) }),
+    };
   });
   const { model } = config.embedder;
   const { exampleReplay } = config.curate;

@@ -85,11 +85,12 @@ function kindOf(value: unknown): string {
   if (value === null) return "empty";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "a group of keys";
+  if (typeof value === "number" && !Number.isFinite(value)) return "no finite number";
   if (typeof value === "number") return Number.isInteger(value) ? "a whole number" : "a number with a fraction";
   return `a ${typeof value}`;
 }
 
-function valueAt(data: unknown, path: readonly (string | number)[]): unknown {
+export function valueAt(data: unknown, path: readonly (string | number)[]): unknown {
   let at = data;
   for (const key of path) {
     if (typeof at !== "object" || at === null) return undefined;

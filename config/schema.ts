@@ -5,7 +5,7 @@ import { refuseCredentials } from "./credentials.ts";
 import { refuseJudges } from "./judges.ts";
 import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
-import { milliseconds, name } from "./sections/common.ts";
+import { bytes, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
@@ -22,19 +22,20 @@ export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, Reu
 
 const limits = z.strictObject({
   /** Maximum bytes of a request's messages, and of its messages and documents together. */
-  maxPromptBytes: z.number().int().positive().default(1_048_576),
+  maxPromptBytes: z
+    .number()
+    .int()
+    .min(1)
+    .max(15 * 1_048_576)
+    .default(1_048_576),
   /** Time for an answer where the request names no deadline. */
   deadlineMs: milliseconds.default(120_000),
   /** Maximum deadline of a request, whatever it asks for. */
-  maxDeadlineMs: milliseconds.max(86_400_000).default(3_600_000),
+  maxDeadlineMs: millisecondsUpTo(86_400_000).default(3_600_000),
   /** Records that a stage has under way at most; no more are fetched meanwhile. */
   inFlight: z.number().int().min(1).max(16_384).default(256),
   /** Their bytes; a single larger one passes. */
-  inFlightBytes: z
-    .number()
-    .int()
-    .positive()
-    .default(64 * 1_048_576),
+  inFlightBytes: bytes.default(64 * 1_048_576),
   /**
    * Maximum parked repeats outside of inFlight, and maximum requests that wait for each inline arm;
    * a tenant has at most as many as it leaves free.
@@ -59,88 +60,98 @@ const health = z.strictObject({
   stalledAfterMs: milliseconds.default(180_000),
 });
 
-export const configSchema = z
-  .strictObject({
-    kafka: kafka.prefault({}),
-    registry: registry.prefault({}),
-    clickhouse: clickhouse.prefault({}),
-    /** Folder of the embedded servers, pools and caches. */
-    stack: z.strictObject({ folder: z.string().default(".precedent") }).prefault({}),
-    /** Stable id of this process; absent: the first free one under the stack folder. */
-    instance: name.optional(),
-    embedder: embedder.prefault({}),
-    selection: selection.prefault({}),
-    documents: documents.prefault({}),
-    routing: routing.prefault({}),
-    learn: learn.prefault({}),
-    curate: curate.prefault({}),
-    /** Answers to exact repeats. */
-    cache: cache.prefault({}),
-    /** Personal data in what is recorded and answered. */
-    privacy: privacy.prefault({}),
-    limits: limits.prefault({}),
-    /**
-     * Rows are inserted when there are batchRows of them, or batchMs after the first; where storing
-     * takes long, up to four times batchMs.
-     */
-    record: z
-      .strictObject({ batchRows: z.number().int().positive().default(20_000), batchMs: milliseconds.default(1_000) })
-      .prefault({}),
-    log: z
-      .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
-      .prefault({}),
-    health: health.prefault({}),
-    /** /metrics and /healthz; port 0 takes a free one. */
-    http: z
-      .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
-      .prefault({}),
-    /**
-     * Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
-     * requests and answers, so only for tenants that agreed.
-     */
-    sharing: sharing.default({}),
-    /**
-     * Tenants that write to Kafka themselves, by name, each to topics of its own
-     * (docs/security.md): letters, digits, dashes and underscores. At most 1,000.
-     */
-    tenants: tenants.default({}),
-    /** OpenTelemetry traces (docs/tracing.md). */
-    tracing: tracing.prefault({}),
-    /** The OpenAI-compatible HTTP front end. */
-    gateway: gateway.prefault({}),
-    arms: z.array(armSchema).min(1).max(64),
-  })
-  .superRefine((config, context) => {
-    const refuse = (path: (string | number)[], message: string): void => {
-      context.addIssue({ code: "custom", path, message });
-    };
-    const names = config.arms.map((arm) => arm.name);
-    names.forEach((arm, index) => {
-      if (names.indexOf(arm) !== index) refuse(["arms", index, "name"], `"${arm}" is the name of two arms`);
-    });
-    if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
-      refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
-    refuseCredentials(config, refuse);
-    const { replicationFactor, minInsyncReplicas } = config.kafka;
-    if (minInsyncReplicas !== undefined && replicationFactor !== undefined && minInsyncReplicas > replicationFactor)
-      refuse(
-        ["kafka", "minInsyncReplicas"],
-        `${minInsyncReplicas} copies can't be in sync where kafka.replicationFactor makes ${replicationFactor}: nothing could be written`,
-      );
-    if (config.limits.maxDeadlineMs < config.limits.deadlineMs)
-      refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
-    const reusing = config.arms.flatMap((arm, index) => (arm.type === "reuse" ? [index] : []));
-    if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
-    if (reusing.length > 0 && reusing.length === config.arms.length)
-      refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
-    refuseRedact(config, refuse);
-    refuseJudges(config, refuse);
-    refuseTenants(config, refuse);
-    const fallback = config.routing.defaultArm;
-    if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
-      refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);
-    if (fallback !== undefined && !names.includes(fallback))
-      refuse(["routing", "defaultArm"], `"${fallback}" is no arm; there are ${names.join(", ")}`);
-  });
+/** Each key by itself. */
+export const configShape = z.strictObject({
+  kafka: kafka.prefault({}),
+  registry: registry.prefault({}),
+  clickhouse: clickhouse.prefault({}),
+  /** Folder of the embedded servers, pools and caches. */
+  stack: z.strictObject({ folder: z.string().default(".precedent") }).prefault({}),
+  /** Stable id of this process; absent: the first free one under the stack folder. */
+  instance: name.optional(),
+  embedder: embedder.prefault({}),
+  selection: selection.prefault({}),
+  documents: documents.prefault({}),
+  routing: routing.prefault({}),
+  learn: learn.prefault({}),
+  curate: curate.prefault({}),
+  /** Answers to exact repeats. */
+  cache: cache.prefault({}),
+  /** Personal data in what is recorded and answered. */
+  privacy: privacy.prefault({}),
+  limits: limits.prefault({}),
+  /**
+   * Rows are inserted when there are batchRows of them, or batchMs after the first; where storing
+   * takes long, up to four times batchMs.
+   */
+  record: z
+    .strictObject({
+      batchRows: z.number().int().min(1).max(1_000_000).default(20_000),
+      batchMs: millisecondsUpTo(600_000).default(1_000),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
+    .prefault({}),
+  health: health.prefault({}),
+  /** /metrics and /healthz; port 0 takes a free one. */
+  http: z
+    .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
+    .prefault({}),
+  /**
+   * Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
+   * requests and answers, so only for tenants that agreed.
+   */
+  sharing: sharing.default({}),
+  /**
+   * Tenants that write to Kafka themselves, by name, each to topics of its own
+   * (docs/security.md): letters, digits, dashes and underscores. At most 1,000.
+   */
+  tenants: tenants.default({}),
+  /** OpenTelemetry traces (docs/tracing.md). */
+  tracing: tracing.prefault({}),
+  /** The OpenAI-compatible HTTP front end. */
+  gateway: gateway.prefault({}),
+  arms: z.array(armSchema).min(1).max(64),
+});
 
-export type Config = z.infer<typeof configSchema>;
+export type Config = z.infer<typeof configShape>;
+type Refuse = (path: (string | number)[], message: string) => void;
+
+/** What keys may not say beside each other. */
+export function refuseSenseless(config: Config, refuse: Refuse): void {
+  const names = config.arms.map((arm) => arm.name);
+  names.forEach((arm, index) => {
+    if (names.indexOf(arm) !== index) refuse(["arms", index, "name"], `"${arm}" is the name of two arms`);
+  });
+  if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
+    refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
+  refuseCredentials(config, refuse);
+  const { replicationFactor, minInsyncReplicas } = config.kafka;
+  if (minInsyncReplicas !== undefined && replicationFactor !== undefined && minInsyncReplicas > replicationFactor)
+    refuse(
+      ["kafka", "minInsyncReplicas"],
+      `${minInsyncReplicas} copies can't be in sync where kafka.replicationFactor makes ${replicationFactor}: nothing could be written`,
+    );
+  if (config.limits.maxDeadlineMs < config.limits.deadlineMs)
+    refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
+  const reusing = config.arms.flatMap((arm, index) => (arm.type === "reuse" ? [index] : []));
+  if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
+  if (reusing.length > 0 && reusing.length === config.arms.length)
+    refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
+  refuseRedact(config, refuse);
+  refuseJudges(config, refuse);
+  refuseTenants(config, refuse);
+  const fallback = config.routing.defaultArm;
+  if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
+    refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);
+  if (fallback !== undefined && !names.includes(fallback))
+    refuse(["routing", "defaultArm"], `"${fallback}" is no arm; there are ${names.join(", ")}`);
+  const { gateway, http } = config;
+  if (gateway.port !== undefined && gateway.port !== 0 && gateway.port === http.port)
+    refuse(["http", "port"], `${http.port} is the port of the gateway, too: give each its own`);
+}
+
+export const configSchema = configShape.superRefine((config, context) => {
+  refuseSenseless(config, (path, message) => context.addIssue({ code: "custom", path, message }));
+});

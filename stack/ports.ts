@@ -32,7 +32,7 @@ export async function ownPort(name: string, port: number, withinMs: number): Pro
   return port;
 }
 
-/** "process 12 (java)"; undefined: another user's, or not found. */
+/** "process 12 (java -cp ...)", or that it is another user's; undefined: no process listens. */
 export function listenerOf(port: number): string | undefined {
   const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listening(file, port)));
   if (sockets.size === 0) return undefined;
@@ -40,14 +40,16 @@ export function listenerOf(port: number): string | undefined {
     for (const descriptor of entries(`/proc/${pid}/fd`)) {
       try {
         if (!sockets.has(readlinkSync(`/proc/${pid}/fd/${descriptor}`))) continue;
-        return `process ${pid} (${readFileSync(`/proc/${pid}/comm`, "utf8").trim()})`;
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+        return `process ${pid} (${command.slice(0, longestCommand)})`;
       } catch {
         // Closed meanwhile.
       }
     }
   }
-  return undefined;
+  return "a program of another user";
 }
+const longestCommand = 100;
 
 /** Links of the sockets that listen on the port, as they stand in /proc/PID/fd. */
 function listening(file: string, port: number): string[] {

@@ -1,20 +1,30 @@
 // What can answer a request: a type of arm is one object in the union.
 import { z } from "zod";
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
-import { milliseconds, name, price } from "./common.ts";
+import {
+  bytes,
+  count,
+  countOrNone,
+  factorAboveNone,
+  httpUrl,
+  milliseconds,
+  millisecondsUpTo,
+  name,
+  price,
+} from "./common.ts";
 
 const armBase = {
   name,
   /** Whether it gets the examples. */
   examples: z.boolean().default(true),
   /** Tokens that examples may add to its prompts; absent: selection.tokenBudget. */
-  tokenBudget: z.number().int().min(0).optional(),
+  tokenBudget: countOrNone.optional(),
   /**
    * How examples stand in a prompt: as chat turns before the question (can be linked), or as
    * guidance in the question's own turn, which stands before and after it.
    */
   template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
-  maxTokens: z.number().int().positive().default(256),
+  maxTokens: count.default(256),
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
   /**
@@ -22,7 +32,7 @@ const armBase = {
    * surrounding backticks, in one piece (docs/arms.md).
    */
   answerAs: z.enum(["text", "code"]).default("text"),
-  concurrency: z.number().int().positive().default(8),
+  concurrency: z.number().int().min(1).max(16_384).default(8),
   /**
    * Which stage calls it: inline: plan, a hop less, for arms that wait rather than compute; queued:
    * generate, which scales apart from plan (docs/arms.md).
@@ -37,12 +47,15 @@ const armBase = {
 const openaiArm = z.strictObject({
   ...armBase,
   type: z.literal("openai"),
-  baseUrl: z.url(),
+  /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
+  baseUrl: httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {
+    error: "ends in /completions, which is appended: write the address before /chat/completions",
+  }),
   apiKey: z.string().default(""),
-  model: z.string(),
-  timeoutMs: milliseconds.default(60_000),
+  model: z.string().min(1),
+  timeoutMs: millisecondsUpTo(86_400_000).default(60_000),
   retries: z.number().int().min(0).max(10).default(3),
-  requestsPerMinute: z.number().int().positive().optional(),
+  requestsPerMinute: count.optional(),
   stream: z.boolean().default(true),
   /**
    * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
@@ -76,19 +89,15 @@ const linked = z.strictObject({
    * Caches of chunks, and a quarter of it the beginnings of conversations. Absent: what four
    * prompts of contextTokens take, 256 MiB to 4 GiB.
    */
-  memoryBytes: z.number().int().positive().optional(),
+  memoryBytes: bytes.optional(),
   /** Under the stack folder, in kv/ARM. */
-  diskBytes: z
-    .number()
-    .int()
-    .positive()
-    .default(2_048 * 1_048_576),
+  diskBytes: bytes.default(2_048 * 1_048_576),
   /** idle: caches of examples are made before a request shows them, while none is under way. */
   build: z.enum(["idle", "off"]).default("idle"),
   /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: mean divergence from a full prefill that is allowed, in nats. */
-  maxKl: z.number().positive().default(0.1),
+  maxKl: factorAboveNone.default(0.1),
 });
 const llamaArm = z.strictObject({
   ...armBase,
@@ -101,8 +110,8 @@ const llamaArm = z.strictObject({
    * work.
    */
   chatTemplate: z.string().optional(),
-  contextTokens: z.number().int().positive().default(2048),
-  threads: z.number().int().min(1).default(1),
+  contextTokens: z.number().int().min(1).max(16_777_216).default(2048),
+  threads: z.number().int().min(1).max(1_024).default(1),
   /**
    * Type of keys and values, in the context and in caches: q8_0 takes half of the bytes and rounds
    * more. It needs heads of a multiple of 64 dimensions.
@@ -129,11 +138,11 @@ const recordedArm = z.strictObject({
   file: z.string(),
   model: z.string().default("recorded"),
   /** Simulated time of an answer whose line gives none; it holds one of the slots meanwhile. */
-  latencyMs: z.number().min(0).default(0),
+  latencyMs: z.number().min(0).max(3_600_000).default(0),
   /**
    * Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order.
    */
-  latencySpreadMs: z.number().min(0).default(0),
+  latencySpreadMs: z.number().min(0).max(3_600_000).default(0),
 });
 const reuseArm = z.strictObject({
   ...armBase,

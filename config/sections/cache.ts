@@ -16,6 +16,7 @@ export const cache = z.strictObject({
     .number()
     .int()
     .min(0)
+    .max(2 ** 42)
     .default(64 * 1_048_576),
   /** Maximum bytes of request and answer together; larger ones are not cached. */
   maxBytes: z.number().int().positive().max(8_388_608).default(262_144),

@@ -1,7 +1,7 @@
 // Which answers become examples, for how long, and which are tried again.
 import { z } from "zod";
 import { isTimeZone, timeOfDay, weekdays } from "../../algorithms/queueing/daily-times.ts";
-import { milliseconds } from "./common.ts";
+import { bytes, count, days, factor, hours, milliseconds } from "./common.ts";
 
 /** What names references as the judge of example replays; anything else is an arm. */
 export const references = "reference:";
@@ -18,35 +18,31 @@ export const curate = z.strictObject({
       /** Tenants whose answers may; absent: all. */
       tenants: z.array(z.string()).min(1).optional(),
       /** Maximum bytes of request and response together. */
-      maxBytes: z.number().int().positive().default(16_384),
+      maxBytes: bytes.default(16_384),
       /** Cosine from which two requests of a domain are the same: only the better answer stays. */
       nearDuplicate: z.number().min(0).max(1).default(0.97),
       /** Days that an example lives; 0: no limit. */
-      ttlDays: z.number().min(0).default(90),
+      ttlDays: days.default(90),
     })
     .prefault({}),
   evict: z
     .strictObject({
       everyMs: milliseconds.default(60_000),
       /** Byte budget of all texts and embeddings. */
-      budgetBytes: z
-        .number()
-        .int()
-        .positive()
-        .default(256 * 1_048_576),
+      budgetBytes: bytes.default(256 * 1_048_576),
       /** Hours in which a new example is not evicted for room. */
-      graceHours: z.number().min(0).default(1),
+      graceHours: hours.default(1),
     })
     .prefault({}),
   exampleReplay: z
     .strictObject({
       /** Examples tried in a run at most. */
-      top: z.number().int().positive().default(20),
+      top: count.default(20),
       /** Answers asked for each. */
       samples: z.number().int().min(1).max(16).default(3),
       /** Tokens and money (in the prices' currency) that a run may use. */
-      budgetTokens: z.number().int().positive().default(100_000),
-      budgetCost: z.number().nonnegative().optional(),
+      budgetTokens: count.default(100_000),
+      budgetCost: factor.optional(),
       /**
        * Who compares answers: an arm, or reference:FILE (JSONL of request and response). A schedule
        * needs it; runs by hand may name another.
@@ -59,7 +55,7 @@ export const curate = z.strictObject({
            * Maximum load of the busiest arm: its unfinished requests over its processes' slots.
            * Above it no request is replayed.
            */
-          load: z.number().min(0).default(0.5),
+          load: factor.default(0.5),
           /** Maximum total waiting time of a run; after it the run ends. */
           waitMs: milliseconds.default(3_600_000),
         })

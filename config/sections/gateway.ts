@@ -30,6 +30,7 @@ export const gateway = z.strictObject({
     .number()
     .int()
     .min(16 * 1_048_576)
+    .max(2 ** 42)
     .default(256 * 1_048_576),
   /**
    * Signs the tokens by which people without an API key give feedback on their answer. The same for

@@ -1,12 +1,12 @@
 // How arms are chosen and what is learned from their rewards.
 import { z } from "zod";
-import { milliseconds, name } from "./common.ts";
+import { count, countOrNone, factor, factorAboveNone, milliseconds, millisecondsOrNone, name } from "./common.ts";
 
 export const routing = z.strictObject({
   /** lambda_c: the price of cost in quality; 0: quality only. */
-  costWeight: z.number().min(0).default(0.3),
+  costWeight: factor.default(0.3),
   /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
-  tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
+  tenantCostWeights: z.record(z.string(), factor).default({}),
   /**
    * Quality known to within this is hardly explored: samples have the deviation d² / (d +
    * indifference), where Thompson sampling (0) has d.
@@ -24,9 +24,9 @@ export const routing = z.strictObject({
    * of the constant's and cost's variance if estimated.
    */
   priorMean: z.number().min(0).max(1).default(0.5),
-  priorVariance: z.number().positive().default(0.04),
+  priorVariance: factorAboveNone.default(0.04),
   /** Variance of a reward around its prediction. */
-  noiseVariance: z.number().positive().default(0.1),
+  noiseVariance: factorAboveNone.default(0.1),
   /**
    * estimated: learn fits the variances above to the rewards, and arms share what they have in
    * common; fixed: independent arms under these variances.
@@ -52,14 +52,14 @@ export const routing = z.strictObject({
        * L*: utilisation of the more expensive arms from which it presses; 1 is as many requests as
        * they take at a time.
        */
-      threshold: z.number().min(0).default(0.8),
+      threshold: factor.default(0.8),
       /** How steeply it rises from there. */
-      gamma: z.number().positive().default(3),
+      gamma: factorAboveNone.default(3),
       /**
        * lambda0: quality that a full unit of cost loses at the most; absent: so much that the
        * cheapest arm wins surely; 0 turns it off.
        */
-      weight: z.number().min(0).optional(),
+      weight: factor.optional(),
     })
     .prefault({}),
   /** What an arm loses for its own utilisation, the cheapest too (routing.md). */
@@ -68,14 +68,14 @@ export const routing = z.strictObject({
       /**
        * Utilisation of an arm from which it loses; 2: as many requests wait as it takes at a time.
        */
-      threshold: z.number().min(0).default(2),
+      threshold: factor.default(2),
       /** How steeply it rises from there. */
-      gamma: z.number().positive().default(1),
+      gamma: factorAboveNone.default(1),
       /**
        * Quality that it loses at the most; absent: so much that an idle arm wins surely, whatever
        * both are worth and cost; 0 turns it off.
        */
-      weight: z.number().min(0).optional(),
+      weight: factor.optional(),
     })
     .prefault({}),
   /**
@@ -110,7 +110,7 @@ export const routing = z.strictObject({
       /** Share of the requests of a tenant that get one; 0: none. */
       share: z.number().min(0).max(1).default(0.1),
       /** Alternative answers that a tenant gets in an hour. */
-      perTenantHour: z.number().int().min(0).default(100),
+      perTenantHour: countOrNone.default(100),
     })
     .prefault({}),
 });
@@ -119,19 +119,19 @@ export const learn = z.strictObject({
   /** Time between two looks at what is new. */
   everyMs: milliseconds.default(2_000),
   /** Half-life of a reward's weight, hours. */
-  halfLifeHours: z.number().positive().default(168),
+  halfLifeHours: z.number().min(0.01).max(876_000).default(168),
   /**
    * What changes less than a hundredth of the rewards is published only when the newest version is
    * this old, in milliseconds.
    */
-  settleMs: z.number().int().min(0).default(60_000),
+  settleMs: millisecondsOrNone.default(60_000),
   /** How much feedback counts: excess is stored, and marked in feedback_excess. */
   feedback: z
     .strictObject({
       /** Feedback of a tenant and source (person, judge, system) that counts in an hour. */
-      perSourceHour: z.number().int().min(1).default(100_000),
+      perSourceHour: count.default(100_000),
       /** Feedback of one author (Feedback.author) of them that counts in an hour. */
-      perAuthorHour: z.number().int().min(1).default(1_000),
+      perAuthorHour: count.default(1_000),
     })
     .prefault({}),
   /** Unrated answers are compared by an arm (docs/learning.md, The automatic judge). */
@@ -147,16 +147,16 @@ export const learn = z.strictObject({
       /** Share of the answers that are drawn, by chance. */
       share: z.number().min(0).max(1).default(0.05),
       /** Answers are drawn from so many minutes on, when people had time to rate them. */
-      afterMinutes: z.number().min(0).default(10),
+      afterMinutes: z.number().min(0).max(525_600).default(10),
       /** Verdicts of each order. */
       samples: z.number().int().min(1).max(16).default(2),
       /** Comparisons in an hour, of all tenants and of one. */
       perHour: z.number().int().min(1).max(100_000).default(60),
-      perTenantHour: z.number().int().min(1).default(20),
+      perTenantHour: count.default(20),
       /** Money (in the prices' currency) for judging in 24 hours; absent: no limit. */
-      spendLimit: z.number().nonnegative().optional(),
+      spendLimit: z.number().min(0).max(1e12).optional(),
       /** No judging while the busiest arm is above this load (curate.exampleReplay.offPeak). */
-      offPeakLoad: z.number().min(0).default(0.5),
+      offPeakLoad: factor.default(0.5),
       /** Time between two looks. */
       everyMs: milliseconds.default(60_000),
     })
@@ -165,9 +165,9 @@ export const learn = z.strictObject({
   helpfulness: z
     .strictObject({
       /** Hours between two trainings; absent: only when `precedent helpfulness train` is run. */
-      everyHours: z.number().positive().optional(),
+      everyHours: z.number().min(0.01).max(500).optional(),
       /** Rows of evidence before it is trained. */
-      minimumRows: z.number().int().min(1).default(500),
+      minimumRows: count.default(500),
       /** Rows that it is trained on at most: trials first, the newest of each kind. */
       rows: z.number().int().min(1).max(1_000_000).default(50_000),
     })
@@ -181,9 +181,9 @@ export const learn = z.strictObject({
        * Rewarded requests under a threshold, and under the one in force, before it can take its
        * place.
        */
-      minimumRequests: z.number().int().min(2).default(200),
+      minimumRequests: z.number().int().min(2).max(1_000_000_000).default(200),
       /** Price of 1,000 tokens of examples, in quality. */
-      tokenPrice: z.number().min(0).default(0.05),
+      tokenPrice: factor.default(0.05),
     })
     .prefault({}),
 });

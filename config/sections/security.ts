@@ -1,6 +1,7 @@
 // TLS and credentials of the servers, as every section of a server has them. Whatever is named
 // "...File" is read when it is used: who rotates a secret replaces the file.
 import { z } from "zod";
+import { httpUrl } from "./common.ts";
 
 /** What a server shows is always checked: there is no key that switches this off. */
 export const tls = z.strictObject({
@@ -17,7 +18,7 @@ export const tls = z.strictObject({
 /** Tokens by client credentials (RFC 6749, 4.4), renewed before they expire. */
 export const oauth = z.strictObject({
   /** The token endpoint; https, or http on the loopback. */
-  endpoint: z.url(),
+  endpoint: httpUrl,
   clientId: z.string().min(1),
   clientSecret: z.string().min(1).optional(),
   /** File that holds the client secret. */

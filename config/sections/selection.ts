@@ -1,13 +1,14 @@
 // What a prompt is made of besides the request: how texts become vectors, which examples are shown,
 // how documents are cut.
 import { z } from "zod";
+import { countOrNone, millisecondsOrNone } from "./common.ts";
 
 export const embedder = z.strictObject({
   /** Folder with model.onnx and tokenizer.json; absent: all-MiniLM-L6-v2 as set-up makes it. */
   model: z.string().optional(),
   threads: z.number().int().min(1).max(16).default(1),
   maxBatch: z.number().int().min(1).max(256).default(8),
-  cacheEntries: z.number().int().min(0).default(50_000),
+  cacheEntries: countOrNone.default(50_000),
 });
 
 export const selection = z.strictObject({
@@ -21,7 +22,7 @@ export const selection = z.strictObject({
    */
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
   /** Tokens that examples may add to a prompt, unless the arm says otherwise. */
-  tokenBudget: z.number().int().min(0).default(1500),
+  tokenBudget: countOrNone.default(1500),
   /** Cosine from which an example says the same as one already taken, and is left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
   /**
@@ -52,12 +53,12 @@ export const selection = z.strictObject({
    */
   pool: z.enum(["auto", "global", "shared"]).default("auto"),
   /** Examples from which on each plan process holds only what its partitions need. */
-  shareAbove: z.number().int().min(0).default(100_000),
+  shareAbove: countOrNone.default(100_000),
   /**
    * Shared: milliseconds for which examples of a partition that moved to another process are kept
    * up to date; rebalances return it.
    */
-  graceMs: z.number().int().min(0).default(60_000),
+  graceMs: millisecondsOrNone.default(60_000),
 });
 
 export const documents = z.strictObject({

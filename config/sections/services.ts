@@ -1,11 +1,14 @@
 // The servers: without an address each is the embedded stack's.
 import { z } from "zod";
-import { milliseconds } from "./common.ts";
+import { days, httpUrl, millisecondsUpTo } from "./common.ts";
 import { oauth, tls } from "./security.ts";
+
+const broker =
+  /^(?:\[[\da-f:.]+\]|[\w.-]+):(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/i;
 
 export const kafka = z.strictObject({
   /** Absent: the embedded stack's broker. */
-  brokers: z.array(z.string()).min(1).optional(),
+  brokers: z.array(z.string().regex(broker, "host:port, without http://")).min(1).optional(),
   /** TLS; `tls` implies it. */
   ssl: z.boolean().default(false),
   tls: tls.optional(),
@@ -41,14 +44,14 @@ export const kafka = z.strictObject({
    * Transaction timeout of the producers. It bounds how long readers wait behind a dead process,
    * and how long a commit may take on a slow broker.
    */
-  transactionTimeoutMs: milliseconds.min(1_000).max(900_000).default(5_000),
+  transactionTimeoutMs: millisecondsUpTo(900_000, 1_000).default(5_000),
   /** A process that is silent for this time loses its partitions to others. */
-  sessionTimeoutMs: milliseconds.default(30_000),
+  sessionTimeoutMs: millisecondsUpTo(1_800_000, 1_000).default(30_000),
 });
 
 export const registry = z.strictObject({
   /** Absent: the embedded stack's registry. */
-  url: z.url().optional(),
+  url: httpUrl.optional(),
   tls: tls.optional(),
   username: z.string().optional(),
   password: z.string().optional(),
@@ -62,7 +65,7 @@ export const registry = z.strictObject({
 
 export const clickhouse = z.strictObject({
   /** Absent: the embedded stack's chdb behind its HTTP facade. */
-  url: z.url().optional(),
+  url: httpUrl.optional(),
   database: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
@@ -75,5 +78,5 @@ export const clickhouse = z.strictObject({
   /** Name of a cluster: tables become Replicated and Distributed. */
   cluster: z.string().optional(),
   /** Days that raw records are kept; 0: no limit. */
-  ttlDays: z.number().int().min(0).default(90),
+  ttlDays: days.int().default(90),
 });

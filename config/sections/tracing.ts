@@ -1,12 +1,13 @@
 // OpenTelemetry traces: where they are sent, and which.
 import { z } from "zod";
+import { httpUrl } from "./common.ts";
 
 export const tracing = z.strictObject({
   /**
    * OTLP/HTTP collector, e.g. http://127.0.0.1:4318; /v1/traces is appended. Absent:
    * OTEL_EXPORTER_OTLP_(TRACES_)ENDPOINT; without it, no tracing.
    */
-  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  endpoint: httpUrl.optional(),
   /** Sent with every export, e.g. authorization; write ${VARIABLE}. */
   headers: z.record(z.string(), z.string()).default({}),
   /** Share of the traces that are exported. The same in all processes, or traces have gaps. */

@@ -12,7 +12,7 @@ it("takes types, ranges, defaults and comments from the schema", () => {
   const text = generateReference();
   expect(text).toContain("| `kafka.brokers` | list of string, from 1 |  | Absent: the embedded stack's broker. |");
   expect(text).toContain(
-    "| `routing.costWeight` | number, from 0 | `0.3` | lambda_c: the price of cost in quality; 0: quality only. |",
+    "| `routing.costWeight` | number, 0 to 1000000 | `0.3` | lambda_c: the price of cost in quality; 0: quality only. |",
   );
   expect(text).toContain(
     "| `arms[].model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |",
