@@ -4,6 +4,10 @@ import type { Command } from "commander";
 import pc from "picocolors";
 import { messageOf } from "../connections/errors.ts";
 import { loadConfig } from "../config/load.ts";
+import { probeEndpoint } from "../arms/probe-endpoint.ts";
+import { missingFiles } from "../config/files.ts";
+import { pathText } from "../config/problems.ts";
+import type { ArmConfig } from "../config/schema.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
 import { machineChecks } from "./doctor-machine.ts";
@@ -28,6 +32,10 @@ export function addDoctor(program: Command, io: Io): void {
 async function examine(file: string | undefined, io: Io, repair: boolean): Promise<Check[]> {
   try {
     const { config, file: found } = loadConfig({ file, cwd: io.cwd, environment: io.environment });
+    // machineChecks says it of models and recorded answers.
+    const lost = missingFiles(config).flatMap(({ path, what }): Check[] =>
+      ["file", "model"].includes(String(path.at(-1))) ? [] : [{ name: pathText(path), state: "missing", detail: what }],
+    );
     // queued is what every arm is unless it says otherwise.
     const arms = config.arms
       .map(({ name, type, dispatch }) => `${name} (${type}${dispatch === "inline" ? ", inline: called by plan" : ""})`)
@@ -37,8 +45,10 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
     const schedule = scheduleOf(config) === undefined ? [] : [exampleReplay];
     return [
       good,
+      ...lost,
       ...schedule,
       ...(await machineChecks(config, io.environment)),
+      ...(await Promise.all(config.arms.flatMap(endpointCheck))),
       ...(await connectionChecks(config, { repair })),
     ];
   } catch (error) {
@@ -48,6 +58,9 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
     ];
   }
 }
+
+const endpointCheck = (arm: ArmConfig, index: number): Promise<Check>[] =>
+  arm.type === "openai" ? [probeEndpoint(arm).then((found) => ({ name: `arms[${index}] ${arm.name}`, ...found }))] : [];
 
 const marks: Readonly<Record<Check["state"], string>> = {
   fine: pc.green("✓"),

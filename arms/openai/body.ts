@@ -37,6 +37,12 @@ export function completionsUrl(baseUrl: string): string {
   return url.href;
 }
 
+/** Azure's key has a header of its own: a bearer token would be one of its directory. */
+export const keyHeaders = ({ baseUrl, apiKey }: Pick<OpenAiArmConfig, "baseUrl" | "apiKey">): Record<string, string> =>
+  new URL(baseUrl).searchParams.has("api-version")
+    ? { "api-key": apiKey }
+    : { authorization: `Bearer ${apiKey === "" ? "none" : apiKey}` };
+
 /**
  * What others wrote must not pass for the markers of the endpoint's chat template. What the client
  * wrote goes out as it is.

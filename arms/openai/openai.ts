@@ -11,7 +11,7 @@ import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
 import { answerCost, costAtMost, promptTokens } from "../cost.ts";
-import { completionBody } from "./body.ts";
+import { completionBody, keyHeaders } from "./body.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
 import { isArmsProblem, type Problem, problemOf } from "./errors.ts";
@@ -56,14 +56,11 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   } = dependencies;
   const client = new OpenAI({
     baseURL: config.baseUrl,
-    // The client requires a key; local endpoints ignore it.
-    apiKey: config.apiKey === "" ? "none" : config.apiKey,
+    // The client requires a key.
+    apiKey: "none",
     organization: null,
     project: null,
-    // Azure: a bearer token would be one of its directory, not a key.
-    ...(new URL(config.baseUrl).searchParams.has("api-version") && {
-      defaultHeaders: { authorization: null, "api-key": config.apiKey },
-    }),
+    defaultHeaders: { authorization: null, ...keyHeaders(config) },
     maxRetries: 0,
     fetch: (url, init) => boundedFetch(url, init, dependencies.fetch),
     // At any other level it logs prompts.

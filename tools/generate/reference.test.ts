@@ -19,7 +19,7 @@ it("takes types, ranges, defaults and comments from the schema", () => {
   );
   // A constant of its own, in another file.
   expect(text).toContain(
-    "| `linked.diskBytes` | integer, above 0 | `2147483648` | Under the stack folder, in kv/ARM. |",
+    "| `linked.diskBytes` | integer, 1 to 4398046511104 | `2147483648` | Under the stack folder, in kv/ARM. |",
   );
   expect(text).toContain("| `arms[].prices.prompt` | number, from 0 | required |");
 });

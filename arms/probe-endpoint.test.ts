@@ -1,0 +1,117 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { armSchema, type OpenAiArmConfig } from "../config/schema.ts";
+import { probeEndpoint } from "./probe-endpoint.ts";
+
+let server: Server | undefined;
+afterEach(() => void server?.close());
+
+type Body = Record<string, unknown> | null;
+interface Reply {
+  status?: number;
+  body: unknown;
+}
+
+/** What is found of an arm whose endpoint answers so, and the bodies that it got. */
+async function probed(reply: (body: Body, url: string, key: string) => Reply, more: object = {}, path = "/v1") {
+  const bodies: Body[] = [];
+  const made = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part: Buffer) => (text += part.toString()));
+    request.on("end", () => {
+      const body = text === "" ? null : (JSON.parse(text) as Body);
+      bodies.push(body);
+      const { headers, url = "" } = request;
+      const answer = reply(body, url, String(headers["api-key"] ?? headers.authorization));
+      response
+        .writeHead(answer.status ?? 200)
+        .end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+    });
+  });
+  server = made;
+  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
+  const baseUrl = `http://127.0.0.1:${(made.address() as AddressInfo).port}${path}`;
+  const arm = armSchema.parse({ name: "a", type: "openai", baseUrl, model: "m", apiKey: "k", tools: true, ...more });
+  return { ...(await probeEndpoint(arm as OpenAiArmConfig)), bodies };
+}
+
+const usage = { prompt_tokens: 3, completion_tokens: 1 };
+const streamed: Reply = { body: `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n` };
+const whole: Reply = { body: { choices: [{ message: { content: "OK" } }], usage } };
+const refusal = (message: string, status = 400): Reply => ({ status, body: { error: { message } } });
+
+describe("an endpoint", () => {
+  it("that takes all is called once", async () => {
+    const { state, detail, bodies } = await probed(() => streamed);
+    expect({ state, calls: bodies.length }).toEqual({ state: "fine", calls: 1 });
+    expect(detail).toMatch(/m at http.*: stream true, tools true, maxTokensField max_tokens$/);
+    expect(bodies[0]).toMatchObject({ model: "m", stream: true, max_tokens: 16, tools: [{ type: "function" }] });
+  });
+
+  it("that refuses parts of it is asked without them, and the lines to write are said", async () => {
+    const { state, remedy, bodies } = await probed((body) => {
+      if (body !== null && "max_tokens" in body)
+        return refusal("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.");
+      if (body !== null && "tools" in body) return refusal('"auto" tool choice requires --enable-auto-tool-choice');
+      return body !== null && "stream" in body ? refusal("streaming is not supported") : whole;
+    });
+    expect(state).toBe("missing");
+    expect(remedy).toBe("write in this arm: stream: false, tools: false, maxTokensField: max_completion_tokens");
+    expect(bodies).toHaveLength(4);
+  });
+
+  it.each<[string, (body: Body, url: string, key: string) => Reply, object, object]>([
+    ["answers whole though a stream is asked", () => whole, {}, { state: "missing", remedy: /stream: false$/ }],
+    [
+      "has tools that the arm does not use",
+      () => streamed,
+      { tools: false },
+      { state: "lacking", remedy: /tools: true/ },
+    ],
+    ["has another key", () => refusal("no", 401), {}, { state: "missing", remedy: /apiKey/ }],
+    ["is asked too much", () => refusal("slow down", 429), {}, { state: "lacking", remedy: /wait/ }],
+    [
+      "is another service",
+      () => ({ body: "<html>" }),
+      {},
+      { state: "missing", detail: /no chat completion: "<html>"/ },
+    ],
+    ["redirects", () => refusal("", 308), {}, { state: "missing", remedy: /baseUrl/ }],
+    [
+      "has no such model",
+      (body) => (body === null ? { body: { data: [{ id: "m-1" }, { id: "m-2" }] } } : refusal("model not found", 404)),
+      {},
+      { state: "missing", remedy: /model: one of m-1, m-2/ },
+    ],
+    ["fails", () => refusal("oops", 500), {}, { state: "missing", detail: /answers with 500: .*oops/ }],
+  ])(
+    "that %s",
+    async (_name, reply, more, { state, detail, remedy }: { state?: string; detail?: RegExp; remedy?: RegExp }) => {
+      const found = await probed(reply, more);
+      expect(found.state).toBe(state);
+      if (detail !== undefined) expect(found.detail).toMatch(detail);
+      if (remedy !== undefined) expect(found.remedy).toMatch(remedy);
+    },
+  );
+
+  it("of Azure is asked with its query and its header; an address without /v1 gets one proposed", async () => {
+    const azure = await probed(
+      (_body, url, key) => (url === "/d/chat/completions?api-version=1" && key === "k" ? streamed : refusal("no", 401)),
+      {},
+      "/d?api-version=1",
+    );
+    expect(azure.state).toBe("fine");
+    server?.close();
+    const { remedy } = await probed(() => refusal("no such page", 404), {}, "");
+    expect(remedy).toMatch(/baseUrl: http:\/\/127\.0\.0\.1:\d+\/v1$/);
+  });
+
+  it("that is not there", async () => {
+    const arm = armSchema.parse({ name: "a", type: "openai", baseUrl: "http://127.0.0.1:2/v1", model: "m" });
+    expect(await probeEndpoint(arm as OpenAiArmConfig)).toMatchObject({
+      state: "missing",
+      detail: expect.stringMatching(/does not answer: .*ECONNREFUSED/),
+    });
+  });
+});
