@@ -35,6 +35,42 @@ export function cleanJson(json: string, clean: CleanValue): string | null {
   return done === 0 ? json : parts.join("") + json.slice(done);
 }
 
+const opening = /```[^\n`]*\n(?=\s*\[)|(?=\{\s*"|\[\s*[{"])/g;
+/** How often a text is read where JSON only seems to begin. */
+const mostReads = 4;
+
+/** The text cut where JSON begins and ends. */
+export function pieces(text: string): string[] {
+  const found: string[] = [];
+  let done = 0;
+  opening.lastIndex = 0;
+  for (let left = mostReads * text.length; left >= 0;) {
+    const match = opening.exec(text);
+    if (match === null) break;
+    const start = match.index + match[0].length;
+    const end = endOfValue(text, start);
+    const isWhole = end > start && isJson(text.slice(start, end));
+    if (isWhole) {
+      found.push(text.slice(done, start), text.slice(start, end));
+      done = end;
+    } else left -= (end > start ? end : text.length) - start;
+    opening.lastIndex = isWhole ? end : start + 1;
+  }
+  return [...found, text.slice(done)];
+}
+
+/** Behind the bracket that closes the one at `at`; -1: none does. */
+function endOfValue(text: string, at: number): number {
+  let depth = 0;
+  for (let i = at; i < text.length; i++) {
+    const character = text[i]!;
+    if (character === '"') i = endOfString(text, i) - 1;
+    else if (character === "{" || character === "[") depth++;
+    else if ((character === "}" || character === "]") && --depth === 0) return i + 1;
+  }
+  return -1;
+}
+
 const isInNumber = /[\d.eE+-]/;
 const fewestDigits = 4;
 

@@ -1,7 +1,7 @@
 // Replaces personal data by placeholders such as <EMAIL_1> before an example is stored. Rules only
 // (pii-rules.ts); pure. Equal values of a call get equal placeholders.
 import { fold } from "./fold.ts";
-import { cleanJson } from "./json-values.ts";
+import { cleanJson, pieces } from "./json-values.ts";
 import type { Span } from "./personal-rule.ts";
 import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";
@@ -24,13 +24,14 @@ export interface PersonalDataOptions {
 }
 
 /**
- * Calling it again on what it returned changes nothing. Text that is JSON, whole or between fences,
- * stays JSON of the same shape (json-values.ts).
+ * Calling it again on what it returned changes nothing. JSON, alone or within prose, stays JSON of
+ * the same shape (json-values.ts).
  */
 export function replacePersonalData(texts: readonly string[], options: PersonalDataOptions = {}): Replaced {
   const { placeholder, found } = createPlaceholders(texts, options.keyed);
   /** Behind the first `before` characters, which are only a cue. */
   const replaced = (text: string, before = 0, isFound = (_kind: PersonalKind): boolean => true): string => {
+    if (text.length < shortest) return text.slice(before);
     const parts: string[] = [];
     let from = before;
     for (const { kind, start, end } of findPersonalData(text, options)) {
@@ -49,17 +50,13 @@ export function replacePersonalData(texts: readonly string[], options: PersonalD
     for (const cue of cues) cleaned = replaced(`${cue}: ${cleaned}`, cue.length + 2, isByCue);
     return cleaned;
   };
-  const cleanText = (text: string): string => cleanJson(text, cleanValue) ?? replaced(text);
-  return {
-    texts: texts.map((text) =>
-      text.includes(fence) ? text.split(fenceLine).map(cleanText).join("") : cleanText(text),
-    ),
-    found,
-  };
+  const cleanText = (text: string): string =>
+    cleanJson(text, cleanValue) ??
+    pieces(text)
+      .map((piece) => cleanJson(piece, cleanValue) ?? replaced(piece))
+      .join("");
+  return { texts: texts.map(cleanText), found };
 }
-
-const fence = "```";
-const fenceLine = /(^[ \t]{0,3}```[^\n`]*(?:\n|$))/m;
 
 /** Names of members whose values are told by them: "phone_number", "apiKey". */
 const isCue =
