@@ -5,12 +5,12 @@ import {
   bytes,
   count,
   countOrNone,
+  factor,
   factorAboveNone,
   httpUrl,
   milliseconds,
   millisecondsUpTo,
   name,
-  price,
 } from "./common.ts";
 
 const armBase = {
@@ -39,7 +39,7 @@ const armBase = {
    */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
   /** Per million tokens. */
-  prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),
+  prices: z.strictObject({ prompt: factor, completion: factor }).default({ prompt: 0, completion: 0 }),
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),

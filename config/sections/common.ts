@@ -22,7 +22,6 @@ export const bytes = z
 /** Weights, steepnesses and prices: beyond, sums of floating-point numbers lose the rest. */
 export const factor = z.number().min(0).max(1_000_000);
 export const factorAboveNone = z.number().gt(0).max(1_000_000);
-export const price = factor;
 
 /** A server's address; user and password have keys of their own. */
 export const httpUrl = z
