@@ -1,5 +1,5 @@
-// Rows of a file of another system: JSONL, JSON, CSV with a header, Parquet; also compressed by gzip
-// or Zstandard. A row that can't be read is a problem of its own, a file that can't ends with a
+// Rows of a file of another system: JSONL, JSON, CSV with a header, Parquet; also compressed by
+// gzip or Zstandard. A row that can't be read is a problem of its own, a file that can't ends with a
 // CommandError.
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";

@@ -124,15 +124,16 @@ export function createLogImport(dependencies: ImportDependencies) {
   }
 
   async function importLogs(given: readonly { row: number; log: LogRow }[]): Promise<ImportedRows> {
-    const found = await known.requests(given.map(({ log }) => log.request));
-    const seen = new Set<string>();
+    const asked = given.map(({ log }) => log.request);
+    const [there, erased] = [await known.requests(asked), await known.erased(asked)];
+    let repeated = 0;
     const rows = given.filter(({ row, log: { request } }) => {
       const key = requestKey(request.tenant, request.id);
-      const isErased = found.erased.has(key);
+      const [isErased, isThere] = [erased.has(key), there.has(key)];
       if (isErased) onProblem("it was erased here (precedent forget)", row);
-      const isNew = !isErased && !found.there.has(key) && !seen.has(key);
-      seen.add(key);
-      return isNew;
+      else if (isThere) repeated++;
+      else there.add(key);
+      return !isErased && !isThere;
     });
     const answered = rows.flatMap(({ log: { answer } }, i) => (answer === null ? [] : [i]));
     const vectors = await embedder.embedAll(answered.map((i) => lastUserTurn(rows[i]!.log.request.messages)));
@@ -142,9 +143,7 @@ export function createLogImport(dependencies: ImportDependencies) {
       ...{ requests: rows.length, answers: answered.length },
       rewards: rows.filter(({ log }) => (log.answer?.reward ?? null) !== null).length,
       corrections: rows.filter(({ log }) => (log.correction ?? null) !== null).length,
-      known:
-        given.filter(({ log }) => !found.erased.has(requestKey(log.request.tenant, log.request.id))).length -
-        rows.length,
+      known: repeated,
     };
   }
 
@@ -154,8 +153,8 @@ export function createLogImport(dependencies: ImportDependencies) {
     const made = given.flatMap(({ row, feedback }, i) => {
       const requests = targets[i]!;
       if (requests.length === 0) onProblem("no request that it is on is imported", row);
-      const isMixed = feedback.group === null && requests.length > 1;
-      if (isMixed) onProblem("several tenants have a request with the id that it is on", row);
+      const isMixed = new Set(requests.map(({ tenant }) => tenant)).size > 1;
+      if (isMixed) onProblem("several tenants have a request that it is on", row);
       return isMixed ? [] : requests.map((request) => ({ row, feedback: foreignFeedback(request, feedback) }));
     });
     const there = await known.feedback(made.map(({ feedback }) => feedback));

@@ -31,26 +31,27 @@ export function createKnown({ query }: Pick<ClickHouse, "query">) {
   }
 
   return {
-    /** Keys of those that are there, whosever log they came from, and of those that were erased. */
-    async requests(given: readonly ImportedRequest[]): Promise<{ there: Set<string>; erased: Set<string> }> {
-      const arrived = await select<{ request_id: string; tenant: string }>(
+    /** Keys of those that are there, from whatever log. */
+    async requests(given: readonly ImportedRequest[]): Promise<Set<string>> {
+      const rows = await select<{ request_id: string; tenant: string }>(
         given.map(({ id }) => id),
         (ids) => `SELECT DISTINCT request_id, tenant FROM request_arrivals WHERE request_id IN (${ids})`,
       );
-      const hashes = given.flatMap(({ tenant, id }) => [erasedRequest(tenant, id), erasedTenant(tenant)]);
-      const erasures = await select<{ hash: string; before: number | null }>(
-        hashes,
+      return new Set(rows.map(({ tenant, request_id: id }) => requestKey(tenant, id)));
+    },
+
+    /** Keys of those that precedent forget erased. */
+    async erased(given: readonly ImportedRequest[]): Promise<Set<string>> {
+      const rows = await select<{ hash: string; before: number | null }>(
+        given.flatMap(({ tenant, id }) => [erasedRequest(tenant, id), erasedTenant(tenant)]),
         (list) => `SELECT hash, toUnixTimestamp64Milli(before) AS before FROM erasures FINAL WHERE hash IN (${list})`,
       );
       const until = new Map<string, number>();
-      for (const { hash, before } of erasures)
+      for (const { hash, before } of rows)
         until.set(hash, Math.max(until.get(hash) ?? 0, before === null ? Infinity : Number(before)));
       const isErased = ({ tenant, id, createdAt }: ImportedRequest): boolean =>
         until.has(erasedRequest(tenant, id)) || createdAt < (until.get(erasedTenant(tenant)) ?? 0);
-      return {
-        there: new Set(arrived.map(({ tenant, request_id: id }) => requestKey(tenant, id))),
-        erased: new Set(given.filter(isErased).map(({ tenant, id }) => requestKey(tenant, id))),
-      };
+      return new Set(given.filter(isErased).map(({ tenant, id }) => requestKey(tenant, id)));
     },
 
     /** The imported requests that each is on; none where none is imported. */

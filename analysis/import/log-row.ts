@@ -64,8 +64,8 @@ function share(row: Json, name: Column): number | null {
 function text(row: Json, name: Column): string | null {
   const given = row[name];
   if (isNone(given)) return null;
-  if (typeof given === "object") return wellFormed(JSON.stringify(given));
-  return wellFormed(String(given));
+  if (typeof given !== "string") return wellFormed(JSON.stringify(given));
+  return wellFormed(given);
 }
 const named = (row: Json, name: Column): string | null => nameOf(row[name]);
 
