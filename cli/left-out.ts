@@ -27,7 +27,7 @@ export function createLeftOut(): LeftOut {
     },
     describe: () =>
       [...found]
-        .sort(([, a], [, b]) => b.count - a.count)
+        .sort(([, a], [, b]) => b.count - a.count || a.rows[0]! - b.rows[0]!)
         .map(([reason, { count: times, rows }]) => {
           const where = `${times === 1 ? "row" : "rows"} ${rows.join(", ")}${times > rows.length ? ", ..." : ""}`;
           return `  ${times}: ${reason} (${where})`;

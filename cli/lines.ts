@@ -14,14 +14,22 @@ export async function* linesOf(
   most = longestLine,
   parts: AsyncIterable<string> = createReadStream(file, { encoding: "utf8" }) as AsyncIterable<string>,
 ): AsyncGenerator<string> {
-  let [number, left] = [1, ""];
+  const ended = (line: string): string => (line.endsWith("\r") ? line.slice(0, -1) : line);
+  let number = 1;
+  // Joined once, however many parts a line has.
+  let [pieces, length] = [[] as string[], 0];
   for await (const part of parts) {
-    const lines = (left + part).split("\n");
-    left = lines.pop() ?? "";
-    for (const line of lines) yield line.endsWith("\r") ? line.slice(0, -1) : line;
-    number += lines.length;
-    if (left.length > most)
+    let from = 0;
+    for (let end = part.indexOf("\n"); end >= 0; end = part.indexOf("\n", from)) {
+      yield ended(pieces.join("") + part.slice(from, end));
+      [pieces, length] = [[], 0];
+      number++;
+      from = end + 1;
+    }
+    pieces.push(part.slice(from));
+    length += part.length - from;
+    if (length > most)
       throw new CommandError(`${file}, line ${number}: it has more than ${most / 1_048_576} MiB; is it a text file?`);
   }
-  if (left !== "") yield left.endsWith("\r") ? left.slice(0, -1) : left;
+  if (length > 0) yield ended(pieces.join(""));
 }

@@ -12,13 +12,22 @@ const callsOf = ({ passthrough }: Pick<Answer, "passthrough">): readonly unknown
   listOf(objectOf(passed(passthrough, "message"))?.["tool_calls"]);
 
 /** Undoes sharingDomain of algorithms/identity/identity.ts. */
-const domainOf = (sharing: string): string => decodeURIComponent(sharing.slice(sharing.indexOf("/") + 1));
+function domainOf(sharing: string): string | null {
+  const name = decodeURIComponent(sharing.slice(sharing.indexOf("/") + 1));
+  return name === "default" ? null : name;
+}
 const measured = (milliseconds: number | null, waited: number): number | null =>
   milliseconds === null || milliseconds === 0 ? null : Math.max(0, milliseconds - waited);
 
 /** ClickHouse's types of the columns in Parquet; lists and objects are JSON in texts. */
 export const columnTypes = {
-  ...{ id: "String", time: "DateTime64(3, 'UTC')", tenant: "String", domain: "String", user: "Nullable(String)" },
+  ...{
+    id: "String",
+    time: "DateTime64(3, 'UTC')",
+    tenant: "String",
+    domain: "Nullable(String)",
+    user: "Nullable(String)",
+  },
   ...{ metadata: "Map(String, String)", messages: "String", tools: "Nullable(String)" },
   ...{ max_tokens: "Nullable(Int32)", temperature: "Nullable(Float64)", arm: "Nullable(String)" },
   ...{ model: "Nullable(String)", answer: "Nullable(String)", tool_calls: "Nullable(String)" },
