@@ -1,8 +1,8 @@
 // A file of question and answer pairs, one JSON object a line, read in pieces so that its size does
 // not matter.
 import { z } from "zod";
+import { linesOf } from "../connections/lines.ts";
 import { CommandError } from "./io.ts";
-import { linesOf } from "./lines.ts";
 
 const pair = z.object({
   request: z.string().trim().min(1),

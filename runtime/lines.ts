@@ -1,5 +1,6 @@
 // Rows of a table as lines of JSON in chunks off V8's heap, sent as they are; reused once stored
 // (chunks.ts).
+import { wellFormedJson } from "../algorithms/text/well-formed.ts";
 import { createChunks, type Chunks } from "./chunks.ts";
 import type { Lines, Row, Source } from "./rows.ts";
 
@@ -51,7 +52,7 @@ export function createLines(chunks: Chunks = createChunks()): LinesBuilder {
     },
     row: (index) => JSON.parse(Buffer.concat(bytesOf(index, index + 1)).toString("utf8")) as Row,
     add(row, source) {
-      const text = JSON.stringify(row);
+      const text = wellFormedJson(row);
       // How long it is exactly, only near a chunk's end.
       let part = parts.at(-1);
       if (part === undefined || part.chunk.length - part.used < text.length * widest + 1)

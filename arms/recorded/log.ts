@@ -1,8 +1,8 @@
 // Reads a log of answers, JSON Lines of {request, response | responses[], arm?, model?, usage?,
 // cost?, latencyMs?}, checked whole when loaded.
-import { open } from "node:fs/promises";
 import { z } from "zod";
 import { messageOf } from "../../connections/errors.ts";
+import { linesOf } from "../../connections/lines.ts";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
 
 const count = z.number().int().nonnegative();
@@ -35,28 +35,29 @@ export interface RecordedAnswer {
  */
 export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
   const answers = new Map<string, RecordedAnswer[]>();
-  const handle = await open(file).catch((error: unknown) => {
-    const reason = messageOf(error);
-    throw new Error(`The log of arm "${arm}" can't be read: ${reason}. Check its "file".`, { cause: error });
-  });
   let number = 0;
-  try {
-    for await (const text of handle.readLines()) {
-      number += 1;
-      if (text.trim() === "") continue;
-      const line = parseLine(text, `${file}:${number}`);
-      if (line.arm !== undefined && line.arm !== arm) continue;
-      const key = canonicalText(line.request);
-      const known = answers.get(key) ?? [];
-      const { model, usage, cost, latencyMs } = line;
-      for (const response of line.responses ?? [line.response ?? ""])
-        known.push({ text: response, model, usage, cost, latencyMs });
-      answers.set(key, known);
-    }
-  } finally {
-    await handle.close();
+  for await (const text of readable(file, arm)) {
+    number += 1;
+    if (text.trim() === "") continue;
+    const line = parseLine(text, `${file}:${number}`);
+    if (line.arm !== undefined && line.arm !== arm) continue;
+    const key = canonicalText(line.request);
+    const known = answers.get(key) ?? [];
+    const { model, usage, cost, latencyMs } = line;
+    for (const response of line.responses ?? [line.response ?? ""])
+      known.push({ text: response, model, usage, cost, latencyMs });
+    answers.set(key, known);
   }
   return answers;
+}
+
+async function* readable(file: string, arm: string): AsyncGenerator<string> {
+  try {
+    yield* linesOf(file);
+  } catch (error) {
+    const reason = messageOf(error);
+    throw new Error(`The log of arm "${arm}" can't be read: ${reason}. Check its "file".`, { cause: error });
+  }
 }
 
 function parseLine(text: string, where: string): z.infer<typeof lineSchema> {

@@ -4,6 +4,7 @@ import https from "node:https";
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createClient } from "@clickhouse/client";
+import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { secretOf, tlsOptions } from "../security/files.ts";
 import { classify } from "./errors.ts";
@@ -66,27 +67,29 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
     }
   }
 
+  const insertLines: ClickHouse["insertLines"] = (table, { count, bytes }) =>
+    attempt(`an INSERT of ${count} rows into ${table}`, async () => {
+      // The library's own insert() only takes text as strings: every row would be copied twice.
+      const values = Readable.from(bytes);
+      try {
+        const { stream } = await client.exec({ query: `INSERT INTO ${table} FORMAT JSONEachRow`, values });
+        await finished(stream.resume());
+      } finally {
+        values.destroy();
+      }
+    });
+
   return {
     query: <Row>(sql: string, parameters?: Record<string, unknown>) =>
       attempt(`"${shortened(sql)}"`, async () => {
         const result = await client.query({ query: sql, format: "JSONEachRow", ...bound(parameters) });
         return await result.json<Row>();
       }),
-    insert: (table, rows) =>
-      attempt(`an INSERT of ${rows.length} rows into ${table}`, async () => {
-        if (rows.length > 0) await client.insert({ table, values: rows, format: "JSONEachRow" });
-      }),
-    insertLines: (table, { count, bytes }) =>
-      attempt(`an INSERT of ${count} rows into ${table}`, async () => {
-        // The library's own insert() only takes text as strings: every row would be copied twice.
-        const values = Readable.from(bytes);
-        try {
-          const { stream } = await client.exec({ query: `INSERT INTO ${table} FORMAT JSONEachRow`, values });
-          await finished(stream.resume());
-        } finally {
-          values.destroy();
-        }
-      }),
+    insert: async (table, rows) => {
+      if (rows.length > 0)
+        await insertLines(table, { count: rows.length, bytes: [Buffer.from(rows.map(wellFormedJson).join("\n"))] });
+    },
+    insertLines,
     command: (sql, parameters) =>
       attempt(`"${shortened(sql)}"`, async () => {
         await client.command({ query: sql, ...bound(parameters) });

@@ -74,6 +74,14 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
   }
 }
 
+/** The same with every text and key well-formed. */
+const wellFormed = (value: unknown): unknown => {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name.toWellFormed(), wellFormed(one)]));
+};
+
 async function ready(options: { unknownForMs?: number } = {}) {
   const registry = createMemoryRegistry();
   const codec = createCodec({ prefix: "p.", registry, ...options });
@@ -127,6 +135,21 @@ describe("codec", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it("writes half a surrogate pair as U+FFFD, in short and long texts, lists and keys", async () => {
+    const { codec } = await ready();
+    for (const text of ["A\ud83d", "\ude00B", `${"A".repeat(200)}\ud83d`, "\ud83dA\u0000\u2028😀"]) {
+      const request = {
+        ...plainRequest(text, { id: text, createdAt: 1 }),
+        documents: [text],
+        metadata: { [text]: text },
+        passthrough: text,
+      };
+      const bytes = codec.encode("requests", request);
+      expect(bytes.includes(Buffer.from([0xed, 0xa0]))).toBe(false);
+      expect(await codec.decode("requests", bytes)).toEqual({ ok: true, value: wellFormed(request) });
+    }
   });
 
   it("encodes what is larger than its own memory, and gives every record memory of its own", async () => {

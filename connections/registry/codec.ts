@@ -10,6 +10,7 @@ import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";
 import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
 import { createTenantReader, type TenantReader } from "./tenant.ts";
+import { writingType } from "./well-formed.ts";
 
 export interface CodecOptions {
   prefix: string;
@@ -40,7 +41,7 @@ interface Reader {
 
 export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOptions): Codec & TenantOf {
   const types = new Map<string, Type>();
-  for (const name of new Set(Object.values(schemaOf))) types.set(name, avro.Type.forSchema(readSchema(name)));
+  for (const name of new Set(Object.values(schemaOf))) types.set(name, writingType(readSchema(name)));
   const ids = new Map<TopicName, number>();
   const readers = new LRUCache<string, Reader | { refusal: string }>({ max: 1_000 });
   const unknown = new LRUCache<number, true>({ max: 10_000, ttl: unknownForMs });

@@ -1,7 +1,7 @@
 // Judges of example replays: an arm in both orders, or known references. A small model is no judge.
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
+import { linesOf } from "../../connections/lines.ts";
 import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import { strongest, type Compared, type Comparison } from "../../algorithms/routing/comparison.ts";
 
@@ -76,14 +76,15 @@ const line = z
 /** References by canonical request, from JSONL. Rejects with the wrong line. */
 export async function readReferences(file: string): Promise<Map<string, string[]>> {
   const references = new Map<string, string[]>();
-  const lines = (await readFile(file, "utf8")).split("\n");
-  for (const [index, text] of lines.entries()) {
+  let number = 0;
+  for await (const text of linesOf(file)) {
+    number++;
     if (text.trim() === "") continue;
     let parsed: z.infer<typeof line>;
     try {
       parsed = line.parse(JSON.parse(text));
     } catch (error) {
-      throw new Error(`${file}:${index + 1}: expected {"request", "response" or "responses"}`, { cause: error });
+      throw new Error(`${file}:${number}: expected {"request", "response" or "responses"}`, { cause: error });
     }
     const key = canonicalText(parsed.request);
     references.set(key, [...(references.get(key) ?? []), ...parsed.references]);

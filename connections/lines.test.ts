@@ -35,3 +35,17 @@ it("gives the lines, whatever ends them and however long they are", async () => 
 it("ends at a line that is too long, and says which", async () => {
   await expect(read(`short\n${"x".repeat(300_000)}`, 100_000)).rejects.toThrow(/line 2: it has more than/);
 });
+
+it("splits at LF alone: what else ends lines elsewhere is text", async () => {
+  const text = ["a\u2028b", "c\u2029d\u0085e\vf\fg", "h\ri", "nul\u0000"];
+  expect(await read(text.join("\n"))).toEqual(text);
+});
+
+it("takes byte order marks off, also of files put together, and no other U+FEFF", async () => {
+  expect(await read("\uFEFFone\r\n\uFEFFtwo\uFEFF\n\uFEFF")).toEqual(["one", "two\uFEFF", ""]);
+});
+
+it("says what to do with UTF-16", async () => {
+  writeFileSync(file, Buffer.from("\uFEFF{}\n", "utf16le"));
+  await expect(linesOf(file).next()).rejects.toThrow(/no UTF-8.*iconv/);
+});
