@@ -1,5 +1,5 @@
 // Rows of a file of another system: JSONL, JSON, CSV with a header, Parquet; also compressed by
-// gzip or Zstandard. A row that can't be read is a problem of its own, a file that can't ends with a
+// gzip or Zstandard. A row that can't be read is a problem of its own, a file that can't be a
 // CommandError.
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
@@ -9,9 +9,9 @@ import { parse } from "csv-parse";
 import { Decompress } from "fzstd";
 import { parseExact } from "../algorithms/text/exact-json.ts";
 import { listOf, objectOf, type Json } from "../analysis/import/foreign.ts";
+import { linesOf, longestLine } from "../connections/lines.ts";
 import { readParquet } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
-import { linesOf, longestLine } from "./lines.ts";
 
 /** number: from 1, of the lines or, where there are none, of the rows. */
 export type TableRow = { number: number } & ({ row: Json } | { problem: string });

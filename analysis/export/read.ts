@@ -1,5 +1,5 @@
-// What precedent export writes: requests with their answer, reward, correction and preferences, page
-// by page in the order of their ids. What was erased is left out. Rejects as the port does.
+// What precedent export writes: requests with their answer, reward, correction and preferences,
+// page by page in the order of their ids. What was erased is left out. Rejects as the port does.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { sourceCounts, withWithdrawals } from "../../operators/counting.ts";

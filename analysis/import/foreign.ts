@@ -39,9 +39,6 @@ export const isNone = (value: unknown): boolean => value === undefined || value 
 export const first = (row: Json, ...names: readonly string[]): unknown =>
   names.map((name) => row[name]).find((value) => !isNone(value));
 
-/** A half of a surrogate pair, which no UTF-8 has, is U+FFFD. */
-export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\uFFFD");
-
 /** Texts, numbers and truth values as text; "": anything else. */
 const plain = (value: unknown): string =>
   typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) ? String(value) : "";
@@ -49,7 +46,7 @@ const plain = (value: unknown): string =>
 /** A name or id as text; null: none. */
 export function nameOf(value: unknown): string | null {
   const text = plain(value);
-  return text.trim() === "" ? null : wellFormed(text);
+  return text.trim() === "" ? null : text.toWellFormed();
 }
 
 export const firstName = (...values: readonly unknown[]): string | null =>

@@ -1,5 +1,6 @@
 // A row of docs/import.md's columns as a row of the log. Pure; RowProblem says what is wrong.
 import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
+import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
 import { answerOf, conversationOf, type Turn } from "./conversation.ts";
@@ -17,7 +18,6 @@ import {
   RowProblem,
   textsOf,
   timeOf,
-  wellFormed,
   type Json,
 } from "./foreign.ts";
 
@@ -64,8 +64,8 @@ function share(row: Json, name: Column): number | null {
 function text(row: Json, name: Column): string | null {
   const given = row[name];
   if (isNone(given)) return null;
-  if (typeof given !== "string") return wellFormed(JSON.stringify(given));
-  return wellFormed(given);
+  if (typeof given !== "string") return wellFormedJson(given);
+  return given.toWellFormed();
 }
 const named = (row: Json, name: Column): string | null => nameOf(row[name]);
 
@@ -80,7 +80,7 @@ function metadataOf(row: Json): Record<string, string> {
   const user = userOf(row);
   const more = { ...textsOf(row["metadata"]), ...(user === null ? {} : { user }) };
   const kept = metadataBytes(more) <= mostMetadataBytes ? more : user === null ? {} : { user };
-  return Object.fromEntries(Object.entries(kept).map(([name, one]) => [wellFormed(name), wellFormed(one)]));
+  return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name.toWellFormed(), one.toWellFormed()]));
 }
 
 function timeAt(row: Json, index: number): number {
@@ -113,9 +113,10 @@ function passthroughOf(turns: readonly Turn[], tools: unknown): string | null {
   const isPlain = turns.every(({ role, tool_calls: calls }) => role !== "tool" && calls === undefined);
   const offered = listOf(parsed(tools)).filter((tool) => objectOf(tool) !== undefined);
   if (isPlain && offered.length === 0) return null;
-  return wellFormed(
-    JSON.stringify({ ...(offered.length === 0 ? {} : { tools: offered }), ...(isPlain ? {} : { messages: turns }) }),
-  );
+  return wellFormedJson({
+    ...(offered.length === 0 ? {} : { tools: offered }),
+    ...(isPlain ? {} : { messages: turns }),
+  });
 }
 
 /** Endpoints take 2 at most. */
@@ -128,7 +129,7 @@ export function logRowOf(row: Json, { name, index }: { name: string; index: numb
   };
   const problem = nameProblem(ids);
   if (problem !== null) throw new RowProblem(problem);
-  const turns = turnsOf(row).map((turn) => ({ ...turn, content: wellFormed(turn.content) }));
+  const turns = turnsOf(row).map((turn) => ({ ...turn, content: turn.content.toWellFormed() }));
   const passthrough = passthroughOf(turns, row["tools"]);
   const request = plainRequest("", {
     id: ids.id ?? `${name}-${index}`,
@@ -154,7 +155,7 @@ function loggedAnswer(row: Json, arm: string): Omit<NonNullable<LogRow["answer"]
   const prompt = count(row, "prompt_tokens") ?? 0;
   return {
     ...{ arm, model: named(row, "model"), text: text(row, "answer") ?? (calls.length === 0 ? null : "") },
-    passthrough: calls.length === 0 ? null : wellFormed(JSON.stringify({ message: { tool_calls: calls } })),
+    passthrough: calls.length === 0 ? null : wellFormedJson({ message: { tool_calls: calls } }),
     finishReason: named(row, "finish_reason")?.toLowerCase() ?? (calls.length === 0 ? "stop" : "tool_calls"),
     ...{ promptTokens: prompt, prefilledTokens: Math.max(0, prompt - (count(row, "cached_tokens") ?? 0)) },
     ...{ completionTokens: count(row, "completion_tokens") ?? 0, cost: amount(row, "cost") ?? 0 },

@@ -15,7 +15,6 @@ import {
   textsOf,
   timeOf,
   timeOfId,
-  wellFormed,
   type Json,
 } from "../foreign.ts";
 import { answered, asked, type ForeignFeedback, type Mapped, type Preset } from "./preset.ts";
@@ -124,7 +123,7 @@ function metricOf(row: Json): ForeignFeedback {
 
 function demonstrationOf(row: Json): ForeignFeedback {
   const id = firstName(row["inference_id"]);
-  const text = wellFormed(answerOf(parsed(row["value"]))?.text ?? "");
+  const text = (answerOf(parsed(row["value"]))?.text ?? "").toWellFormed();
   if (id === null || text === "") throw new RowProblem("the demonstration has no text, or no inference_id");
   return {
     ...{ id: firstName(row["id"]) ?? `${id}-demonstration`, target: id, group: null, value: null, text },
