@@ -35,7 +35,6 @@ export function addExport(program: Command, io: Io): void {
       const done = await withClickHouse(command, io, (clickhouse) =>
         exportLog(clickhouse, resolve(io.cwd, name), options, config, io.signal),
       );
-      if (done === 0) throw new CommandError("nothing was exported: there is no such row");
       io.out(`exported ${done} rows\n`);
     });
 }
@@ -77,6 +76,7 @@ export async function exportLog(
       count += lines.length;
       await handle.appendFile(lines.join(""));
     }
+    if (count === 0) throw new CommandError("nothing was exported: there is no such row");
   };
   if (isParquet) {
     const columns = Object.entries(columnTypes).map(([name, type]) => `\`${name}\` ${type}`);

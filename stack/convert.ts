@@ -50,9 +50,10 @@ export async function writeParquet(
   write: (lines: FileHandle) => Promise<void>,
 ): Promise<void> {
   const [lines, made] = [`${file}.lines.part`, `${file}.part`];
-  const handle = await open(lines, "wx+");
+  // What a killed one left behind is taken over.
+  const handle = await open(lines, "w+");
   try {
-    await rm(lines);
+    await Promise.all([rm(lines), rm(made, { force: true })]);
     await write(handle);
     await start(handle, ["write", made, columns], signal).ended;
     await rename(made, file);

@@ -127,6 +127,9 @@ export function logRowOf(row: Json, { name, index }: { name: string; index: numb
   const ids = {
     ...{ id: named(row, "id"), tenant: named(row, "tenant"), domain: named(row, "domain"), arm: named(row, "arm") },
   };
+  // Two of them could become one.
+  if (typeof row["id"] === "string" && /[\0\uFFFD]/.test(row["id"]))
+    throw new RowProblem("id: its bytes are no text (toString(id) of ClickHouse writes UUIDs as text)");
   const problem = nameProblem(ids);
   if (problem !== null) throw new RowProblem(problem);
   const turns = turnsOf(row).map((turn) => ({ ...turn, content: turn.content.toWellFormed() }));

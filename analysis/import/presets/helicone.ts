@@ -1,5 +1,5 @@
 // Helicone: requests with their responses, as @helicone/export and its API write them, and rows of
-// its ClickHouse table request_response_rmt. Read against packages/llm-mapper/types.ts of 2026.
+// its ClickHouse table request_response_rmt. Read against packages/llm-mapper/types.ts of 301a87bc.
 import { answerOf } from "../conversation.ts";
 import {
   amountOf,
