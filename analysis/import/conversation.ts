@@ -78,16 +78,25 @@ function partsOf(content: unknown): Parts {
     else if (resultTypes.has(type ?? "") || "functionResponse" in part) found.results.push(resultOf(part));
     else if (type === "template") found.text = (found.text ?? "") + written(part["arguments"]);
     else if (textTypes.has(type) && part["thought"] !== true) {
-      const text = [part["text"], part["refusal"], part["value"]].find((given) => typeof given === "string");
-      if (text !== undefined) found.text = (found.text ?? "") + text;
+      const given = [part["text"], part["refusal"], part["value"], part["arguments"]];
+      const text = given.find((one) => typeof one === "string") ?? given.find((one) => objectOf(one) !== undefined);
+      if (text !== undefined) found.text = (found.text ?? "") + written(text);
     }
   }
   return found;
 }
 
+/** LangChain writes objects with their constructors. */
+const unwrapped = (message: Json | undefined): Json | undefined => objectOf(message?.["kwargs"]) ?? message;
+/** Calls beside the content, where each dialect has them. */
+const besides = (message: Json): ToolCall[] =>
+  callsOf(message["tool_calls"] ?? objectOf(message["additional_kwargs"])?.["tool_calls"]).concat(
+    callsOf([message["function_call"]]),
+  );
+
 /** A message as turns: results of tools within it come before its text. */
 function turnsOf(value: unknown): Turn[] {
-  const message = objectOf(value);
+  const message = unwrapped(objectOf(value));
   if (message === undefined) return typeof value === "string" ? [{ role: "user", content: value }] : [];
   const type = typeof message["type"] === "string" ? message["type"] : "";
   // Items of the Responses API.
@@ -96,7 +105,7 @@ function turnsOf(value: unknown): Turn[] {
   const role = roles[(firstName(message["role"]) ?? type).toLowerCase()];
   if (role === undefined) return [];
   const { text, calls, results } = partsOf(message["content"] ?? message["parts"]);
-  const all = [...calls, ...callsOf(message["tool_calls"]), ...callsOf([message["function_call"]])];
+  const all = [...calls, ...besides(message)];
   if (role === "tool" && results.length === 0) {
     const id = firstName(message["tool_call_id"]);
     const content = text ?? written(message["content"]);
@@ -139,7 +148,7 @@ export function answerOf(value: unknown): ForeignAnswer | null {
   const messages = list.filter((one) => objectOf(one)?.["role"] !== undefined || objectOf(one)?.["type"] === "ai");
   if (messages.length > 0) return answerOf(messages.at(-1));
   if (list.length > 0) return messageAnswer({ content: read }) ?? asJson(value);
-  const object = objectOf(read);
+  const object = unwrapped(objectOf(read));
   if (object === undefined) return isNone(read) || Array.isArray(read) ? null : asJson(read);
   const [choice] = [...listOf(object["choices"]), ...listOf(object["candidates"])].map(objectOf);
   if (choice !== undefined) {
@@ -171,7 +180,7 @@ function itemsAnswer(items: readonly unknown[], body: Json): ForeignAnswer | nul
 function messageAnswer(message: Json, finishReason: string | null = null): ForeignAnswer | null {
   const given = message["content"] ?? message["parts"] ?? message["text"] ?? message["completion"];
   const { text, calls } = partsOf(given);
-  const all = [...calls, ...callsOf(message["tool_calls"]), ...callsOf([message["function_call"]])];
+  const all = [...calls, ...besides(message)];
   return text === null && all.length === 0 ? null : { text: text ?? "", calls: all, finishReason };
 }
 

@@ -230,7 +230,7 @@ test("feedback in a file of its own is on the requests of another, of one tenant
   const id = "019a0000-0000-7000-8000-00000000000";
   const inference = (n: number) => ({
     ...{
-      id: id + n,
+      id: `${id}${n}`,
       episode_id: `episode-${n < 3 ? 1 : n}`,
       function_name: "shell",
       variant_name: "small",

@@ -28,7 +28,9 @@ export const helicone: Preset = (row) => {
   const status = numberOf(first(row, "response_status", "status"));
   if (status !== null && (status < 200 || status > 299)) throw new RowProblem("its response_status is no success");
 
-  const body = membersOf(row["request_body"]);
+  const [body, path] = [membersOf(row["request_body"]), firstName(row["request_path"]) ?? ""];
+  // Helicone logs calls of tools and vector stores, too.
+  if (/embedding|image|audio|moderation/.test(path) || "_type" in body) throw new RowProblem("its request is no chat");
   const turns = asked(Object.keys(body).length === 0 ? row["request_body"] : body, "request_body");
   const response = parsed(row["response_body"]);
   const answer = answerOf(response);

@@ -73,7 +73,7 @@ export const langfuse: Preset = (row) => {
 
 /** Sum of the buckets of one side; cached, audio and other tokens have theirs. null: none. */
 function sumOf(buckets: Json, side: string, counts: (name: string) => boolean = () => true): number | null {
-  const isPart = (name: string): boolean => name !== "total" && name.startsWith(side) && counts(name);
+  const isPart = (name: string): boolean => name !== "total" && name.includes(side) && counts(name);
   const parts = Object.entries(buckets).flatMap(([name, value]) => (isPart(name) ? [amountOf(value)] : []));
   const known = parts.filter((part) => part !== null);
   return known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);

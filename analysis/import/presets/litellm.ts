@@ -1,5 +1,6 @@
 // LiteLLM: the standard logging payload, and rows of LiteLLM_SpendLogs, whose questions stand in
-// proxy_server_request. Read against schema.prisma of 029f645f and spend_tracking_utils.py of 00907c60.
+// proxy_server_request. Read against schema.prisma of 029f645f, spend_tracking_utils.py of
+// 00907c60.
 import { answerOf } from "../conversation.ts";
 import {
   amountOf,

@@ -311,6 +311,7 @@ describe("Helicone", () => {
 
   it("leaves out failures and requests without a body, and times of its cache", () => {
     for (const more of [
+      { request_path: "/v1/embeddings", request_body: { input: "hi" } },
       { response_status: 429 },
       { response_status: "-2" },
       { request_body: {} },
