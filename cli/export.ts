@@ -12,7 +12,7 @@ import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { withClickHouse } from "./reading.ts";
 
-export interface ExportOptions {
+interface ExportOptions {
   tenant?: string;
   training?: Training;
   redact?: boolean;
@@ -46,7 +46,7 @@ function parseTraining(text: string): Training {
 }
 
 /** Number of rows. The file appears whole or not at all. */
-export async function exportLog(
+async function exportLog(
   clickhouse: Pick<ClickHouse, "query">,
   file: string,
   { tenant, training, redact }: ExportOptions,
