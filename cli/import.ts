@@ -52,10 +52,15 @@ export function addImport(program: Command, io: Io): void {
     });
 }
 
-function report({ requests, answers, rewards, corrections, known, leftOut, expired }: Imported, io: Io): void {
+function report({ requests, answers, rewards, corrections, known, leftOut, expired, columns }: Imported, io: Io): void {
   if (leftOut.count > 0) io.note(`left out ${leftOut.count} rows:\n${leftOut.describe().join("\n")}\n`);
   if (expired > 0) io.note(`${expired} requests are older than clickhouse.ttlDays: ClickHouse drops them again\n`);
-  if (requests + rewards + corrections + known === 0) throw new CommandError("nothing was imported");
+  if (requests + rewards + corrections + known === 0)
+    throw new CommandError(
+      columns.length === 0
+        ? "nothing was imported: the file holds no rows"
+        : `nothing was imported; columns of the file: ${columns.slice(0, 40).join(", ")} (--columns, --preset)`,
+    );
   io.out(
     `imported ${requests} requests, ${answers} answers, ${rewards} rewards` +
       (corrections > 0 ? `, ${corrections} corrections` : "") +
@@ -75,6 +80,8 @@ export interface Imported extends ImportedRows {
   leftOut: LeftOut;
   /** Requests that are too old to stay. */
   expired: number;
+  /** Names that the file's first row has. */
+  columns: readonly string[];
 }
 
 /** Before this no log of a language model was written: the row had no time. */
@@ -94,7 +101,7 @@ export async function importLog({
   const preset = options.preset === undefined ? undefined : presets[options.preset];
   if (options.preset !== undefined && preset === undefined)
     throw new UsageError(`--preset ${options.preset}: there are ${Object.keys(presets).join(", ")}`);
-  const columns = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
+  const given = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
   const named = armNames(options.arms, arms.routed());
   const leftOut = createLeftOut();
   const onProblem = leftOut.add;
@@ -102,7 +109,14 @@ export async function importLog({
   let [read, expired] = [0, 0];
   const since = config.clickhouse.ttlDays === 0 ? 0 : Date.now() - config.clickhouse.ttlDays * dayMs;
   let importRows: ReturnType<typeof createLogImport> | undefined;
-  for await (const some of readLogFile({ file, columns, ...(preset && { preset }), signal, onProblem })) {
+  let columns: readonly string[] = [];
+  const onColumns = (names: readonly string[]): void => {
+    if (columns.length === 0) columns = names;
+  };
+  for await (const some of readLogFile({
+    ...{ file, columns: given, signal, onProblem, onColumns },
+    ...(preset && { preset }),
+  })) {
     signal.throwIfAborted();
     importRows ??= await begin();
     const rows = some.flatMap((one): ImportRow[] => {
@@ -117,13 +131,13 @@ export async function importLog({
     read += some.length;
     onProgress?.(read);
   }
-  return { ...done, leftOut, expired };
+  return { ...done, leftOut, expired, columns };
 
   async function begin(): Promise<ReturnType<typeof createLogImport>> {
     // Read otherwise, rows that were left out are new: learn then takes the file as another one.
     const reading = JSON.stringify([
       options.preset ?? "",
-      [...columns],
+      [...given],
       [...named].map(([name, arm]) => [name, arm.name]),
     ]);
     const id = Buffer.from(hash("sha256", (await sha256(file)) + reading), "hex").toString("base64url");

@@ -31,29 +31,28 @@ export interface FileOptions {
   signal: AbortSignal;
   /** A row is left out; message: the reason, with what stands there. */
   onProblem: (reason: string, row: number, message?: string) => void;
+  /** Names that a row has. */
+  onColumns?: (names: readonly string[]) => void;
 }
 
 /** Feedback is on a request of another file. */
 export type FileRow = { row: number } & ({ log: LogRow } | { feedback: ForeignFeedback });
 
-/** In batches. CommandError for a file that can't be read, with the names that its rows have. */
+/** In batches. CommandError for a file that can't be read. */
 export async function* readLogFile(options: FileOptions): AsyncGenerator<FileRow[]> {
-  const { file, preset, signal, onProblem } = options;
+  const { file, signal, onProblem } = options;
   let rows: FileRow[] = [];
   let characters = 0;
-  let names: readonly string[] = [];
-  let isAny = false;
   for await (const found of readTable(file, signal)) {
     if ("problem" in found) {
       onProblem(found.problem, found.number);
       continue;
     }
-    if (names.length === 0) names = Object.keys(found.row);
+    options.onColumns?.(Object.keys(found.row));
     try {
       const made = fileRow(found.row, options, found.number);
       rows.push({ row: found.number, ...made });
       characters += "log" in made ? made.log.request.messages.reduce((sum, { content }) => sum + content.length, 0) : 0;
-      isAny = true;
     } catch (error) {
       if (!(error instanceof RowProblem)) throw error;
       onProblem(error.reason, found.number, error.message);
@@ -63,11 +62,6 @@ export async function* readLogFile(options: FileOptions): AsyncGenerator<FileRow
     [rows, characters] = [[], 0];
   }
   if (rows.length > 0) yield rows;
-  if (!isAny)
-    throw new CommandError(
-      `${file}: it holds no request${names.length === 0 ? "" : `; its columns are ${names.slice(0, 40).join(", ")}`}` +
-        (preset === undefined ? " (--columns OURS=THEIRS or --preset says what they mean)" : ""),
-    );
 }
 
 function fileRow(row: Json, { file, columns: named, preset }: FileOptions, index: number) {
