@@ -27,7 +27,7 @@ export interface Caching {
 export interface ArmAnswer {
   kind: "answer";
   text: string;
-  /** stop, length, content_filter. */
+  /** A FinishReason (algorithms/text/finish-reason.ts). */
   finishReason: string;
   model: string;
   usage: Usage;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { armSchema, type ArmConfig } from "../config/schema.ts";
-import { answerCost, estimatedTokens, normalisedCosts } from "./cost.ts";
+import { answerCost, normalisedCosts } from "./cost.ts";
 
 const arm = (name: string, prices: ArmConfig["prices"], cost?: number): ArmConfig =>
   armSchema.parse({ name, type: "recorded", file: "x", prices, ...(cost === undefined ? {} : { cost }) });
@@ -24,9 +24,5 @@ describe("cost", () => {
     expect([
       ...normalisedCosts([arm("a", { prompt: 0, completion: 0 }), arm("b", { prompt: 0, completion: 0 })]).values(),
     ]).toEqual([0, 0]);
-  });
-
-  it("estimates no tokens for no text and at least one for any", () => {
-    expect([estimatedTokens(""), estimatedTokens("a"), estimatedTokens("abcde")]).toEqual([0, 1, 2]);
   });
 });

@@ -20,8 +20,3 @@ export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number>
     arms.map((arm, index) => [arm.name, arm.cost ?? (highest === 0 ? 0 : (prices[index] ?? 0) / highest)]),
   );
 }
-
-/** One token per four characters, at least 1 unless the text is empty. */
-export function estimatedTokens(text: string): number {
-  return Math.ceil(text.length / 4);
-}

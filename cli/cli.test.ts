@@ -239,7 +239,7 @@ describe("ask", () => {
         source: "none",
         failedArms: [],
         exampleIds: [],
-        usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 },
+        usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0, estimated: false },
         duplicate: false,
         cost: 0,
         savedCost: 0,

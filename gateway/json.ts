@@ -4,12 +4,24 @@ import { badRequest } from "./errors.ts";
 
 const mostDepth = 64;
 
+const texts = new WeakMap<object, string>();
+
+/** The text of which parseJson made a value, once; undefined: of no text, or taken already. */
+export function takeText(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const text = texts.get(value);
+  texts.delete(value);
+  return text;
+}
+
 /** Throws ApiError. */
 export function parseJson(text: string): unknown {
   if (depthOf(text, mostDepth) > mostDepth)
     throw badRequest(`The body is nested deeper than ${mostDepth} levels.`, undefined, "json_too_deep");
   try {
-    return JSON.parse(text) as unknown;
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null) texts.set(value, text);
+    return value;
   } catch {
     throw badRequest("The body is no valid JSON.", undefined, "invalid_json");
   }

@@ -13,7 +13,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   failedArms: [],
   source: "generated",
   exampleIds: [],
-  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5, estimated: false },
   duplicate: false,
   cost: 0.25,
   savedCost: 0,

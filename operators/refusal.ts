@@ -4,7 +4,14 @@ import { identify } from "../algorithms/identity/identity.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, Usage } from "../schemas/types.ts";
 
-export const NO_USAGE: Readonly<Usage> = { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 };
+export const NO_USAGE: Readonly<Usage> = {
+  prompt: 0,
+  linked: 0,
+  recomputed: 0,
+  prefilled: 0,
+  completion: 0,
+  estimated: false,
+};
 
 /**
  * The partition asked for, if it exists; else the key decides. A record for a missing partition

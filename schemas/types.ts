@@ -420,6 +420,7 @@ export interface Usage {
   recomputed: number;
   prefilled: number;
   completion: number;
+  estimated: boolean;
 }
 
 /** Milliseconds. */

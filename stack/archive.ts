@@ -8,6 +8,8 @@ import { identify } from "../connections/process/identity.ts";
 export interface ClassArchive {
   /** For the command line of java; none when there is no archive and none can be written. */
   options: string[];
+  /** The same for a process that ends soon, and so writes none. */
+  shortLived: string[];
   /** Called after the server has ended: keeps what a clean end has written. */
   keep(clean: boolean): Promise<void>;
 }
@@ -19,7 +21,7 @@ const quiet = "-Xlog:disable -Xlog:all=error:stderr".split(" ");
  * jars (`signature`).
  */
 export async function classArchive(servers: string, name: string, signature: readonly string[]): Promise<ClassArchive> {
-  const nothing: ClassArchive = { options: [], keep: () => Promise.resolve() };
+  const nothing: ClassArchive = { options: [], shortLived: [], keep: () => Promise.resolve() };
   const java = await findJava();
   if (java === undefined) return nothing;
   const hash = createHash("sha256")
@@ -31,14 +33,17 @@ export async function classArchive(servers: string, name: string, signature: rea
   try {
     await mkdir(folder, { recursive: true });
     await removeOldDrafts(folder);
-    if (await stat(file).catch(() => undefined))
-      return { ...nothing, options: [`-XX:SharedArchiveFile=${file}`, "-Xshare:auto", ...quiet] };
+    if (await stat(file).catch(() => undefined)) {
+      const options = [`-XX:SharedArchiveFile=${file}`, "-Xshare:auto", ...quiet];
+      return { ...nothing, options, shortLived: options };
+    }
     await access(folder, constants.W_OK);
   } catch {
     return nothing;
   }
   const draft = `${file}.${process.pid}.draft`;
   return {
+    ...nothing,
     options: [`-XX:ArchiveClassesAtExit=${draft}`, ...quiet],
     async keep(clean) {
       // Two stacks may end at the same time: both archives are good, the last one stays.

@@ -45,6 +45,7 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         // (test/support/kafka-log.ts looks for it).
         "-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionMarkerChannelManager=info",
       ];
+      archive = await classArchive(servers, "kafka", [...java, classPath]);
       const formatted = await access(join(data, "meta.properties")).then(
         () => true,
         () => false,
@@ -57,11 +58,10 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         await rm(draft, { recursive: true, force: true });
         await mkdir(draft, { recursive: true });
         await writeAtomically(draftProperties, serverProperties(draft, port, chosen.controllerPort));
-        await format([...java, "-cp", classPath], draftProperties);
+        await format([...java, ...archive.shortLived, "-cp", classPath], draftProperties);
         await rename(draft, data);
         await rm(draftProperties);
       }
-      archive = await classArchive(servers, "kafka", [...java, classPath]);
       return {
         command: "java",
         args: [...java, ...archive.options, "-cp", classPath, "kafka.Kafka", properties],

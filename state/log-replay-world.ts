@@ -105,7 +105,7 @@ const answerOf = (known: Omit<LoggedAnswer, "arm"> & { text: string; model: stri
   model: known.model,
   usage: {
     ...{ prompt: known.promptTokens, completion: known.completionTokens },
-    ...{ linked: 0, recomputed: 0, prefilled: known.promptTokens },
+    ...{ linked: 0, recomputed: 0, prefilled: known.promptTokens, estimated: false },
   },
   cost: known.cost,
   attempts: 1,

@@ -8,7 +8,12 @@ export const fullCountFiles = [
   "connections/llama/equalities.test.ts",
   "gateway/fuzz.test.ts",
   "gateway/isolation/isolation.test.ts",
+  "test/faults/kill.test.ts",
+  "test/faults/outage.test.ts",
   "test/hostile/ids-kill.test.ts",
+  "test/sql/clickhouse-fuzz.test.ts",
+  "test/sql/learning.test.ts",
+  "test/stages/cluster.test.ts",
   "gateway/raw-bytes.test.ts",
   "state/vectors/hostile.test.ts",
 ];

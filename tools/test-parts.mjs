@@ -26,10 +26,13 @@ async function check(results, name, args) {
   console.log(`${code === 0 ? "✓" : "✗"} ${name} (${time} s)${code === 0 ? "" : `\n${output}`}`);
 }
 
+/** TypeScript 7, in a third of the time; the linter needs the 5.9 that package.json names, too. */
+const compiler = "node_modules/typescript-native/bin/tsc";
+
 export async function checks(results) {
   await Promise.all([
-    check(results, "types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
-    check(results, "types of the page", ["node_modules/typescript/bin/tsc", "-p", "gateway/page/client"]),
+    check(results, "types", [compiler, "--noEmit"]),
+    check(results, "types of the page", [compiler, "-p", "gateway/page/client"]),
     check(results, "nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
     check(results, "nothing that only tests use", [
       "node_modules/knip/bin/knip.js",

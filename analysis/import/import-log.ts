@@ -202,9 +202,10 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
   return {
     ...{ requestId: request.id, tenant: request.tenant, attempt: 1, status: "ok", text: answer.text ?? "" },
     ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
-    ...{ asked: false, alternative: null, exampleIds: [], duplicate: false, cost: answer.cost, savedCost: 0 },
-    usage: { prompt, linked: 0, recomputed: 0, prefilled: answer.prefilledTokens ?? prompt, completion },
-    ...{ account: null, error: null, passthrough: answer.passthrough ?? null, degraded: [] },
+    ...{ asked: false, alternative: null },
+    ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion, estimated: false } },
+    ...{ duplicate: false, cost: answer.cost, savedCost: 0, account: null },
+    ...{ error: null, passthrough: null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },
     createdAt: request.createdAt + (serviceMs ?? 0),
   };

@@ -37,7 +37,7 @@ function world({ failsAfter = Infinity } = {}) {
         text.startsWith("Write one") || text.startsWith("This is")
           ? `"What of ${subject}, ${calls}?"\n`
           : `of ${subject}`;
-      const usage = { prompt: 1, completion: 1, cached: 0, linked: 0, recomputed: 0, prefilled: 0 };
+      const usage = { prompt: 1, completion: 1, cached: 0, linked: 0, recomputed: 0, prefilled: 0, estimated: false };
       return {
         ...{
           kind: "answer",

@@ -26,8 +26,10 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
     contextTokens: config.contextTokens,
     threads: config.threads,
     sequences: config.concurrency,
+    kvType: config.kvType,
     linked: {
       ...config.linked,
+      memoryBytes: config.linked.memoryBytes ?? null,
       folder: kvFolder === undefined ? null : join(kvFolder, config.name),
       fingerprint: null,
       keepInFull: config.linked.policy !== "full",

@@ -227,7 +227,7 @@ function resultOf(
     return failure("prompt_too_large", message, false, attempt);
   }
   const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
-  const usage = { prompt, linked, recomputed, prefilled, completion };
+  const usage = { prompt, linked, recomputed, prefilled, completion, estimated: false };
   return {
     kind: "answer",
     text,

@@ -6,6 +6,7 @@ import {
   type TinyModels,
   type TinyShape,
 } from "../../connections/llama/models.testing.ts";
+import type { KvType } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";
 import { type LoadedLlama, loadLlama } from "./load.ts";
 
@@ -27,7 +28,7 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
   });
   afterAll(() => models?.remove());
 
-  async function load(shape: TinyShape): Promise<LoadedLlama> {
+  async function load(shape: TinyShape, kvType: KvType = "f16"): Promise<LoadedLlama> {
     const linked = {
       convention: "seen",
       folder: null,
@@ -36,7 +37,7 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
       diskBytes: 1,
     } as const;
     const model = await models.file(shape);
-    const sizes = { contextTokens: 256, sequences: 1, threads: 1 };
+    const sizes = { contextTokens: 256, sequences: 1, threads: 1, kvType };
     return loadLlama({
       model,
       chatTemplate,
@@ -65,6 +66,17 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
     expect(prompt.chunks).toHaveLength(2);
     expect(second.linked).toBe(prompt.chunks.reduce((sum, { tokens }) => sum + tokens, 0));
     await loaded.close();
+  });
+
+  it("takes about half of the bytes with q8_0", async () => {
+    const [half, eighth] = [await load("tiny"), await load("tiny", "q8_0")];
+    for (const loaded of [half, eighth]) {
+      const { prompt, second } = await answerTwice(loaded, "naive");
+      expect(second.linked).toBe(prompt.chunks.reduce((sum, { tokens }) => sum + tokens, 0));
+    }
+    const bytesOf = ({ store }: LoadedLlama): number => store.list().reduce((sum, { bytes }) => sum + bytes, 0);
+    expect(bytesOf(eighth) / bytesOf(half)).toBeLessThan(0.7);
+    await Promise.all([half.close(), eighth.close()]);
   });
 
   it.each(["tiny-window", "tiny-recurrent"] as const)(

@@ -42,6 +42,10 @@ const prefixShare = 0.25;
 /** Beyond it, what is made before it is needed would push out what is used. */
 const fullShare = 0.9;
 
+/** Bytes, from those of a whole prompt; what waits is fetched into half of the chunks' part. */
+const usualMemory = (promptBytes: number): number =>
+  Math.min(Math.max(Math.ceil((4 * promptBytes) / (1 - prefixShare)), 256 * 1_048_576), 4_096 * 1_048_576);
+
 /** Rejects with LlamaError. */
 export async function loadLlama({
   model: path,
@@ -51,16 +55,20 @@ export async function loadLlama({
   contextTokens,
   sequences,
   threads,
+  kvType: wantedType,
 }: LlamaInput): Promise<LoadedLlama> {
   const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
   const opened = await openLlamaModel({ path, fingerprint });
-  const context = await opened.openContext({ contextTokens: contextTokens * sequences, sequences, threads });
+  const context = await opened.openContext({
+    ...{ contextTokens: contextTokens * sequences, sequences, threads, kvType: wantedType },
+  });
   const { unlinkable } = context;
   const { ropeHash, kvType, flashAttention } = context.format;
   const format = formatKey({ build: llamaBuild(), model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
   // What can't be kept is a warning of the arm's process: nothing is lost but time.
   const log = pino({ level: "warn" }, destination(2));
-  const { convention, folder, memoryBytes, diskBytes, keepInFull } = linked;
+  const { convention, folder, diskBytes, keepInFull } = linked;
+  const memoryBytes = linked.memoryBytes ?? usualMemory(contextTokens * context.format.tokenBytes);
   const disk = folder === null ? null : await openDisk(folder, format);
   const prefixBytes = Math.floor(memoryBytes * prefixShare);
   const chunkBytes = memoryBytes - prefixBytes;

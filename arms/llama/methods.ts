@@ -1,4 +1,5 @@
 // What the worker of the llama arm does; imported by both sides.
+import type { KvType } from "../../connections/llama/port.ts";
 import type { Convention } from "../../connections/kv/port.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { ArmInventory, Caching } from "../arm.ts";
@@ -14,13 +15,15 @@ export interface LlamaInput {
   contextTokens: number;
   threads: number;
   sequences: number;
+  kvType: KvType;
   linked: {
     convention: Convention;
     /** Folder of the slow tier; null: memory only. */
     folder: string | null;
     /** SHA-256 of the model file, hex, once it is known. */
     fingerprint: string | null;
-    memoryBytes: number;
+    /** null: by the model's size. */
+    memoryBytes: number | null;
     diskBytes: number;
     keepInFull: boolean;
   };

@@ -1,53 +1,120 @@
-// What is read of an answer, whole or a piece of a stream.
-import { z } from "zod";
+// What one body, or one event of a stream, says of an answer. Each member is read by itself: an odd
+// one costs nothing but itself. What might hold text or a call and can't be read is an error.
+import { isJson, type Counts } from "./counts.ts";
 import { NotACompletion } from "./errors.ts";
+import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
+import { reportedError } from "./reported-error.ts";
+import { indexOf, listOf } from "./tool-calls.ts";
 
-// Endpoints that call themselves compatible leave out the rest.
-const count = z.number().int().min(0).max(1_000_000_000);
-const usageSchema = z.object({
-  prompt_tokens: count,
-  completion_tokens: count,
-  prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
-});
-const reported = z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish() });
-const partSchema = z.object({
-  model: z.string().nullish(),
-  usage: usageSchema.nullish().catch(null),
-  choices: z.array(
-    z.object({
-      message: reported.optional(),
-      delta: reported.nullish(),
-      finish_reason: z.string().nullish(),
-      logprobs: z.looseObject({}).nullish().catch(null),
-    }),
-  ),
-});
+type Json = Record<string, unknown>;
 
-export type CompletionPart = z.infer<typeof partSchema>;
-
-/** An HTTP proxy's error page arrives here too, whatever the client's types say. */
-export function parsed(value: unknown): CompletionPart {
-  const result = partSchema.safeParse(value);
-  if (!result.success) throw new NotACompletion();
-  return result.data;
+export interface Part {
+  model: string | null;
+  choices: Choice[];
+}
+export interface Choice {
+  text: string;
+  /** What a model thought, which is no part of its answer. */
+  reasoning: string;
+  /** The message, or its piece; null: there is none. */
+  message: Json | null;
+  logprobs: Json | null;
+  finishReason: FinishReason | "error" | null;
 }
 
-/** The same of a piece of a stream, without the schema for pieces of text. */
-export const parsedPiece = (value: unknown): CompletionPart => (isText(value) ? value : parsed(value));
-
-function isText(value: unknown): value is CompletionPart {
-  if (!isObject(value) || !Array.isArray(value["choices"]) || value["choices"].length !== 1) return false;
-  const choice = value["choices"][0] as unknown;
-  if (!isObject(choice) || !isObject(choice["delta"])) return false;
-  const { delta } = choice;
-  return (
-    (value["usage"] ?? null) === null &&
-    (choice["logprobs"] ?? null) === null &&
-    choice["message"] === undefined &&
-    [value["model"], delta["content"], delta["refusal"], choice["finish_reason"]].every(isWord)
-  );
+export interface PartReader {
+  /** Parts of a value: most have one. Throws APIError for an error in it, or NotACompletion. */
+  read(value: unknown): Part[];
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const isWord = (value: unknown): boolean => (value ?? null) === null || typeof value === "string";
+/** isWhole: a body rather than pieces. Usage goes to `counts`, wherever it stands. */
+export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers): PartReader {
+  /** Of several choices the first one that came is ours. */
+  let ours: number | null = null;
+
+  const choicesOf = (value: Json): Choice[] => {
+    const found: Choice[] = [];
+    for (const choice of listOf(value["choices"], "choices")) {
+      const { delta, message, text } = choice;
+      const index = typeof choice["index"] === "number" ? indexOf(choice["index"]) : null;
+      ours ??= index;
+      const isOther = index === null ? found.length > 0 : index !== ours;
+      if (isOther || (isWhole && found.length > 0)) continue;
+      const error = reportedError({ error: choice["error"] }, headers);
+      if (error !== null) throw error;
+      const given =
+        (isWhole ? (message ?? delta) : (delta ?? message)) ?? (typeof text === "string" ? { content: text } : null);
+      if (given !== null && !isJson(given)) throw new NotACompletion("its message can't be read");
+      counts.add(choice["usage"]);
+      counts.add(given?.["usage"]);
+      found.push({
+        ...textOf(given ?? {}),
+        message: given,
+        logprobs: isJson(choice["logprobs"]) ? choice["logprobs"] : null,
+        finishReason: finishReasonOf(choice["finish_reason"] ?? choice["finishReason"]),
+      });
+    }
+    return found;
+  };
+
+  return {
+    read(value) {
+      // Gemini sends an error as a list of one.
+      const values = Array.isArray(value) ? (value as unknown[]) : [value];
+      return values.map((one) => {
+        if (!isJson(one)) throw new NotACompletion();
+        const error = reportedError(one, headers);
+        if (error !== null) throw error;
+        const { usage, x_groq: groq, message, usageMetadata, model } = one;
+        for (const place of [usage, isJson(groq) && groq["usage"], isJson(message) && message["usage"], usageMetadata])
+          counts.add(place);
+        return { model: typeof model === "string" && model !== "" ? model : null, choices: choicesOf(one) };
+      });
+    },
+  };
+}
+
+/** Refusals are text, too. */
+function textOf({
+  content,
+  refusal,
+  reasoning_content,
+  reasoning,
+  reasoning_details,
+}: Json): Pick<Choice, "text" | "reasoning"> {
+  const parts = typeof content === "string" ? { text: content, reasoning: "" } : partsOf(content);
+  const thought = [reasoning_content, reasoning, reasoning_details].map(textIn).find((one) => one !== "");
+  return {
+    text: parts.text === "" && typeof refusal === "string" ? refusal : parts.text,
+    reasoning: thought ?? parts.reasoning,
+  };
+}
+
+/** Content as a list of parts: texts, and thoughts apart. */
+function partsOf(content: unknown): { text: string; reasoning: string } {
+  let [text, reasoning] = ["", ""];
+  for (const part of Array.isArray(content) ? (content as unknown[]) : [content]) {
+    if (typeof part === "string") text += part;
+    else if (isJson(part)) {
+      const { type, text: own } = part;
+      if (isThought(part)) reasoning += textIn(part);
+      else if (typeof own === "string") text += own;
+      else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
+      else if (typeof part["refusal"] === "string") text += part["refusal"];
+      else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
+        throw new NotACompletion("a part of its content can't be read");
+    } else if (part !== null && part !== undefined) throw new NotACompletion("its content is no text");
+  }
+  return { text, reasoning };
+}
+
+const isThought = ({ type, thinking, thought }: Json): boolean =>
+  thought === true || thinking !== undefined || (typeof type === "string" && /think|reason|thought/.test(type));
+
+/** All texts within: a thought is a text, a list of parts, or nested. */
+function textIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(textIn).join("");
+  if (!isJson(value)) return "";
+  return ["text", "thinking", "summary", "reasoning", "content"].map((name) => textIn(value[name])).join("");
+}

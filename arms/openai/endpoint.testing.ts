@@ -12,6 +12,9 @@ import { type ArmClock, createOpenAiArm } from "./openai.ts";
 export type Handler = (request: IncomingMessage, response: ServerResponse, call: number) => void;
 interface Received {
   body: Record<string, unknown>;
+  /** The body as it came. */
+  text: string;
+  url: string;
   headers: IncomingMessage["headers"];
 }
 
@@ -39,23 +42,22 @@ export const secret = "sk-the-key";
 export const prompt = "the whole prompt of the client";
 
 /** Starts an endpoint; what it received and what the arm logged come back. */
-export async function endpoint(handler: Handler, more: object = {}, clock?: ArmClock) {
+export async function endpoint(handler: Handler, more: object = {}, clock?: ArmClock, path = "/v1") {
   const received: Received[] = [];
   server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
-      received.push({
-        body: JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>,
-        headers: request.headers,
-      });
+      const text = Buffer.concat(parts).toString();
+      const body = JSON.parse(text) as Record<string, unknown>;
+      received.push({ body, text, url: request.url ?? "", headers: request.headers });
       handler(request, response, received.length);
     });
   });
   await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const logged: string[] = [];
-  arm = create(`http://127.0.0.1:${String(port)}/v1`, more, logged, clock);
+  arm = create(`http://127.0.0.1:${String(port)}${path}`, more, logged, clock);
   return { arm, received, logged };
 }
 

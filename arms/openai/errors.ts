@@ -15,8 +15,10 @@ export interface Problem {
 
 /** The connection ended before the answer did. */
 export class CutShort extends Error {}
-/** What came is not a chat completion. */
+/** What came is not a chat completion; the message says why, where that is known. */
 export class NotACompletion extends Error {}
+/** A call of a tool that can't be made; the message says why. */
+export class BrokenCall extends Error {}
 /** More bytes came than any answer has. */
 export class AnswerTooLong extends Error {
   readonly most: number;
@@ -42,7 +44,12 @@ export function problemOf(error: unknown, now: number): Problem {
     return again("endpoint_unavailable", `The endpoint sent more than ${error.most / 1_048_576} MiB for one answer.`);
   // RangeError: nested too deeply.
   if (error instanceof NotACompletion || error instanceof SyntaxError || error instanceof RangeError)
-    return again("endpoint_unavailable", "The endpoint sent something that is no chat completion; check baseUrl.");
+    return again(
+      "endpoint_unavailable",
+      `The endpoint sent something that is no chat completion${whyOf(error)}; check baseUrl.`,
+    );
+  if (error instanceof BrokenCall)
+    return again("model_failed", `The endpoint's answer has a call of a tool ${error.message}: ask again.`);
   if (error instanceof APIConnectionTimeoutError)
     return again("endpoint_timeout", "The endpoint did not answer in time.");
   if (error instanceof APIConnectionError) return connectionProblem(error);
@@ -52,6 +59,9 @@ export function problemOf(error: unknown, now: number): Problem {
     return again("stream_cut", "The answer was cut off before its end.");
   throw error;
 }
+
+const whyOf = (error: Error): string =>
+  error instanceof NotACompletion && error.message !== "" ? ` (${error.message})` : "";
 
 const isApiError = (error: unknown): error is APIError => error instanceof APIError;
 
@@ -65,7 +75,7 @@ function connectionProblem(error: APIConnectionError): Problem {
 function statusProblem(error: APIError, now: number): Problem {
   const { status } = error;
   const reason = word(error.code) ?? word(error.type);
-  const reported = `${status === undefined ? "an error in the stream" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
+  const reported = `${status === undefined ? "an error in the answer" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
   if (status !== undefined && status >= 300 && status < 400)
     return {
       ...never("endpoint_rejected", `The endpoint redirects (${reported}); set baseUrl to the address that answers.`),

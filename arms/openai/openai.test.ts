@@ -90,7 +90,7 @@ describe("a healthy endpoint", () => {
     );
     expect(await arm.answer(request(), never())).toMatchObject({
       finishReason: "content_filter",
-      usage: { prompt: 11, completion: 2 },
+      usage: { prompt: 12, completion: 2, estimated: true },
     });
   });
 
@@ -115,6 +115,34 @@ describe("a healthy endpoint", () => {
     await arm.answer({ ...request(), pieces }, never());
     const { messages } = received[0]?.body as { messages: { content: string }[] };
     expect(messages.map(({ content }) => content)).toEqual([`${text}\n\n${broken}`, broken, broken, text]);
+  });
+
+  it("gets what passes through as it is written, behind the arm's own fields and system prompt", async () => {
+    const { arm, received } = await endpoint(good, { maxTokensField: "max_completion_tokens" });
+    const tools = '[{ "type":"function","function":{"parameters":{"const":9007199254740993,"x":1.0,"x":-0}} }]';
+    const turns = '[ {"role":"user","name":"n","content":"\\u0040 5"}, {"role":"tool","at":123456789012345678901} ]';
+    const asked = {
+      ...request({ params: { seed: 2 ** 52 } }),
+      passthrough: `{"tools":${tools}, "messages" : ${turns}}`,
+    };
+    await arm.answer(asked, never());
+    expect(received[0]?.text).toBe(
+      `{"tools":${tools},"messages":[{"role":"system","content":"Be brief."},${turns.slice(1)},"model":"m",` +
+        `"max_completion_tokens":256,"seed":4503599627370496,"stream":true,"stream_options":{"include_usage":true}}`,
+    );
+    const led = '[{"role":"developer","content":"x"}]';
+    await arm.answer({ ...request(), passthrough: `{"messages":${led},"logit_bias":{"1":1e400}}` }, never());
+    expect(received[1]?.text).toContain(`{"messages":${led},"logit_bias":{"1":1e400},"model"`);
+  });
+
+  it("is asked where its address says, query and all; with api-version by the header api-key", async () => {
+    const azure = await endpoint(good, {}, undefined, "/openai/deployments/d%20x/?api-version=2024-10-21&a=b%26c");
+    expect(await azure.arm.answer(request(), never())).toMatchObject({ kind: "answer" });
+    expect(azure.received[0]).toMatchObject({
+      url: "/openai/deployments/d%20x/chat/completions?api-version=2024-10-21&a=b%26c",
+      headers: { "api-key": secret, "content-type": "application/json" },
+    });
+    expect(azure.received[0]?.headers).not.toHaveProperty("authorization");
   });
 
   it("is called by no more than its concurrency at a time", async () => {

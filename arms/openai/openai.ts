@@ -3,13 +3,17 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
+import { rawMembers } from "../../algorithms/text/exact-json.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure } from "../calls.ts";
-import { answerCost, estimatedTokens } from "../cost.ts";
-import { callOnce, completionBody, type Completion } from "./call.ts";
+import { answerCost } from "../cost.ts";
+import { completionBody } from "./body.ts";
+import type { Completion } from "./answer.ts";
+import { callOnce } from "./call.ts";
 import { type Problem, problemOf } from "./errors.ts";
 import { createRateLimit } from "./rate.ts";
 
@@ -35,7 +39,7 @@ const systemClock: ArmClock = {
 
 // Jitter on Retry-After, so that throttled callers do not return at the same time.
 const retryAfterJitterMs = 250;
-// Length of an endpoint's name for its model and of its finish reason: both stand in every record.
+// Length of an endpoint's name for its model, which stands in every record.
 const longestName = 200;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
@@ -51,6 +55,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     apiKey: config.apiKey === "" ? "none" : config.apiKey,
     organization: null,
     project: null,
+    // Azure: a bearer token would be one of its directory, not a key.
+    ...(new URL(config.baseUrl).searchParams.has("api-version") && {
+      defaultHeaders: { authorization: null, "api-key": config.apiKey },
+    }),
     maxRetries: 0,
     fetch: boundedFetch,
     // At any other level it logs prompts.
@@ -76,14 +84,14 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   ): Promise<ArmResult> {
     const body = completionBody(config, request);
     const extra = request.passthrough !== undefined;
-    const options = { timeout: config.timeoutMs + 1000, stream: config.stream, extra };
+    const options = { timeout: config.timeoutMs + 1000, extra };
     let queueMs: number | null = null;
     for (let attempt = 1; ; attempt += 1) {
       const turn = await rateTurn(request, ending, attempt - 1);
       if (turn !== null) return turn;
       queueMs ??= performance.now() - started;
       const result = await timed(ending, (signal) =>
-        callOnce(client, body, { ...options, ...(headers && { headers: headers() }), signal }, (text, pieces) =>
+        callOnce(client, config, body, { ...options, ...(headers && { headers: headers() }), signal }, (text, pieces) =>
           onText?.(text, attempt, pieces),
         ),
       );
@@ -138,26 +146,22 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
 
   function answerOf(
     request: ArmRequest,
-    completion: Completion,
+    reported: Completion,
     call: { attempts: number; queueMs: number; started: number },
   ): ArmAnswer {
-    const counted = completion.usage;
-    const prompt =
-      counted?.prompt_tokens ?? request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0);
-    const completed = counted?.completion_tokens ?? estimatedTokens(completion.text);
-    const cached = Math.min(prompt, counted?.prompt_tokens_details?.cached_tokens ?? 0);
-    const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion: completed };
+    const { prompt, completion, cached, estimated } = reported.usage(() => promptTokens(request));
+    const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion, estimated };
     return {
       kind: "answer",
-      text: completion.text,
-      ...(completion.extra !== null && { passthrough: completion.extra }),
-      finishReason: completion.finishReason.slice(0, longestName),
-      model: completion.model.slice(0, longestName),
+      text: reported.text,
+      ...(reported.extra !== null && { passthrough: reported.extra }),
+      finishReason: reported.finishReason,
+      model: (reported.model ?? config.model).slice(0, longestName),
       usage,
       cost: answerCost(usage, config.prices),
       attempts: call.attempts,
       queueMs: call.queueMs,
-      firstTokenMs: completion.firstTokenAt === null ? null : completion.firstTokenAt - call.started,
+      firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,
     };
   }
 
@@ -169,4 +173,12 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
 function failure(problem: Problem, attempts: number): ArmFailure {
   const { code, message, retriable, unhealthy } = problem;
   return { kind: "failure", code, message, attempts, retriable, ...(unhealthy === true ? { unhealthy } : {}) };
+}
+
+/** Estimated, of the pieces and what passes through; of images nothing is known. */
+function promptTokens({ pieces, passthrough = "" }: ArmRequest): number {
+  const members = passthrough.replace(/"data:[^"]*"/g, '""');
+  const replaced = rawMembers(passthrough === "" ? "{}" : passthrough).has("messages");
+  const others = replaced ? pieces.filter(({ kind }) => kind === "system") : pieces;
+  return others.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(members));
 }

@@ -1,37 +1,43 @@
 // The stream of a chat completion: server-sent events, each a piece of the answer. The client's own
 // reader takes as long again as everything else of a call.
-import { APIError } from "openai";
 import { createParser } from "eventsource-parser";
 import { counted, mostBytes } from "./bounded-fetch.ts";
-import { parsedPiece, type CompletionPart } from "./completion.ts";
 import { NotACompletion } from "./errors.ts";
 
 /**
- * Resolves at the end of the stream, in order or not. Throws what the connection does, what onPart
- * does, APIError for an error in the stream, SyntaxError, AnswerTooLong, or NotACompletion: no
- * event is longer than `most` characters.
+ * Resolves at the end of the stream, in order or not. Throws what the connection does, what onValue
+ * does, SyntaxError, AnswerTooLong, or NotACompletion: no event is longer than `most` characters.
  */
-export async function readStream(
-  response: Response,
-  most: number,
-  onPart: (part: CompletionPart) => void,
-): Promise<void> {
+export async function readStream(response: Response, most: number, onValue: (value: unknown) => void): Promise<void> {
   let done = false;
+  let isTail = false;
   const parser = createParser({
     maxBufferSize: most,
-    onEvent({ data }) {
+    onEvent({ event, data }) {
       // What follows is read and not looked at, so that the connection can be used again.
-      done ||= data.startsWith("[DONE]");
-      if (done) return;
-      const value: unknown = JSON.parse(data);
-      if (typeof value === "object" && value !== null && "error" in value && Boolean(value.error))
-        throw new APIError(undefined, value.error as object, undefined, response.headers);
-      onPart(parsedPiece(value));
+      done ||= /^\s*"?\[DONE\]/.test(data);
+      if (done || data.trim() === "") return;
+      let value: unknown;
+      try {
+        value = JSON.parse(data);
+      } catch (error) {
+        // The stream broke off within it, or it is no piece of an answer.
+        if (isTail || keepAlive.has(event ?? "")) return;
+        if (event !== "error") throw error;
+        value = data;
+      }
+      const isError = event === "error" && !(typeof value === "object" && value !== null && "error" in value);
+      if (value !== null) onValue(isError ? { error: value } : value);
     },
     onError({ type }) {
-      if (type === "max-buffer-size-exceeded") throw new NotACompletion();
+      if (type === "max-buffer-size-exceeded") throw new NotACompletion("an event is too long");
     },
   });
   const decoder = new TextDecoder();
   for await (const bytes of counted(response, mostBytes.stream)) parser.feed(decoder.decode(bytes, { stream: true }));
+  // Some leave out the blank line behind the last event.
+  isTail = true;
+  parser.feed(`${decoder.decode()}\n\n`);
 }
+
+const keepAlive: ReadonlySet<string> = new Set(["ping", "heartbeat", "keepalive", "keep-alive"]);

@@ -58,8 +58,13 @@ describe("recorded arm", () => {
       usage: { prompt: 10, completion: 2, prefilled: 10, linked: 0 },
     });
     const estimated = await arm.answer(request("where am I"), signal());
-    expect(estimated).toMatchObject({ text: "pwd", model: "recorded", finishReason: "stop", usage: { completion: 1 } });
-    expect(estimated.kind === "answer" && estimated.cost).toBe(6);
+    expect(estimated).toMatchObject({
+      text: "pwd",
+      model: "recorded",
+      finishReason: "stop",
+      usage: { completion: 1, estimated: true },
+    });
+    expect(estimated.kind === "answer" && estimated.cost).toBe(7);
   });
 
   it("answers a miss with not_recorded, case being kept", async () => {

@@ -2,11 +2,12 @@
 // Simulated durations occupy slots.
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
 import type { RecordedArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
-import { answerCost, estimatedTokens } from "../cost.ts";
+import { answerCost } from "../cost.ts";
 import { lastUserTurn } from "../messages.ts";
 import { readRecordedLog, type RecordedAnswer } from "./log.ts";
 
@@ -45,15 +46,15 @@ export async function createRecordedArm(
     if (found === undefined) return notRecorded(config.name);
     onText?.(found.text, 1);
     const tokens = found.usage ?? {
-      prompt: request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0),
-      completion: estimatedTokens(found.text),
+      prompt: request.pieces.reduce((sum, piece) => sum + estimateTokens(piece.text), 0),
+      completion: estimateTokens(found.text),
     };
     return {
       kind: "answer",
       text: found.text,
       finishReason: "stop",
       model: found.model ?? config.model,
-      usage: { ...tokens, linked: 0, recomputed: 0, prefilled: tokens.prompt },
+      usage: { ...tokens, linked: 0, recomputed: 0, prefilled: tokens.prompt, estimated: found.usage === undefined },
       cost: found.cost ?? answerCost(tokens, config.prices),
       attempts: 1,
       queueMs,

@@ -22,7 +22,7 @@ export function createReuseArm({ name, concurrency }: Pick<ReuseArmConfig, "name
       text: kept.text,
       finishReason: "stop",
       model: REUSE_MODEL,
-      usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 },
+      usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0, estimated: false },
       cost: 0,
       attempts: 0,
       queueMs: 0,

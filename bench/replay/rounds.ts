@@ -104,7 +104,10 @@ async function replayed(example: Example, right: string): Promise<string | undef
     answer: () =>
       Promise.resolve({
         ...{ kind: "answer", text: right, finishReason: "stop", model: "recorded", cost: 0, attempts: 1, queueMs: 0 },
-        ...{ firstTokenMs: null, usage: { prompt: 0, completion: 0, linked: 0, recomputed: 0, prefilled: 0 } },
+        ...{
+          firstTokenMs: null,
+          usage: { prompt: 0, completion: 0, linked: 0, recomputed: 0, prefilled: 0, estimated: false },
+        },
       }),
   };
   const judge = createReferenceJudge(new Map([[canonicalText(example.request), [right]]]));

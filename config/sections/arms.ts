@@ -72,12 +72,11 @@ const linked = z.strictObject({
    * first prompt, or the whole prefix of their first prompt.
    */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
-  /** Caches of chunks, and a quarter of it the beginnings of conversations. */
-  memoryBytes: z
-    .number()
-    .int()
-    .positive()
-    .default(256 * 1_048_576),
+  /**
+   * Caches of chunks, and a quarter of it the beginnings of conversations. Absent: what four
+   * prompts of contextTokens take, 256 MiB to 4 GiB.
+   */
+  memoryBytes: z.number().int().positive().optional(),
   /** Under the stack folder, in kv/ARM. */
   diskBytes: z
     .number()
@@ -104,6 +103,11 @@ const llamaArm = z.strictObject({
   chatTemplate: z.string().optional(),
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
+  /**
+   * Type of keys and values, in the context and in caches: q8_0 takes half of the bytes and rounds
+   * more. It needs heads of a multiple of 64 dimensions.
+   */
+  kvType: z.enum(["f16", "q8_0"]).default("f16"),
   concurrency: z.number().int().min(1).max(64).default(1),
   /** queued only: it computes, and would compete with plan. */
   dispatch: z

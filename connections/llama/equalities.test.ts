@@ -1,7 +1,8 @@
 // What linked prefill must not change, checked by the core's own program (native/llama/gpu-check)
 // against plain llama.cpp: on tiny models of both RoPE types, YaRN and frequency factors, and on
 // the small arm's model where set-up has brought it. npm test walks a seeded part of the random
-// links and takes one order of the chunks; npm run soak all of it, with a seed of the time.
+// links, takes few orders of the chunks and one architecture of trained weights; npm run soak all
+// of it, with a seed of the time.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -14,6 +15,7 @@ import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testin
 const full = process.env.PRECEDENT_FULL_COUNTS !== undefined;
 /** Random links of a tiny model; orders of the chunks of the small arm's model and of others. */
 const counts = full ? { rounds: 400, served: [], others: 2 } : { rounds: 60, served: ["--orders", "2"], others: 1 };
+const someOrders = ["--orders", String(counts.others)];
 const qwen = "Qwen2.5-Coder-0.5B-Instruct";
 
 async function equalities(
@@ -91,16 +93,10 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     },
     1_200_000,
   );
-  it.skipIf(!existsSync(modelFile(qwen)))(
-    `hold on ${qwen} (npm run setup -- --model ${qwen})`,
+  it.skipIf(!full || !existsSync(modelFile(qwen)))(
+    `hold on ${qwen} (npm run soak; npm run setup -- --model ${qwen})`,
     async () => {
-      const said = await equalities(modelFile(qwen), 0, 1, [
-        "--trained",
-        "--cache",
-        "f16",
-        "--orders",
-        String(counts.others),
-      ]);
+      const said = await equalities(modelFile(qwen), 0, 1, ["--trained", "--cache", "f16", ...someOrders]);
       expect(said, said).toMatch(/all hold\n$/);
     },
     1_200_000,
@@ -112,7 +108,7 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
       try {
         const given = ["convert", modelFile(), file, "f32", "--backends", llamaBackendsFolder()];
         await promisify(execFile)(llamaCheckFile, given);
-        const said = await equalities(file, 0, 1, ["--trained", "--cache", "f16", "--orders", String(counts.others)]);
+        const said = await equalities(file, 0, 1, ["--trained", "--cache", "f16", ...someOrders]);
         expect(said, said).toMatch(/all hold\n$/);
       } finally {
         await rm(file, { force: true });

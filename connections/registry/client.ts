@@ -1,5 +1,6 @@
 // The schema registry over HTTP (Confluent's API, Apicurio under /apis/ccompat/v7), with the
 // library's errors as the two that matter.
+import http from "node:http";
 import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
@@ -34,7 +35,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   const authorization = authorizer(options);
   const client = new SchemaRegistry({
     host: baseOf(url),
-    ...(url.startsWith("https:") ? { agent: new https.Agent({ keepAlive: true, ...tlsOptions(tls) }) } : {}),
+    agent: url.startsWith("https:")
+      ? new https.Agent({ keepAlive: true, ...tlsOptions(tls) })
+      : new http.Agent({ keepAlive: true }),
     retry: {
       retries,
       // Registering the same schema again finds it: every call may be repeated.

@@ -1,7 +1,7 @@
 // A chat completion in chunks, as OpenAI streams it: server-sent events.
 import type { CallPiece, Response } from "../../schemas/types.ts";
 import { errorBody, type ApiError } from "../errors.ts";
-import { completionId, extraOf, finishReasonOf, ownFields, usageOf } from "./response.ts";
+import { completionId, extraOf, openAiReason, ownFields, usageOf } from "./response.ts";
 
 export interface ChunksOf {
   requestId: string;
@@ -38,7 +38,7 @@ export function createChunks({ requestId, model, created, includeUsage }: Chunks
         ...extraChunks(response, calls).map(({ delta, logprobs }) =>
           event({ ...base, choices: [{ index: 0, delta, logprobs, finish_reason: null }], ...usage }),
         ),
-        chunk({}, finishReasonOf(response), { precedent: ownFields(response) }),
+        chunk({}, openAiReason(response), { precedent: ownFields(response) }),
         ...(includeUsage ? [event({ ...base, choices: [], usage: usageOf(response) })] : []),
         "data: [DONE]\n\n",
       ].join(""),

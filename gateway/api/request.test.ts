@@ -169,6 +169,20 @@ describe("what arms declare to serve besides text", () => {
     });
   });
 
+  it("goes on as it is written: digits, spellings, order, repeated members within", () => {
+    const schema =
+      '{ "const": 9007199254740993, "minimum":-0,"maximum":1e400, "multipleOf":0.1E1, "x":1.0, "x":2.50, "\\u0061":"\\u0040\\/ü", "__proto__":{"a":1} }';
+    const written = `[ {"type":"function","function":{"name":"f","parameters":${schema}}} ]`;
+    const bias = '{"50256": -1e2}';
+    const text = `{"tools":[], "model":"precedent","logit_bias":${bias}, "messages":[{"role":"user","content":"hi"}],
+      "tools" :\t${written} , "tool_choice":null}`;
+    const { request } = chatRequest(JSON.parse(text), all, text);
+    expect(request.passthrough).toBe(`{"tools":${written},"logit_bias":${bias}}`);
+    const turns = '[{"role":"user","content":"hi","name":"n","weight":123456789012345678901}]';
+    const named = `{"messages": ${turns}, "model": "precedent"}`;
+    expect(chatRequest(JSON.parse(named), all, named).request.passthrough).toBe(`{"messages":${turns}}`);
+  });
+
   it("has messages as they are beside their text, where they are not text alone", () => {
     const messages = [
       { role: "user", content: [{ type: "image_url", image_url: { url: "data:x" } }] },

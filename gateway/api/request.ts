@@ -4,6 +4,7 @@ import { z } from "zod";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
 import { capabilities, isReserved, requiredByMember, type Capability } from "../../algorithms/routing/passthrough.ts";
+import { objectOf, rawMembers } from "../../algorithms/text/exact-json.ts";
 import { badRequest, type ApiError } from "../errors.ts";
 import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
 
@@ -86,19 +87,22 @@ export interface ChatBody {
   fields: ReadonlyMap<Capability, string>;
 }
 
-/** served: what some arm declares. Throws ApiError. */
-export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new Set()): ChatBody {
+/**
+ * served: what some arm declares; text: of which the body was parsed, for members to pass through
+ * as they are written. Throws ApiError.
+ */
+export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new Set(), text?: string): ChatBody {
   if (!isRecord(body) || Array.isArray(body)) throw badRequest("The body must be a JSON object.");
   const hasTools = ["tools", "functions"].some((name) => name in body && !isEmpty(body[name]) && body[name] !== null);
   const fields = new Map<Capability, string>();
-  const members: [string, unknown][] = [];
+  const through: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (names.has(name) || value === null) continue;
     if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
     const required = requiredByMember(name);
     if (isReserved(name) || !served.has(required)) throw unsupported(name);
     if (!fields.has(required)) fields.set(required, name);
-    members.push([name, value]);
+    through.push(name);
   }
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
@@ -116,9 +120,9 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
         "precedent.documents",
         "unsupported_value",
       );
-    members.push(["messages", body["messages"]]);
+    through.push("messages");
   }
-  const isPlain = members.length === 0;
+  const isPlain = through.length === 0;
   const allow = precedent?.allow;
   const request = plainRequest("", {
     domain: precedent?.domain ?? null,
@@ -145,7 +149,7 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
     },
     mayAsk: precedent?.may_ask ?? true,
     mayCompare: precedent?.may_compare ?? false,
-    passthrough: isPlain ? null : JSON.stringify(Object.fromEntries(members)),
+    passthrough: isPlain ? null : only(text ?? JSON.stringify(body), through),
     requires: capabilities.filter((one) => fields.has(one)),
     metadata: { ...(typeof user === "string" ? { user } : {}), ...metadata },
   });
@@ -156,6 +160,12 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
     includeUsage: stream_options?.include_usage ?? false,
     fields,
   };
+}
+
+/** JSON of these members, as they are written. */
+function only(text: string, names: readonly string[]): string {
+  const members = rawMembers(text);
+  return objectOf(names.map((name) => [name, members.get(name) ?? "null"] as const));
 }
 
 const unsupported = (name: string): ApiError =>

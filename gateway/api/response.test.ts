@@ -25,8 +25,8 @@ describe("a response", () => {
   it("knows OpenAI's finish reasons alone", () => {
     const reason = (finishReason: string | null) =>
       chatCompletion(aResponse({ finishReason })).choices[0]?.finish_reason;
-    expect(["stop", "length", "content_filter", "eos", null].map(reason)).toEqual([
-      ...["stop", "length", "content_filter", "stop", "stop"],
+    expect(["stop", "length", "content_filter", "eos", "MAX_TOKENS", "odd", null].map(reason)).toEqual([
+      ...["stop", "length", "content_filter", "stop", "length", "unknown", "stop"],
     ]);
   });
   it("has headers that are ASCII", () => {

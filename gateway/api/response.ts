@@ -1,5 +1,6 @@
 // A response as a chat completion, and as its chunks in a stream. Only answers: what failed is an
 // error (errors.ts).
+import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import type { Response } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
@@ -25,6 +26,8 @@ export const ownFields = (response: Response) => ({
   arm: response.arm,
   source: response.source,
   cost: response.cost,
+  // The endpoint reported no tokens that can be right.
+  ...(response.usage.estimated && { cost_estimated: true }),
   duplicate: response.duplicate,
   examples: response.exampleIds,
   degraded: response.degraded,
@@ -35,10 +38,11 @@ export const ownFields = (response: Response) => ({
 
 const modelName = ({ model, arm }: Pick<Response, "model" | "arm">): string => model ?? arm ?? "precedent";
 
-/** OpenAI's words; endpoints say other things, too. */
-const finishReasons = new Set(["length", "content_filter", "tool_calls", "function_call"]);
-export const finishReasonOf = ({ finishReason }: Pick<Response, "finishReason">): string =>
-  finishReason !== null && finishReasons.has(finishReason) ? finishReason : "stop";
+/** OpenAI's words, or unknown: records of other writers may say other things. */
+export function openAiReason({ finishReason }: Pick<Response, "finishReason">): FinishReason {
+  const reason = finishReasonOf(finishReason) ?? "stop";
+  return reason === "error" ? "unknown" : reason;
+}
 
 interface Extra {
   message: Record<string, unknown>;
@@ -69,7 +73,7 @@ export const chatCompletion = (response: Response) => ({
       index: 0,
       message: messageOf(response),
       logprobs: extraOf(response).logprobs,
-      finish_reason: finishReasonOf(response),
+      finish_reason: openAiReason(response),
     },
   ],
   usage: usageOf(response),

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Response } from "../../schemas/types.ts";
 import { badRequest } from "../errors.ts";
 import { chatRequest, invalid, type ChatBody } from "./request.ts";
-import { ownFields, responseIdPrefix, usageOf } from "./response.ts";
+import { openAiReason, ownFields, responseIdPrefix, usageOf } from "./response.ts";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional() });
 const item = z.looseObject({
@@ -124,7 +124,8 @@ export const messageItem = (requestId: string, status: string, content: object[]
 export const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
 
 export function finishedResponse(response: Response, of: ResponseOf) {
-  const cut = response.finishReason === "length" ? "max_output_tokens" : response.finishReason;
+  const reason = openAiReason(response);
+  const cut = reason === "length" ? "max_output_tokens" : reason;
   const isCut = cut === "max_output_tokens" || cut === "content_filter";
   const status = isCut ? "incomplete" : "completed";
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usageOf(response);

@@ -225,7 +225,10 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         work.request.id,
         {
           ...{ kind: "answer", text, finishReason: "stop", model: "small-1", cost: 1, attempts: 1, queueMs: 0 },
-          ...{ usage: { prompt: 9, linked: 0, recomputed: 0, prefilled: 9, completion: count }, firstTokenMs: null },
+          ...{
+            usage: { prompt: 9, linked: 0, recomputed: 0, prefilled: 9, completion: count, estimated: false },
+            firstTokenMs: null,
+          },
         },
         times,
       );

@@ -1,5 +1,6 @@
 // Which candidates can't become examples, whatever the pool holds: pure rules over one answer.
 import { withheldText } from "../../algorithms/privacy/mask.ts";
+import { finishReasonOf } from "../../algorithms/text/finish-reason.ts";
 import { isSynthetic } from "../../algorithms/selection/shared-domains.ts";
 import type { Candidate } from "./candidates.ts";
 
@@ -50,7 +51,7 @@ export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal 
   const question = questionOf(candidate);
   if (question === null) return "conversation";
   if (documents > 0) return "documents";
-  if (finishReason !== null && finishReason !== "stop") return "cut_off";
+  if (finishReason !== null && finishReasonOf(finishReason) !== "stop") return "cut_off";
   // Recorded without what it says (privacy.redact).
   if (question.includes(withheldText) || text.includes(withheldText)) return "withheld";
   if (question.trim() === "" || text.trim() === "") return "empty";

@@ -1,5 +1,6 @@
 // The response cache's entry, in the response's transaction: complete, undegraded answers by the
 // chosen arm within the byte limit and without personal data.
+import { finishReasonOf } from "../../algorithms/text/finish-reason.ts";
 import type { Emit } from "../../runtime/step.ts";
 import type { Response, Work } from "../../schemas/types.ts";
 
@@ -14,7 +15,7 @@ export interface CacheEntryDependencies {
   isClean: (text: string) => Promise<boolean>;
 }
 
-const completeFinishReasons: readonly (string | null)[] = ["stop", "length"];
+const completeReasons: readonly (string | null)[] = ["stop", "length"];
 
 export function createCacheEntry({ ttlMs, maxBytes, isClean }: CacheEntryDependencies): ToCacheEntry {
   return async function keep({ request, decision, cacheKey }, response) {
@@ -22,7 +23,7 @@ export function createCacheEntry({ ttlMs, maxBytes, isClean }: CacheEntryDepende
     const ttl = ttlMs(decision.domain);
     const isComplete =
       response.status === "ok" &&
-      completeFinishReasons.includes(finishReason) &&
+      completeReasons.includes(finishReasonOf(finishReason)) &&
       text !== "" &&
       response.degraded.length + response.failedArms.length === 0;
     if (cacheKey === null || ttl <= 0 || !isComplete || arm === null) return [];

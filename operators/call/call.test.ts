@@ -97,7 +97,7 @@ describe("call", () => {
           failedArms: [],
           source: "generated",
           exampleIds: ["e1"],
-          usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+          usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5, estimated: false },
           duplicate: false,
           cost: 0.25,
           savedCost: 0,

@@ -77,7 +77,7 @@ export const anAnswer = (change: Partial<ArmAnswer> = {}): ArmAnswer => ({
   text: "ls -a",
   finishReason: "stop",
   model: "small-1",
-  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5, estimated: false },
   cost: 0.25,
   attempts: 1,
   queueMs: 0,

@@ -142,6 +142,7 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   recomputed_tokens: record.usage.recomputed,
   prefilled_tokens: record.usage.prefilled,
   completion_tokens: record.usage.completion,
+  tokens_estimated: record.usage.estimated,
   duplicate: record.duplicate,
   cost: double(record.cost),
   saved_cost: double(record.savedCost),
@@ -168,6 +169,7 @@ export function accountCostRows(record: Response, position: RowPosition): Row[] 
       // The same for a record that comes again, and says nothing once the request is erased.
       hash: erasedRequest(record.tenant, record.requestId),
       cost: charged.cost,
+      estimated: record.usage.estimated,
       created_at: createdAt,
       ...at(position),
     },

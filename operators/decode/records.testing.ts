@@ -39,7 +39,7 @@ const response: RecordOf["responses"] = {
   source: "generated",
   failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3 }],
   exampleIds: ["e1", "e2"],
-  usage: { prompt: 80, linked: 0, recomputed: 0, prefilled: 80, completion: 20 },
+  usage: { prompt: 80, linked: 0, recomputed: 0, prefilled: 80, completion: 20, estimated: false },
   duplicate: false,
   cost: 0.001,
   savedCost: 0,

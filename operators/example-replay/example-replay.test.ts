@@ -20,7 +20,7 @@ const answered = (text: string, finishReason = "stop"): ArmResult => ({
   text,
   finishReason,
   model: "big-2",
-  usage: { prompt: 10, linked: 0, recomputed: 0, prefilled: 10, completion: 5 },
+  usage: { prompt: 10, linked: 0, recomputed: 0, prefilled: 10, completion: 5, estimated: false },
   cost: 0.1,
   attempts: 1,
   queueMs: 0,

@@ -60,7 +60,7 @@ describe("verdicts together", () => {
   });
 });
 
-const usage = { prompt: 10, linked: 0, recomputed: 0, prefilled: 10, completion: 2 };
+const usage = { prompt: 10, linked: 0, recomputed: 0, prefilled: 10, completion: 2, estimated: false };
 const answered = (text: string): ArmResult => ({
   kind: "answer",
   text,

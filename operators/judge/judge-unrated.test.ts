@@ -53,7 +53,7 @@ describe("an unrated answer", () => {
   });
 
   it("gets its other answer from the reference arm, at a cost that counts", async () => {
-    const usage = { prompt: 8, linked: 0, recomputed: 0, prefilled: 8, completion: 2 };
+    const usage = { prompt: 8, linked: 0, recomputed: 0, prefilled: 8, completion: 2, estimated: false };
     const { judge, asked, comparisons } = setUp(verdict, {
       ...{ kind: "answer", text: "ls -A", finishReason: "stop", model: "m", usage, cost: 0.5 },
       ...{ attempts: 1, queueMs: 0, firstTokenMs: null },

@@ -91,26 +91,34 @@ export function createEngine(config: EngineConfig): Engine {
   };
 
   async function execute(statement: Statement, signal: AbortSignal | undefined): Promise<StatementResult> {
-    const { readOnly, parameters } = statement;
+    const { database, readOnly, parameters } = statement;
     const limits = readOnly ? readerLimits : stageLimits;
     const permission: Permission = { readOnly, limits, knownTableFunctions, parameters };
     const tag = randomUUID();
-    const before = preamble(statement, permission, tag);
+    const before = [
+      ...(database ? [`USE ${identifier(database)}`] : []),
+      preamble(statement, permission, tag),
+      ...(readOnly ? ["SET readonly = 2"] : []),
+    ].join("; ");
     const overdue = AbortSignal.timeout((limits.max_execution_time + 5) * 1000);
     const stop = signal === undefined ? overdue : AbortSignal.any([overdue, signal]);
     const session = new Session(config.path);
     const ended = ender.watch(tag, stop);
     try {
       const work = await allowed(formatter(session), statement, permission);
-      if (statement.database) await session.queryAsync(`USE ${identifier(statement.database)}`);
-      await session.queryAsync(before);
-      if (readOnly) await session.queryAsync("SET readonly = 2");
       stop.throwIfAborted();
       if ("values" in work) {
+        await session.queryAsync(before);
         const { rowsWritten, bytesWritten, elapsed } = await session.insert(work);
         return { ...nothing, rowsRead: rowsWritten, bytesRead: bytesWritten, elapsed };
       }
-      const result = await session.queryAsync(work.sql, { format: statement.format });
+      // One call for all of it, as a call costs more than what it sets. An INSERT's rows end where
+      // its text does, and so it stays alone.
+      const alone = firstKeyword(work.sql) === "INSERT";
+      if (alone) await session.queryAsync(before);
+      const result = await session.queryAsync(alone ? work.sql : `${before}; ${work.sql}`, {
+        format: statement.format,
+      });
       return { bytes: result.bytes(), rowsRead: result.rowsRead, bytesRead: result.bytesRead, elapsed: result.elapsed };
     } catch (cause) {
       if (overdue.aborted) throw timedOut(`The statement ran longer than ${limits.max_execution_time} s.`);

@@ -14,17 +14,20 @@ import { faissAddonFile } from "../../tools/setup/build-native.ts";
 
 const program = (name: string): string => fileURLToPath(new URL(`addons/${name}`, import.meta.url));
 
+/** Odd file names are relative ones, too: what they make stays in the folder of the test. */
+let folder: string;
+
 async function child(name: string, ...given: readonly string[]): Promise<Record<string, unknown>> {
   const run = promisify(execFile);
-  const loader = name.endsWith(".ts") ? ["--import", "tsx"] : [];
-  const { stdout } = await run(process.execPath, [...loader, program(name), ...given], { timeout: 100_000 });
+  const loader = name.endsWith(".ts") ? ["--import", import.meta.resolve("tsx")] : [];
+  const options = { timeout: 100_000, cwd: folder };
+  const { stdout } = await run(process.execPath, [...loader, program(name), ...given], options);
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
 describe.skipIf(!llamaIsBuilt)("the addons (npm run setup builds them)", () => {
   let models: TinyModels;
   let model: string;
-  let folder: string;
   const backends = llamaIsBuilt ? llamaBackendsFolder() : "";
   beforeAll(async () => {
     models = await createTinyModels();

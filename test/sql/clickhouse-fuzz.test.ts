@@ -1,6 +1,6 @@
-// 10,000 statements that try to leave the database (support/sql-fuzz.ts), each through the real
-// facade with a token: no file is read or written, no server is contacted, no table changes by the
-// read token, and the facade keeps running. PRECEDENT_FUZZ_SEED tries other statements.
+// 3,000 statements (npm run soak: 10,000) that try to leave the database (support/sql-fuzz.ts),
+// each through the real facade with a token: no file is read or written, no server is contacted, no
+// table changes by the read token, and the facade keeps running. PRECEDENT_FUZZ_SEED tries others.
 import { access, readdir, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { startFacade, type Facade } from "../support/clickhouse.ts";
 import { sqlFuzz } from "../support/sql-fuzz.ts";
 
-const statements = 10_000;
+const statements = process.env["PRECEDENT_FULL_COUNTS"] === undefined ? 3_000 : 10_000;
 const seed = Number(process.env["PRECEDENT_FUZZ_SEED"] ?? 1);
 const marker = "marker-of-the-secret-file";
 

@@ -33,6 +33,8 @@ const started = [
 /** Packages of many files that load nothing by path: read as one file, they start faster. */
 const included = [
   "@clickhouse/client",
+  "@kafkajs/confluent-schema-registry",
+  "avsc",
   "cli-table3",
   "commander",
   "eventsource-parser",

@@ -49,7 +49,7 @@ const response: Response = {
   source: "generated",
   failedArms: [],
   exampleIds: ["far", "near"],
-  usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1 },
+  usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1, estimated: false },
   duplicate: false,
   cost: 0,
   savedCost: 0,

@@ -1,0 +1,112 @@
+// An answer as it comes, whole or in pieces, until it is complete.
+import { APIError } from "openai";
+import { wellFormedPieces } from "../../algorithms/text/well-formed.ts";
+import type { CallPiece } from "../../schemas/types.ts";
+import { createPartReader, type Choice } from "./completion.ts";
+import { createCounts, writtenTokens, type Counted } from "./counts.ts";
+import { CutShort, NotACompletion } from "./errors.ts";
+import { createExtra } from "./extra.ts";
+import { laterReason, type FinishReason } from "../../algorithms/text/finish-reason.ts";
+import { createToolCalls } from "./tool-calls.ts";
+
+export interface Completion {
+  text: string;
+  /** JSON of the message's members besides its text; null: none, or not requested. */
+  extra: string | null;
+  finishReason: FinishReason;
+  model: string | null;
+  /** Tokens; `prompt`: an estimate for where the endpoint reports none. */
+  usage(prompt: () => number): Counted;
+  /** performance.now() at the first text; null when not streamed. */
+  firstTokenAt: number | null;
+}
+
+/** A piece of the text, "" for none, and pieces of calls of tools. */
+export type OnPiece = (text: string, calls: readonly CallPiece[]) => void;
+
+export interface Answer {
+  /** Throws APIError, NotACompletion. */
+  take(value: unknown): void;
+  /** It has said why it ended. */
+  isEnded(): boolean;
+  /** Throws CutShort where the end is missing, NotACompletion, BrokenCall. */
+  complete(): Completion;
+}
+
+// No model writes this much; an endpoint that does would fill the memory.
+export const longestAnswer = 8 * 1_048_576;
+
+export interface AnswerOptions {
+  /** A body rather than pieces. */
+  isWhole: boolean;
+  /** Read what the message has besides its text, too. */
+  extra: boolean;
+  headers: Headers;
+  onPiece?: OnPiece | undefined;
+}
+
+export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions): Answer {
+  const counts = createCounts();
+  const reader = createPartReader(counts, isWhole, headers);
+  const [rest, calls, pass] = [createExtra(), createToolCalls(), wellFormedPieces()];
+  let [text, reasoning, legacy] = ["", "", ""];
+  let reason: FinishReason | null = null;
+  let model: string | null = null;
+  let firstTokenAt: number | null = null;
+  let hasMessage = false;
+
+  const takeChoice = (choice: Choice): void => {
+    const { message, finishReason } = choice;
+    if (finishReason === "error") throw new APIError(undefined, { code: "error" }, undefined, headers);
+    reason = laterReason(reason, finishReason);
+    hasMessage ||= message !== null;
+    text += choice.text;
+    reasoning += choice.reasoning;
+    const pieces = calls.add(message?.["tool_calls"], isWhole);
+    const ready = pass(choice.text);
+    if (ready !== "" && !isWhole) firstTokenAt ??= performance.now();
+    const streamed = extra && !isWhole ? pieces : [];
+    if (ready !== "" || streamed.length > 0) onPiece?.(ready, streamed);
+    legacy += argumentsOf(message?.["function_call"]);
+    if (extra) rest.add({ ...message, ...thoughts(choice) }, choice.logprobs);
+    if (text.length + reasoning.length + calls.length() + rest.length() > longestAnswer)
+      throw new NotACompletion("it is too long");
+  };
+
+  return {
+    take(value) {
+      for (const part of reader.read(value)) {
+        model = part.model ?? model;
+        for (const choice of part.choices) takeChoice(choice);
+      }
+    },
+    isEnded: () => reason !== null,
+    complete() {
+      if (!hasMessage) throw new NotACompletion();
+      if (reason === null && !isWhole) throw new CutShort();
+      const listed = calls.whole(reason === "length" || reason === "content_filter");
+      const last = pass("", true);
+      if (last !== "") onPiece?.(last, []);
+      const [whole, of] = [text.toWellFormed(), reason ?? "unknown"];
+      const written = writtenTokens([text, reasoning, legacy, ...calls.texts()]);
+      return {
+        text: whole,
+        extra: extra ? rest.json(listed) : null,
+        // Only who calls functions as they were before tools is told so.
+        finishReason: of === "function_call" && legacy === "" ? "tool_calls" : of,
+        model,
+        usage: (prompt) => counts.result({ prompt, written: () => written }),
+        firstTokenAt,
+      };
+    },
+  };
+}
+
+/** Thoughts among parts of the content are kept where others have theirs. */
+const thoughts = ({ message, reasoning }: Choice): Record<string, unknown> =>
+  typeof message?.["content"] === "object" && reasoning !== "" ? { reasoning_content: reasoning } : {};
+
+const argumentsOf = (called: unknown): string =>
+  typeof called === "object" && called !== null && "arguments" in called && typeof called.arguments === "string"
+    ? called.arguments
+    : "";
