@@ -8,13 +8,15 @@ import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
 import { sha256 } from "../connections/python/python.ts";
-import { createLogImport, importOrigin, type ImportedRows } from "../analysis/import/import-log.ts";
+import { hash } from "node:crypto";
+import { added, createLogImport, type ImportedRows, type ImportRow } from "../analysis/import/import-log.ts";
+import { presets } from "../analysis/import/presets/presets.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
-import { presets } from "./import-presets.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { embedderOptions } from "./embedder-options.ts";
-import { configOf } from "./options.ts";
+import { createLeftOut, type LeftOut } from "./left-out.ts";
 import { parseColumns, readLogFile } from "./log-replay-file.ts";
+import { configOf } from "./options.ts";
 
 export interface ImportOptions {
   columns?: string;
@@ -26,10 +28,10 @@ export function addImport(program: Command, io: Io): void {
   program
     .command("import")
     .description("bring the log of another system: requests, arms, answers and rewards, for learn to begin with")
-    .argument("<file>", ".jsonl, .csv (with a header) or .parquet (docs/import.md)")
+    .argument("<file>", ".jsonl, .json, .csv (with a header) or .parquet, also .gz and .zst (docs/import.md)")
     .option("--columns <pairs>", "columns of the file by ours: request=prompt,answer=completion,time=when")
     .option("--arms <pairs>", "arms of the file by ours: large=gpt-4o,small=gpt-4o-mini")
-    .option("--preset <name>", `an export of ${Object.keys(presets).join(" or ")}, as JSONL`)
+    .option("--preset <name>", `an export of ${Object.keys(presets).join(", ")}`)
     .action(async (name: string, options: ImportOptions, command: Command) => {
       const { config } = configOf(command, io);
       const log = createLog({ level: "warn" });
@@ -40,10 +42,7 @@ export function addImport(program: Command, io: Io): void {
           const file = resolve(io.cwd, name);
           const onProgress = (rows: number): void => io.note(`${rows} rows\n`);
           const done = await importLog({ session, embedder, file, options, signal: io.signal, onProgress });
-          io.out(
-            `imported ${done.requests} requests, ${done.answers} answers, ${done.rewards} rewards` +
-              `${done.skipped > 0 ? `; ${done.skipped} rows were there already` : ""}\n`,
-          );
+          report(done, io);
         } finally {
           await embedder.close();
         }
@@ -51,6 +50,22 @@ export function addImport(program: Command, io: Io): void {
         await session.close();
       }
     });
+}
+
+function report({ requests, answers, rewards, corrections, known, leftOut, expired, columns }: Imported, io: Io): void {
+  if (leftOut.count > 0) io.note(`left out ${leftOut.count} rows:\n${leftOut.describe().join("\n")}\n`);
+  if (expired > 0) io.note(`${expired} requests are older than clickhouse.ttlDays: ClickHouse drops them again\n`);
+  if (requests + rewards + corrections + known === 0)
+    throw new CommandError(
+      columns.length === 0
+        ? "nothing was imported: the file holds no rows"
+        : `nothing was imported; columns of the file: ${columns.slice(0, 40).join(", ")} (--columns, --preset)`,
+    );
+  io.out(
+    `imported ${requests} requests, ${answers} answers, ${rewards} rewards` +
+      (corrections > 0 ? `, ${corrections} corrections` : "") +
+      `${known > 0 ? `; ${known} rows were there already` : ""}\n`,
+  );
 }
 
 export interface LogImport {
@@ -61,11 +76,19 @@ export interface LogImport {
   signal?: AbortSignal;
   onProgress?: (rows: number) => void;
 }
+export interface Imported extends ImportedRows {
+  leftOut: LeftOut;
+  /** Requests that are too old to stay. */
+  expired: number;
+  /** Names that the file's first row has. */
+  columns: readonly string[];
+}
 
 /** Before this no log of a language model was written: the row had no time. */
 const earliest = Date.UTC(2000, 0, 1);
+const dayMs = 86_400_000;
 
-/** Rejects with file and row on the first that can't be used; what was before it is imported. */
+/** Rows that can't be used are left out and counted. Rejects for a file that can't be read. */
 export async function importLog({
   session,
   embedder,
@@ -73,61 +96,60 @@ export async function importLog({
   options = {},
   signal = new AbortController().signal,
   onProgress,
-}: LogImport): Promise<ImportedRows & { skipped: number }> {
+}: LogImport): Promise<Imported> {
   const { clickhouse, config, arms } = session;
   const preset = options.preset === undefined ? undefined : presets[options.preset];
   if (options.preset !== undefined && preset === undefined)
     throw new UsageError(`--preset ${options.preset}: there are ${Object.keys(presets).join(", ")}`);
-  const rows = readLogFile({
-    ...{
-      file,
-      columns: options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns),
-      signal,
-    },
-    ...(preset && { preset }),
-    folder: resolve(config.stack.folder, "imports"),
-  });
+  const given = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
   const named = armNames(options.arms, arms.routed());
-  const done = { requests: 0, answers: 0, rewards: 0, skipped: 0 };
-  let work: { importRows: ReturnType<typeof createLogImport>; stored: number } | undefined;
-  let index = 0;
-  for await (const some of rows) {
+  const leftOut = createLeftOut();
+  const onProblem = leftOut.add;
+  let done: ImportedRows = { requests: 0, answers: 0, rewards: 0, corrections: 0, known: 0 };
+  let [read, expired] = [0, 0];
+  const since = config.clickhouse.ttlDays === 0 ? 0 : Date.now() - config.clickhouse.ttlDays * dayMs;
+  let importRows: ReturnType<typeof createLogImport> | undefined;
+  let columns: readonly string[] = [];
+  const onColumns = (names: readonly string[]): void => {
+    if (columns.length === 0) columns = names;
+  };
+  for await (const some of readLogFile({
+    ...{ file, columns: given, signal, onProblem, onColumns },
+    ...(preset && { preset }),
+  })) {
     signal.throwIfAborted();
-    work ??= await begin();
-    const checked = some.map((row) => checkedRow(row, named));
-    const left = checked.slice(Math.max(0, work.stored - index));
-    done.skipped += checked.length - left.length;
-    if (left.length > 0) {
-      const made = await work.importRows(left, index + checked.length - left.length);
-      done.requests += made.requests;
-      done.answers += made.answers;
-      done.rewards += made.rewards;
-    }
-    index += checked.length;
-    onProgress?.(index);
-  }
-  if (index === 0) throw new CommandError(`${file}: it holds no request`);
-  return done;
-
-  async function begin() {
-    const id = Buffer.from(await sha256(file), "hex")
-      .toString("base64url")
-      .slice(0, 22);
-    const [row] = await clickhouse.query<{ stored: number | string }>(
-      "SELECT max(kafka_offset) + 1 AS stored, count() AS n FROM request_arrivals WHERE kafka_origin = {origin:String} HAVING n > 0",
-      { origin: importOrigin(id) },
-    );
-    const feedbackTopic = session.topic("feedback" as never);
-    const { priorMean } = config.routing;
-    const importRows = createLogImport({
-      clickhouse,
-      embedder,
-      arms: arms.routed(),
-      feedbackTopic,
-      file: id,
-      priorMean,
+    importRows ??= await begin();
+    const rows = some.flatMap((one): ImportRow[] => {
+      if ("feedback" in one) return [one];
+      const log = usable(one.log, named);
+      if (typeof log !== "string") return [{ row: one.row, log }];
+      onProblem(log, one.row);
+      return [];
     });
-    return { importRows, stored: Number(row?.stored ?? 0) };
+    expired += rows.filter((one) => "log" in one && one.log.request.createdAt < since).length;
+    done = added(done, await importRows(rows));
+    read += some.length;
+    onProgress?.(read);
+  }
+  return { ...done, leftOut, expired, columns };
+
+  async function begin(): Promise<ReturnType<typeof createLogImport>> {
+    // Read otherwise, rows that were left out are new: learn then takes the file as another one.
+    const reading = JSON.stringify([
+      options.preset ?? "",
+      [...given],
+      [...named].map(([name, arm]) => [name, arm.name]),
+    ]);
+    const id = Buffer.from(hash("sha256", (await sha256(file)) + reading), "hex").toString("base64url");
+    const { clickhouse: inClickHouse, secret } = config.privacy.redact;
+    return createLogImport({
+      ...{ clickhouse, embedder, arms: arms.routed(), file: id.slice(0, 22), priorMean: config.routing.priorMean },
+      ...{ feedbackTopic: session.topic("feedback" as never), onProblem },
+      redact:
+        inClickHouse && secret !== undefined
+          ? { key: secret, ipAddresses: config.curate.personalData.ipAddresses }
+          : undefined,
+    });
   }
 }
 
@@ -150,18 +172,15 @@ function armNames(given: string | undefined, arms: readonly RouteArm[]): Readonl
   return byName;
 }
 
-/** The answer counts as our arm's and its model's: rewards train the estimate of that arm. */
-function checkedRow({ answer, ...row }: LogRow, named: ReadonlyMap<string, RouteArm>): LogRow {
-  const { id, createdAt } = row.request;
-  if (createdAt < earliest)
-    throw new CommandError(
-      `request ${id} has no time: learning and retention go by it; --columns time=NAME says which column holds it`,
-    );
+/**
+ * The answer counts as our arm's and its model's: rewards train the estimate of that arm. A text
+ * says why the row is left out.
+ */
+function usable({ answer, ...row }: LogRow, named: ReadonlyMap<string, RouteArm>): LogRow | string {
+  if (row.request.createdAt < earliest)
+    return "it has no time: learning and retention go by it; --columns time=NAME says which column holds it";
   if (answer === null) return { ...row, answer };
   const arm = named.get(answer.arm);
-  if (arm === undefined)
-    throw new CommandError(
-      `request ${id}: no arm is called ${answer.arm}; --arms ARM=${answer.arm} says which one it is`,
-    );
+  if (arm === undefined) return `no arm is called ${answer.arm}; --arms ARM=${answer.arm} says which one it is`;
   return { ...row, answer: { ...answer, arm: arm.name, model: arm.model } };
 }

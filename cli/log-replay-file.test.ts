@@ -1,48 +1,24 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { LogRow } from "../state/log-replay-row.ts";
-import { parseColumns, readLogFile, timeOf } from "./log-replay-file.ts";
+import { parseColumns, readLogFile, readWholeLog } from "./log-replay-file.ts";
 
 let folder = "";
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "precedent-log-replay-file-"));
 });
-afterAll(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
+const { signal } = new AbortController();
 async function read(lines: readonly object[], columns = new Map<string, string>()): Promise<LogRow[]> {
   const file = join(folder, `${Math.random()}.jsonl`);
   writeFileSync(file, lines.map((line) => JSON.stringify(line)).join("\n"));
   const rows: LogRow[] = [];
-  for await (const some of readLogFile({ file, columns, folder, signal: new AbortController().signal }))
-    rows.push(...some);
+  for await (const some of readWholeLog({ file, columns, signal })) rows.push(...some);
   return rows;
 }
-
-it("parses a time independently of this machine's time zone", () => {
-  const at = Date.UTC(2026, 2, 29, 0, 30);
-  for (const zone of ["UTC", "Europe/Berlin", "America/New_York"]) {
-    vi.stubEnv("TZ", zone);
-    for (const reported of [
-      "2026-03-29T00:30:00Z",
-      "2026-03-29 01:30:00+0100",
-      "2026-03-29T02:30+02:00",
-      "2026-03-29 00:30:00.000000",
-    ])
-      expect([zone, reported, timeOf(reported)]).toEqual([zone, reported, at]);
-    // 02:30 on this day is no time in Berlin, and twice one in autumn.
-    expect(timeOf("2026-03-29 02:30:00") - timeOf("2026-03-29 01:30:00")).toBe(3_600_000);
-    expect(timeOf("2026-10-25 03:30:00") - timeOf("2026-10-25 01:30:00")).toBe(7_200_000);
-    expect(timeOf("2026-04-01") - timeOf("2026-03-31")).toBe(86_400_000);
-  }
-  for (const reported of [at / 1_000, at, at * 1_000, String(at), String(at / 1_000)])
-    expect(timeOf(reported)).toBe(at);
-  expect(timeOf("yesterday")).toBeNaN();
-});
 
 it("reads columns by other names, texts of CSV as numbers, and one request a second where no time is said", async () => {
   const columns = parseColumns("request=prompt, outcome=ok,arm=route");
@@ -77,4 +53,25 @@ it.each([
   [{ request: "a", id: "x".repeat(300) }, /row 2: id has 300 bytes/],
 ])("refuses %j, and says where", async (line, message) => {
   await expect(read([{ request: "fine" }, line])).rejects.toThrow(message);
+});
+
+it("goes on behind rows that it leaves out, and finds columns within others", async () => {
+  const file = join(folder, "some.jsonl");
+  const lines = [
+    '{"request":"a","meta":{"team":"t1"}}',
+    "no JSON",
+    '{"answer":"x"}',
+    '{"request":"b","meta":"{\\"team\\":\\"t2\\"}"}',
+  ];
+  writeFileSync(file, lines.join("\n"));
+  const left: [string, number][] = [];
+  const tenants: string[] = [];
+  const options = { file, columns: parseColumns("tenant=meta.team"), signal };
+  for await (const some of readLogFile({ ...options, onProblem: (reason, row) => left.push([reason, row]) }))
+    tenants.push(...some.map((one) => ("log" in one ? one.log.request.tenant : "")));
+  expect(tenants).toEqual(["t1", "t2"]);
+  expect(left).toEqual([
+    ["it is no JSON object", 2],
+    [expect.stringMatching(/neither request nor messages/), 3],
+  ]);
 });

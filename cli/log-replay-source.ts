@@ -10,7 +10,7 @@ import { readWindow } from "../analysis/log-replay/window.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { namedTarget } from "./policy-target.ts";
-import { parseColumns, readLogFile } from "./log-replay-file.ts";
+import { parseColumns, readWholeLog } from "./log-replay-file.ts";
 
 export interface LogOptions {
   from?: number;
@@ -29,11 +29,11 @@ export interface LogOptions {
 export interface Source {
   name: string;
   beginning: number;
-  rows(id: string): (live: ClickHouse) => AsyncIterable<readonly LogRow[]>;
+  rows(): (live: ClickHouse) => AsyncIterable<readonly LogRow[]>;
 }
 
 /** Undefined: a resumed log replay whose log was read already. */
-export function sourceOf(options: LogOptions, config: Config, io: Io): Source | undefined {
+export function sourceOf(options: LogOptions, io: Io): Source | undefined {
   const { from, to = Date.now(), file } = options;
   if (file !== undefined) {
     if (from !== undefined || options.to !== undefined)
@@ -41,11 +41,7 @@ export function sourceOf(options: LogOptions, config: Config, io: Io): Source | 
     const columns = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
     return {
       ...{ name: file, beginning: Date.now() },
-      rows: (id) => () =>
-        readLogFile({
-          ...{ file: resolve(io.cwd, file), columns, signal: io.signal },
-          folder: resolve(config.stack.folder, "log-replays", id),
-        }),
+      rows: () => () => readWholeLog({ file: resolve(io.cwd, file), columns, signal: io.signal }),
     };
   }
   if (from === undefined) {

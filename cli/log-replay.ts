@@ -91,11 +91,11 @@ async function runLogReplay(options: LogOptions, config: Config, io: Io): Promis
       if (answered >= of) bars.get(policy)?.finish();
     },
   };
-  const source = sourceOf(options, config, io);
+  const source = sourceOf(options, io);
   const id = options.run === undefined ? randomBytes(4).toString("hex") : checkedId(options.run);
   if (options.run === undefined) await beginLogReplay(id, await planOf(options, source, config, io), outside);
   io.note(`log replay ${id}; stopped, it goes on with --run ${id}\n`);
-  const rows = source?.rows(id) ?? (() => unreadable(id));
+  const rows = source?.rows() ?? (() => unreadable(id));
   const report = await goOn(id, rows, outside).catch((error: unknown) => {
     if (error instanceof CommandError || error instanceof UsageError) throw error;
     const reason = error instanceof Error ? error.message : String(error);

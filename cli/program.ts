@@ -6,6 +6,7 @@ import { addDoctor } from "./doctor.ts";
 import { addDocuments } from "./documents.ts";
 import { addExamples } from "./examples.ts";
 import { addExplain } from "./explain.ts";
+import { addExport } from "./export.ts";
 import { addFeedback } from "./feedback.ts";
 import { addForget } from "./forget.ts";
 import { addImport } from "./import.ts";
@@ -43,6 +44,7 @@ export function createProgram(io: Io): Command {
     addSql,
     addExamples,
     addImport,
+    addExport,
     addDocuments,
     addKv,
     addForget,

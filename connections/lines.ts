@@ -3,36 +3,40 @@
 import { createReadStream } from "node:fs";
 
 /** Kafka's limit of a record (connections/kafka/topics.ts), and what JSON adds to a text. */
-const longestLine = 32 * 1_048_576;
+export const longestLine = 32 * 1_048_576;
 const byteOrderMark = "\uFEFF";
 
 /**
  * Without line ends (LF, CRLF) and byte order marks. Throws an Error with file and line where a
  * line is too long or the file is UTF-16, and what the file system does.
+ * @param parts the text of a file that is packed
  */
-export async function* linesOf(file: string, most = longestLine): AsyncGenerator<string> {
+export async function* linesOf(
+  file: string,
+  most = longestLine,
+  parts: AsyncIterable<string> = createReadStream(file, { encoding: "utf8" }) as AsyncIterable<string>,
+): AsyncGenerator<string> {
   let number = 1;
   let length = 0;
-  let parts: string[] = [];
+  let pieces: string[] = [];
   const line = (): string => {
-    const text = parts.join("");
-    parts = [];
+    const text = pieces.join("");
+    pieces = [];
     length = 0;
     const from = text.startsWith(byteOrderMark) ? 1 : 0;
     return text.slice(from, text.endsWith("\r") ? -1 : undefined);
   };
-  for await (const read of createReadStream(file, { encoding: "utf8" })) {
-    const part = read as string;
+  for await (const part of parts) {
     if (number === 1 && length === 0 && part.startsWith("\uFFFD\uFFFD"))
       throw new Error(`${file}: it is no UTF-8; if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8`);
     let from = 0;
     for (let end = part.indexOf("\n"); end >= 0; end = part.indexOf("\n", from)) {
-      parts.push(part.slice(from, end));
+      pieces.push(part.slice(from, end));
       from = end + 1;
       number++;
       yield line();
     }
-    parts.push(part.slice(from));
+    pieces.push(part.slice(from));
     length += part.length - from;
     if (length > most)
       throw new Error(`${file}, line ${number}: it has more than ${most / 1_048_576} MiB; is it a text file?`);

@@ -13,8 +13,12 @@ export interface LoggedAnswer {
   model: string | null;
   /** null: the log does not hold the answer, or the arm failed. */
   text: string | null;
+  /** As Response.passthrough; absent: nothing beside the text. */
+  passthrough?: string | null;
   finishReason: string;
   promptTokens: number;
+  /** Those of the prompt that no cache of the provider had; absent: all. */
+  prefilledTokens?: number;
   completionTokens: number;
   cost: number;
   /** Milliseconds from the call of the arm to its first token and its end; null: not known. */
@@ -30,6 +34,8 @@ export interface LogRow {
   request: LoggedRequest;
   /** null: nothing is known of an answer. */
   answer: LoggedAnswer | null;
+  /** What a person would have answered; absent: nothing. */
+  correction?: string | null;
   /** L when it was decided, and the penalty of each arm for its saturation. */
   load: number;
   saturation: Readonly<Record<string, number>>;

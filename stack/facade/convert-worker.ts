@@ -1,35 +1,52 @@
-// A process of its own that reads a file with ClickHouse's readers and writes it as lines of JSON:
-// convert-worker.ts FORMAT FROM TO. The memory that it takes goes with the process.
-import { rmSync, statSync } from "node:fs";
-import { query } from "chdb";
+// A process of its own around ClickHouse's reader and writer of Parquet: the memory that it takes
+// goes with the process. The file to read is open as descriptor 3.
+//   convert-worker.ts read                  Parquet there, lines of JSON to the output
+//   convert-worker.ts write FILE COLUMNS    lines of JSON there, Parquet to FILE
+import { once } from "node:events";
+import { fstatSync } from "node:fs";
+import { query, Session } from "chdb";
 
-const [, , format = "", from = "", to = ""] = process.argv;
+const [, , mode = "", to = "", columns = ""] = process.argv;
 const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 const gibibyte = 1024 ** 3;
 /** A Parquet file of a few kilobytes can unpack to all of the disk. */
-const mostBytes = gibibyte / 4 + 100 * statSync(from).size;
+const mostBytes = gibibyte / 4 + 100 * fstatSync(3).size;
 const mostMemory = 4 * gibibyte;
+const bounds = `max_threads = 1, max_memory_usage = ${mostMemory}`;
 
-const identifier = (text: string): string => `\`${text.replace(/[\\`]/g, "\\$&")}\``;
-
-/** Texts of a CSV stay texts: 0012 may be an id. */
-function structure(): string {
-  if (format !== "CSVWithNames") return "";
-  const columns = query(`DESCRIBE file(${quote(from)}, ${quote(format)})`, "JSONCompactColumns").toString();
-  const [names = []] = JSON.parse(columns) as string[][];
-  return `, ${quote(names.map((name) => `${identifier(name)} Nullable(String)`).join(", "))}`;
+async function read(): Promise<void> {
+  const session = new Session();
+  try {
+    // Every time in UTC and with its zone, every number as it stands; some rows at a time.
+    const chunks = session.queryStream(
+      `SELECT * FROM file('/dev/fd/3', 'Parquet', 'auto', 'none')
+       SETTINGS date_time_output_format = 'iso', session_timezone = 'UTC', output_format_json_quote_64bit_integers = 0,
+       max_block_size = 1000, input_format_parquet_max_block_size = 1000, ${bounds}`,
+      { format: "JSONEachRow" },
+    );
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      bytes += chunk.numBytes;
+      if (bytes > mostBytes) throw new Error("TOO_MANY_ROWS_OR_BYTES");
+      if (!process.stdout.write(chunk.raw())) await once(process.stdout, "drain");
+    }
+  } finally {
+    session.close();
+  }
 }
 
-try {
-  // Every time in UTC and with its zone, every number as it stands.
+const write = (): unknown =>
   query(
-    `SELECT * FROM file(${quote(from)}, ${quote(format)}${structure()}) INTO OUTFILE ${quote(to)} TRUNCATE FORMAT JSONEachRow
-     SETTINGS date_time_output_format = 'iso', session_timezone = 'UTC', output_format_json_quote_64bit_integers = 0, max_threads = 1,
-     max_result_bytes = ${mostBytes}, result_overflow_mode = 'throw', max_memory_usage = ${mostMemory}`,
+    `SELECT * FROM file('/dev/fd/3', 'JSONEachRow', ${quote(columns)}, 'none') INTO OUTFILE ${quote(to)} FORMAT Parquet
+     SETTINGS output_format_parquet_row_group_size = 20000, output_format_parquet_row_group_size_bytes = 67108864, ${bounds}`,
   );
+
+// The reader has ended: so does this.
+process.stdout.on("error", () => process.exit(1));
+try {
+  await (mode === "read" ? read() : write());
 } catch (error) {
-  rmSync(to, { force: true });
   const reported = error instanceof Error ? error.message : String(error);
   process.stderr.write(
     /TOO_MANY_ROWS_OR_BYTES|MEMORY_LIMIT_EXCEEDED/.test(reported)

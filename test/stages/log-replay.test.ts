@@ -10,7 +10,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LogReplayReport } from "../../analysis/log-replay/run.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import { convertFile } from "../../stack/convert.ts";
 import { eventually, startSystem, type TestSystem } from "../support/system.ts";
 import { testStack } from "../support/stack.ts";
 
@@ -285,9 +284,9 @@ test("what is no log is refused with file and row", async () => {
   const said = await runCommand(folder, ["log-replay", "run", "--file", bad]);
   expect(said).toMatchObject({ code: 1, note: expect.stringMatching(/bad\.jsonl, row 2: time: yesterday is no time/) });
   await writeFile(join(folder, "broken.parquet"), "no parquet");
-  await expect(
-    convertFile("Parquet", join(folder, "broken.parquet"), join(folder, "out"), new AbortController().signal),
-  ).rejects.toThrow(/broken\.parquet/);
+  expect(await runCommand(folder, ["log-replay", "run", "--file", "broken.parquet"])).toMatchObject({
+    ...{ code: 1, note: expect.stringMatching(/broken\.parquet: /) },
+  });
   for (const { id } of (await runCommand(folder, ["log-replay", "list", "--json"])).out
     .split("\n")
     .filter(Boolean)

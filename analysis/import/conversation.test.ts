@@ -1,0 +1,185 @@
+import { expect, it } from "vitest";
+import { answerOf, conversationOf } from "./conversation.ts";
+
+const call = { id: "c1", type: "function", function: { name: "ls", arguments: '{"n":9007199254740993}' } };
+const plain = [
+  { role: "system", content: "s" },
+  { role: "user", content: "q" },
+];
+const withCalls = [
+  { role: "user", content: "q" },
+  { role: "assistant", content: "", tool_calls: [call] },
+  { role: "tool", content: "out", tool_call_id: "c1" },
+];
+
+it.each([
+  [
+    "OpenAI",
+    {
+      messages: [
+        { role: "developer", content: "s" },
+        { role: "user", content: [{ type: "text", text: "q" }, { type: "image_url" }] },
+      ],
+    },
+  ],
+  ["Responses", { instructions: "s", input: "q" }],
+  [
+    "Responses, items",
+    { instructions: "s", input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "q" }] }] },
+  ],
+  ["Anthropic", { system: [{ type: "text", text: "s" }], messages: [{ role: "user", content: "q" }] }],
+  ["Gemini", { systemInstruction: { parts: [{ text: "s" }] }, contents: [{ role: "user", parts: [{ text: "q" }] }] }],
+  [
+    "LangChain",
+    [
+      [
+        { type: "system", content: "s" },
+        { type: "human", content: "q" },
+      ],
+    ],
+  ],
+  [
+    "LangChain, serialised",
+    [
+      { lc: 1, type: "constructor", kwargs: { type: "system", content: "s" } },
+      { lc: 1, kwargs: { type: "human", content: "q" } },
+    ],
+  ],
+  ["TensorZero", { system: "s", messages: [{ role: "user", content: [{ type: "raw_text", value: "q" }] }] }],
+  ["text", '{"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}]}'],
+])("reads a conversation of %s", (_name, given) => {
+  expect(conversationOf(given)).toEqual(plain);
+});
+
+it.each([
+  ["OpenAI", [withCalls[0], { ...withCalls[1], content: null }, withCalls[2]]],
+  [
+    "Responses",
+    {
+      input: [
+        { role: "user", content: "q" },
+        { type: "function_call", call_id: "c1", name: "ls", arguments: call.function.arguments },
+        { type: "function_call_output", call_id: "c1", output: "out" },
+      ],
+    },
+  ],
+  [
+    "Anthropic",
+    {
+      messages: [
+        { role: "user", content: "q" },
+        { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "ls", input: call.function.arguments }] },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "c1", content: [{ type: "text", text: "out" }] }],
+        },
+      ],
+    },
+  ],
+  [
+    "TensorZero",
+    {
+      messages: [
+        { role: "user", content: [{ type: "text", text: "q" }] },
+        {
+          role: "assistant",
+          content: [{ type: "tool_call", id: "c1", name: "ls", arguments: call.function.arguments }],
+        },
+        { role: "user", content: [{ type: "tool_result", id: "c1", name: "ls", result: "out" }] },
+      ],
+    },
+  ],
+  [
+    "Vercel AI",
+    [
+      { role: "user", content: "q" },
+      {
+        role: "assistant",
+        content: [{ type: "tool-call", toolCallId: "c1", toolName: "ls", args: call.function.arguments }],
+      },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", result: "out" }] },
+    ],
+  ],
+  [
+    "LangChain",
+    [
+      { type: "human", content: "q" },
+      { type: "ai", content: "", additional_kwargs: { tool_calls: [call] } },
+      { type: "tool", content: "out", tool_call_id: "c1" },
+    ],
+  ],
+])("keeps calls of tools and their results of %s", (_name, given) => {
+  expect(conversationOf(given)).toEqual(withCalls);
+});
+
+it("is none without a user's text", () => {
+  for (const given of [
+    null,
+    "",
+    " ",
+    {},
+    [],
+    [1],
+    { messages: [] },
+    [{ role: "system", content: "s" }],
+    { topic: "x" },
+    [{ role: "user" }],
+  ])
+    expect(conversationOf(given)).toBeNull();
+});
+
+it.each([
+  ["a chat completion", { choices: [{ finish_reason: "stop", message: { content: "a" } }] }, "stop"],
+  ["a completion", { choices: [{ text: "a", finish_reason: "length" }] }, "length"],
+  [
+    "Responses",
+    { output: [{ type: "reasoning" }, { type: "message", content: [{ type: "output_text", text: "a" }] }] },
+    null,
+  ],
+  [
+    "Anthropic",
+    {
+      content: [
+        { type: "thinking", thinking: "t" },
+        { type: "text", text: "a" },
+      ],
+      stop_reason: "end_turn",
+    },
+    "end_turn",
+  ],
+  [
+    "Gemini",
+    { candidates: [{ content: { parts: [{ text: "t", thought: true }, { text: "a" }] }, finishReason: "STOP" }] },
+    "STOP",
+  ],
+  ["LangChain", { generations: [[{ text: "a" }]] }, null],
+  [
+    "messages",
+    [
+      { role: "user", content: "q" },
+      { role: "assistant", content: "a" },
+    ],
+    null,
+  ],
+  ["a message as text", '{"role":"assistant","content":"a"}', null],
+  ["text", "a", null],
+])("reads an answer of %s", (_name, given, finishReason) => {
+  expect(answerOf(given)).toEqual({ text: "a", calls: [], finishReason });
+});
+
+it("takes JSON of no known shape as the answer's own text, and failures as none", () => {
+  expect(answerOf('{"city": "Rome", "id": 9007199254740993}')?.text).toBe('{"city": "Rome", "id": 9007199254740993}');
+  expect(answerOf({ city: "Rome" })?.text).toBe('{"city":"Rome"}');
+  expect(answerOf('["a"]')?.text).toBe("a");
+  for (const given of [
+    null,
+    undefined,
+    "{}",
+    {},
+    [],
+    { error: { message: "no" } },
+    { choices: [] },
+    { role: "assistant", content: null },
+  ])
+    expect(answerOf(given)).toBeNull();
+});
