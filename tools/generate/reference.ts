@@ -175,7 +175,8 @@ function commentsOf(sources: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const visit = (source: string, node: ts.Node, path: string): void => {
     let here = path;
-    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name)) here = node.name.text.replace(/(?:Schema|Shape)$/, "");
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name))
+      here = node.name.text.replace(/(?:Schema|Shape)$/, "");
     else if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name)) {
       here = `${path}.${node.name.text}`;
       const comment = jsDoc(source, node);

@@ -62,7 +62,10 @@ export const modules = [
     name: "operators",
     about: "one verb, one folder: the step, its test and its metrics; what several need lies beside the folders",
     imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime", "state"],
-    only: { connections: ["port", "errors", "lines"], arms: ["arm", "cost", "routed", "serves", "settings", "templates"] },
+    only: {
+      connections: ["port", "errors", "lines"],
+      arms: ["arm", "cost", "routed", "serves", "settings", "templates"],
+    },
     folders: "apart",
   },
   {
