@@ -1,12 +1,19 @@
 // The lab's endpoints (../shared/lab/boundary), which are odd as real ones are, through the real
-// stack by OpenAI's own client: text, calls, reason and tokens are what they mean.
+// stack by OpenAI's own client, three of them by others: text, calls, reason and tokens are what
+// they mean.
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { jsonSchema, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
 import { noLab, startLabEndpoint, type LabEndpoint } from "../support/lab-endpoint.ts";
+import { pythonClients, pythonLlamaIndex } from "../support/python-clients.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
 /** What each scenario of the lab says: text, tokens of prompt and completion, calls, reason. */
@@ -96,6 +103,48 @@ describe.skipIf(noLab !== "")(`an endpoint as real ones are${noLab && `: ${noLab
     expect([pieces, message.content ?? "", finish_reason]).toEqual([text, text, reason]);
     expect(ofCalls(message.tool_calls)).toEqual(expected);
     expect([usage?.prompt_tokens, usage?.completion_tokens]).toEqual(tokens);
+  });
+
+  /** Half a character at the end of a piece; no choices beside the tokens; a used index. */
+  const understood = {
+    text: "A😀B",
+    tokens: [1_000, 500],
+    calls: [
+      ["call_1", "f", { x: 1 }],
+      ["call_2", "g", { y: 2 }],
+    ],
+  };
+  const reported = async (python: string, script: string): Promise<unknown> => {
+    const file = fileURLToPath(new URL(`clients/${script}`, import.meta.url));
+    const env = { ...process.env, BASE_URL: system.stages.baseUrl ?? "" };
+    const { stdout } = await promisify(execFile)(python, [file], { env, timeout: 120_000 });
+    return JSON.parse(stdout);
+  };
+
+  test("is understood by LangChain", { timeout: 600_000 }, async () => {
+    expect(await reported(await pythonClients(), "odd_langchain.py")).toEqual(understood);
+  });
+
+  test("is understood by LlamaIndex", { timeout: 600_000 }, async () => {
+    expect(await reported(await pythonLlamaIndex(), "odd_llamaindex.py")).toEqual(understood);
+  });
+
+  test("is understood by the Vercel AI SDK", async () => {
+    const options = { name: "precedent", baseURL: system.stages.baseUrl ?? "", apiKey: "none", includeUsage: true };
+    const model = createOpenAICompatible(options)("lab");
+    const parameters = jsonSchema<object>({ type: "object" });
+    const ask = (name: string) =>
+      streamText({
+        ...{ model, prompt: `[[${name}]]`, maxRetries: 0, providerOptions: { precedent: privacy } },
+        tools: { f: tool({ inputSchema: parameters }), g: tool({ inputSchema: parameters }) },
+      });
+    const { inputTokens, outputTokens } = await ask("choicesnull").usage;
+    const calls = await ask("tools-dupindex").toolCalls;
+    expect({
+      text: await ask("surrogate").text,
+      tokens: [inputTokens, outputTokens],
+      calls: calls.map(({ toolCallId, toolName, input }): unknown => [toolCallId, toolName, input]),
+    }).toEqual(understood);
   });
 
   test("that sends a whole answer has it read alike, and an error in it is one", async () => {

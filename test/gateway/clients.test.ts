@@ -10,21 +10,13 @@ import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
 import { cacheFolder } from "../../config/assets.ts";
-import { pythonWith } from "../../connections/python/python.ts";
 import { startModel, type TestModel } from "../support/model.ts";
 import { nodeClient } from "../support/node-client.ts";
+import { pythonClients } from "../support/python-clients.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { startToolsModel, type ToolsModel } from "../support/tools-model.ts";
 
 const execute = promisify(execFile);
-// mcp: LiteLLM imports it as soon as there are tools, and does not ask for it.
-const packages = [
-  "openai==2.54.0",
-  "litellm==1.106.2",
-  "langchain-openai==1.7.3",
-  "langchain-core==1.7.2",
-  "mcp==2.3.0",
-];
 let model: TestModel;
 let toolsModel: ToolsModel;
 let system: TestSystem;
@@ -74,13 +66,7 @@ describe("Python", () => {
     return JSON.parse(stdout) as Record<string, unknown>;
   }
   beforeAll(async () => {
-    const folder = join(cacheFolder(), "gateway-clients");
-    python = await pythonWith(
-      ["openai", "litellm", "langchain_openai", "mcp.types"],
-      packages,
-      folder,
-      () => undefined,
-    );
+    python = await pythonClients();
   }, 600_000);
 
   test("OpenAI's client: answers, streams, tools, formats, errors, its own retries, and leaving", async () => {
