@@ -38,7 +38,7 @@ export interface ArmAnswer {
   usage: Usage;
   /** JSON of what the endpoint's message has besides its text, for a request with passthrough. */
   passthrough?: string | undefined;
-  /** Of failed calls before it, too, where they were charged. */
+  /** Failed calls before it are in it where they were charged. */
   cost: number;
   /** Model calls made, retries included, from 1. */
   attempts: number;
@@ -72,9 +72,9 @@ export interface ArmFailure {
 }
 
 export interface Spent {
-  /** Of the last of them. */
+  /** The last one's. */
   usage: Usage;
-  /** Of all together. */
+  /** Their sum. */
   cost: number;
 }
 

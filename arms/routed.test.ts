@@ -34,7 +34,7 @@ describe("what a request may cost", () => {
   const allow = (change: Partial<Request["allow"]>) => ({ allow: { ...plain().allow, ...change } });
   const longest = (maxTokens: number | null) => ({ params: { ...plain().params, maxTokens } });
   const cost = (request: Request, additions = none) => mostCost(request, arms, additions) * 1e6;
-  /** Of the large arm: a turn of 1,000 tokens at 2, answers at 10. */
+  /** The large arm's: a turn of 1,000 tokens at 2, answers at 10. */
   const prompt = 2 * 1_005;
 
   it("is that of the most expensive arm that it allows, and at most allow.max_cost", () => {

@@ -6,7 +6,7 @@ import type { KvListed, KvStore } from "../connections/kv/port.ts";
 import { openKvStore } from "../connections/kv/store.ts";
 import { createLog } from "../runtime/log.ts";
 
-/** Of an arm, for one model and form of cache. */
+/** An arm's, for one model and form of cache. */
 export interface KvFolder {
   arm: string;
   format: string;

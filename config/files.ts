@@ -9,7 +9,7 @@ import { fileKeys } from "./load.ts";
 
 type Path = Problem["path"];
 
-/** Of a configuration as it was loaded, with absolute paths. */
+/** Files that a loaded configuration, whose paths are absolute, names in vain. */
 export function missingFiles(config: Config): Problem[] {
   const found: Problem[] = [];
   const need = (path: Path, file: string | undefined, what: string): void => {

@@ -74,7 +74,7 @@ function endOfValue(text: string, at: number): number {
 const isInNumber = /[\d.eE+-]/;
 const fewestDigits = 4;
 
-/** Of a whole number, however it is written (4.1e15); "" of another one. */
+/** Digits of a whole number, however it is written (4.1e15); "": it is none. */
 function digitsOf(number: string): string {
   if (/^-?\d+$/.test(number)) return number.replace("-", "");
   const value = Math.abs(Number(number));

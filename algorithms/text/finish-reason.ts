@@ -49,6 +49,6 @@ export function finishReasonOf(value: unknown): FinishReason | "error" | null {
 /** A later reason counts only where its rank is higher: filters may step in after "stop". */
 const rank = ["unknown", "stop", "function_call", "tool_calls", "length", "content_filter"];
 
-/** Of two reasons of one answer the one that stands. */
+/** Which of two reasons of one answer stands. */
 export const laterReason = (before: FinishReason | null, next: FinishReason | null): FinishReason | null =>
   before === null || (next !== null && rank.indexOf(next) > rank.indexOf(before)) ? next : before;

@@ -165,7 +165,7 @@ export function answerOf(value: unknown): ForeignAnswer | null {
   return messageAnswer(object, firstName(object["stop_reason"], object["finish_reason"])) ?? structured(object, value);
 }
 
-/** Of the Responses API. */
+/** As the Responses API writes it. */
 function itemsAnswer(items: readonly unknown[], body: Json): ForeignAnswer | null {
   const text = items.map((item) =>
     objectOf(item)?.["type"] === "message" ? partsOf(objectOf(item)?.["content"]).text : null,

@@ -69,7 +69,7 @@ function text(row: Json, name: Column): string | null {
 }
 const named = (row: Json, name: Column): string | null => nameOf(row[name]);
 
-/** Whoever asked, where the file has no column `user`: precedent forget goes by it. */
+/** Who asked, where the file has no column `user`: precedent forget goes by it. */
 const userOf = (row: Json): string | null => {
   const metadata = membersOf(row["metadata"]);
   const inColumns = [row["user"], row["end_user"], row["userId"], row["user_id"]];

@@ -29,7 +29,7 @@ export interface PartReader {
 
 /** isWhole: a body rather than pieces. Usage goes to `counts`, wherever it stands. */
 export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers): PartReader {
-  /** Of several choices the first one that came is ours. */
+  /** Several choices: the first one that came is ours. */
   let ours: number | null = null;
 
   const choicesOf = (value: Json): Choice[] => {

@@ -33,7 +33,7 @@ function countOf(value: unknown): number | undefined {
 export interface Counted {
   prompt: number;
   completion: number;
-  /** Of the prompt. */
+  /** Prompt tokens that the endpoint had cached. */
   cached: number;
   /** One of them was neither reported nor derivable. */
   estimated: boolean;

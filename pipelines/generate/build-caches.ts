@@ -15,7 +15,7 @@ import { createBuildAgenda } from "../../state/inventory/agenda.ts";
 import type { Session } from "../session.ts";
 
 export interface BuildOptions {
-  /** Of this sharing domain alone: tenant/domain. */
+  /** This sharing domain alone: tenant/domain. */
   domain?: string | undefined;
   /** Examples at most, the most valuable first. */
   top?: number | undefined;

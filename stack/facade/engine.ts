@@ -182,7 +182,7 @@ async function text(format: (sql: string) => Promise<string>, sql: string, permi
   return `${formatted}\n${data.text}`;
 }
 
-/** Of a statement in the formatter's form. */
+/** The FORMAT that a statement in the formatter's form names. */
 function ownFormat(sql: string): string | undefined {
   if (!/\bFORMAT\b/.test(sql) || firstKeyword(sql) === "INSERT") return undefined;
   const tokens = [...tokensOf(sql)];
