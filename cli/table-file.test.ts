@@ -42,6 +42,18 @@ it("reads any separator, quotes, line ends and a byte order mark", async () => {
   }
 });
 
+it("reads mixed line ends, blank lines before the header, and the separator that Excel names", async () => {
+  const rows = [row(1, { id: "1", text: "a, b" }), row(2, { id: "2", text: "c" })];
+  for (const text of [
+    'id,text\r\n1,"a, b"\n2,c\n',
+    'id,text\n1,"a, b"\r\n2,"c"\r\n',
+    "\r\n\r\nid;text\r\n1;a, b\r\n2;c\r\n",
+    "id;text\r1;a, b\r2;c\r",
+    "sep=;\r\nid;text\r\n1;a, b\r\n2;c",
+  ])
+    expect(await read("a.csv", text)).toEqual(rows);
+});
+
 it("says which rows of a CSV can't be read, and goes on", async () => {
   expect(await read("a.csv", 'a,b\n1\n1,2,3\n\n1,2\n"x,')).toEqual([
     { number: 1, problem: "it has another number of fields than the header" },

@@ -136,9 +136,18 @@ function delimiterOf(header: string): string {
   return counts.reduce((most, one) => (one[1] > most[1] ? one : most))[0];
 }
 
+const lineEnds = ["\r\n", "\n", "\r"];
+/** Characters that are looked at for the separator. */
+const mostHeader = 1_048_576;
+
 async function* csvRows(file: string, text: AsyncGenerator<string>): AsyncGenerator<TableRow> {
   let start = "";
-  for (let next; !start.includes("\n") && !(next = await text.next()).done;) start += next.value;
+  // To the end of the first line that says something; a "\r" at the end may be half of one.
+  const isThere = (): boolean => start.length > mostHeader || /[\r\n]./s.test(start.trimStart());
+  for (let next; !isThere() && !(next = await text.next()).done;) start += next.value;
+  // Excel names the separator before the header.
+  const [named = "", separator] = /^\s*"?sep=(.)"?(?:\r\n|\r|\n|$)/i.exec(start) ?? [];
+  start = start.slice(named.length).replace(/^[\r\n]+/, "");
   const source = Readable.from(
     (async function* () {
       yield start;
@@ -146,7 +155,8 @@ async function* csvRows(file: string, text: AsyncGenerator<string>): AsyncGenera
     })(),
   );
   const parser = parse({
-    delimiter: delimiterOf(start.slice(0, start.search(/\r?\n/) >>> 0)),
+    delimiter: separator ?? delimiterOf(start.split(/\r|\n/, 1)[0] ?? ""),
+    record_delimiter: lineEnds,
     ...{ relax_column_count: true, relax_quotes: true, skip_empty_lines: true, max_record_size: longestLine },
     // As ClickHouse and others write NULL.
     cast: (value, { quoting }) => (!quoting && value === "\\N" ? null : value),

@@ -6,7 +6,7 @@ import { endOfString } from "../text/exact-json.ts";
 export type CleanValue = (text: string, name: string) => string;
 
 /** null: the text is no JSON object or array. A number with personal data becomes 0. */
-export function cleanJson(json: string, clean: CleanValue): string | null {
+function cleanJson(json: string, clean: CleanValue): string | null {
   if (!isJson(json)) return null;
   const parts: string[] = [];
   let [done, name] = [0, ""];
@@ -21,7 +21,8 @@ export function cleanJson(json: string, clean: CleanValue): string | null {
       const end = endOfString(json, at);
       const value = JSON.parse(json.slice(at, end)) as string;
       const isName = json[endOfBlanks(json, end)] === ":";
-      const cleaned = cleanJson(value, clean) ?? clean(value, isName ? "" : name);
+      const of = isName ? "" : name;
+      const cleaned = cleanText(value, clean, (text) => clean(text, of));
       if (cleaned !== value) replace(at, end, JSON.stringify(cleaned));
       if (isName) name = value;
       at = end - 1;
@@ -35,12 +36,19 @@ export function cleanJson(json: string, clean: CleanValue): string | null {
   return done === 0 ? json : parts.join("") + json.slice(done);
 }
 
+/** JSON in it, alone or within prose, stays JSON; `prose` cleans the rest. */
+export const cleanText = (text: string, clean: CleanValue, prose: (text: string) => string): string =>
+  cleanJson(text, clean) ??
+  pieces(text)
+    .map((piece) => cleanJson(piece, clean) ?? prose(piece))
+    .join("");
+
 const opening = /```[^\n`]*\n(?=\s*\[)|(?=\{\s*"|\[\s*[{"])/g;
 /** How often a text is read where JSON only seems to begin. */
 const mostReads = 4;
 
 /** The text cut where JSON begins and ends. */
-export function pieces(text: string): string[] {
+function pieces(text: string): string[] {
   const found: string[] = [];
   let done = 0;
   opening.lastIndex = 0;

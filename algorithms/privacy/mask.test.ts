@@ -146,6 +146,10 @@ describe("masked JSON", () => {
     const deeper = JSON.stringify([JSON.stringify({ a: JSON.stringify(["4111 1111 1111 1111"]) })]);
     const cleaned = JSON.parse(one(deeper)) as [string];
     expect(JSON.parse((JSON.parse(cleaned[0]) as { a: string }).a)).toEqual([one("4111 1111 1111 1111")]);
+    const prose = JSON.parse(
+      one(JSON.stringify({ content: 'Result: {"card": 4111111111111111}\n{"card": 4}' })),
+    ) as object;
+    expect(prose).toEqual({ content: 'Result: {"card": 0}\n{"card": 4}' });
     expect(one('Here:\n```json\n{"card": 4111111111111111}\n```\nfor ann@acmemail.io')).toBe(
       `Here:\n\`\`\`json\n{"card": 0}\n\`\`\`\nfor ${one("ann@acmemail.io")}`,
     );

@@ -1,7 +1,7 @@
 // Replaces personal data by placeholders such as <EMAIL_1> before an example is stored. Rules only
 // (pii-rules.ts); pure. Equal values of a call get equal placeholders.
 import { fold } from "./fold.ts";
-import { cleanJson, pieces } from "./json-values.ts";
+import { cleanText } from "./json-values.ts";
 import type { Span } from "./personal-rule.ts";
 import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";
@@ -42,7 +42,9 @@ export function replacePersonalData(texts: readonly string[], options: PersonalD
     }
     return parts.join("") + text.slice(from);
   };
-  const cleanValue = (value: string, name: string): string => {
+  const cleanValue = (value: string, whole: string): string => {
+    // Long ones are no words: for each of many values they would be read anew.
+    const name = whole.slice(-longestName);
     // No row of digits alone.
     if (/^\d{0,12}$/.test(value) && !isCue.test(name)) return value;
     const cues = isCue.test(name) ? new Set([name, wordsOf(name)]) : [];
@@ -50,14 +52,10 @@ export function replacePersonalData(texts: readonly string[], options: PersonalD
     for (const cue of cues) cleaned = replaced(`${cue}: ${cleaned}`, cue.length + 2, isByCue);
     return cleaned;
   };
-  const cleanText = (text: string): string =>
-    cleanJson(text, cleanValue) ??
-    pieces(text)
-      .map((piece) => cleanJson(piece, cleanValue) ?? replaced(piece))
-      .join("");
-  return { texts: texts.map(cleanText), found };
+  return { texts: texts.map((text) => cleanText(text, cleanValue, (prose) => replaced(prose))), found };
 }
 
+const longestName = 64;
 /** Names of members whose values are told by them: "phone_number", "apiKey". */
 const isCue =
   /phone|tel|mobil|cell|fax|whatsapp|handy|m[oó]vil|pass|pwd|secret|token|key|contraseña|kennwort|wachtwoord|senha|hasło/i;

@@ -52,7 +52,8 @@ it("trains on good and whole answers and on corrections, never on private reques
     { ...row, reward: 0.7 },
     { ...row, reward: null },
     { ...row, share: false },
-    { ...row, answer: { ...row.answer!, finish_reason: "length" } },
+    ...["length", "error", "unknown"].map((reason) => ({ ...row, answer: { ...row.answer!, finish_reason: reason } })),
+    { ...row, answer: { ...row.answer!, text: "" } },
     { ...row, answer: null },
   ];
   for (const one of none) expect(trainingRows(one, "sft", 0.8)).toEqual([]);
@@ -74,6 +75,8 @@ it("writes preferences in both formats, and no ties", () => {
     { input: { messages: row.messages }, preferred_output: no, non_preferred_output: yes },
   ]);
   expect(trainingRows(compared(0.5), "dpo", 0)).toEqual([]);
+  const same = { ...compared(1), preferences: [{ other: { text: "yes", passthrough: "" }, outcome: 1 }] };
+  expect(trainingRows(same, "dpo", 0)).toEqual([]);
 });
 
 it("replaces personal data in every text, equal values by equal placeholders", () => {

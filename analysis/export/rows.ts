@@ -1,4 +1,5 @@
 // An exported request as import reads it, and as files for training hold it. Pure.
+import { isDeepStrictEqual } from "node:util";
 import { mask, scopeOf, type MaskOptions } from "../../algorithms/privacy/mask.ts";
 import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
 import { objectOf, listOf, membersOf } from "../import/foreign.ts";
@@ -69,7 +70,10 @@ const assistant = (answer: Pick<Answer, "text" | "passthrough">): object => {
     : { role: "assistant", content: answer.text === "" ? null : answer.text, tool_calls: calls };
 };
 const offered = (row: Exported): object => (toolsOf(row).length === 0 ? {} : { tools: toolsOf(row) });
-const cut = new Set(["length", "content_filter"]);
+/** Reasons of answers that are cut, failed, or ended for an unknown reason. */
+const broken = new Set(["length", "content_filter", "error", "unknown"]);
+const isEmpty = (answer: Pick<Answer, "text" | "passthrough">): boolean =>
+  answer.text === "" && callsOf(answer).length === 0;
 
 /** Lines for training; none where the request is private or nothing says that an answer is good. */
 export function trainingRows(row: Exported, training: Training, minimumReward: number): object[] {
@@ -78,12 +82,13 @@ export function trainingRows(row: Exported, training: Training, minimumReward: n
   const messages = listOf(conversation(row));
   if (training === "sft") {
     const isGood =
-      answer !== null && !cut.has(answer.finish_reason ?? "") && reward !== null && reward >= minimumReward;
+      answer !== null && !broken.has(answer.finish_reason ?? "") && reward !== null && reward >= minimumReward;
     const good = correction !== null ? { text: correction, passthrough: "" } : isGood ? answer : null;
-    return good === null ? [] : [{ messages: [...messages, assistant(good)], ...offered(row) }];
+    return good === null || isEmpty(good) ? [] : [{ messages: [...messages, assistant(good)], ...offered(row) }];
   }
   return row.preferences.flatMap(({ other, outcome }): object[] => {
     if (answer === null || outcome === 0.5) return [];
+    if (isEmpty(answer) || isEmpty(other) || isDeepStrictEqual(assistant(answer), assistant(other))) return [];
     const [better, worse] = (outcome > 0.5 ? [answer, other] : [other, answer]).map((one) => [assistant(one)]);
     return training === "dpo"
       ? [{ prompt: messages, chosen: better, rejected: worse, ...offered(row) }]

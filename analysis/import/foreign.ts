@@ -34,6 +34,10 @@ export function parsed(value: unknown): unknown {
 /** The object that a value is, or holds as JSON text; {}: neither. */
 export const membersOf = (value: unknown): Json => objectOf(parsed(value)) ?? {};
 
+/** Members of the first of these that has any. */
+export const firstMembers = (row: Json, ...names: readonly string[]): Json =>
+  names.map((name) => membersOf(row[name])).find((members) => Object.keys(members).length > 0) ?? {};
+
 export const isNone = (value: unknown): boolean => value === undefined || value === null || value === "";
 
 export const first = (row: Json, ...names: readonly string[]): unknown =>

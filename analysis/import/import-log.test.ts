@@ -57,6 +57,15 @@ it("writes an arrival last, and what is there or erased not at all", async () =>
   expect(left).toEqual([]);
 });
 
+it("keeps the tool calls of an answer, and the user once", async () => {
+  const { importRows, inserted } = importing();
+  const calls = [{ id: "c1", type: "function", function: { name: "w", arguments: '{"city":"Rome"}' } }];
+  await importRows([log(1, { answer: null, tool_calls: calls, user: null, metadata: { user_id: "bob", page: "1" } })]);
+  const row = (name: string) => inserted.find(([table]) => table === name)![1] as Record<string, string>;
+  expect(JSON.parse(row("responses")["passthrough"]!)).toEqual({ message: { tool_calls: calls } });
+  expect(row("requests")["metadata"]).toEqual({ user: "bob", page: "1" });
+});
+
 it("replaces personal data as record does, where that is configured", async () => {
   const { importRows, inserted } = importing({}, { key, ipAddresses: false });
   await importRows([log(1)]);

@@ -1,4 +1,5 @@
 // A row of docs/import.md's columns as a row of the log. Pure; RowProblem says what is wrong.
+import { finishReasonOf } from "../../algorithms/text/finish-reason.ts";
 import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
@@ -78,7 +79,10 @@ const userOf = (row: Json): string | null => {
 
 function metadataOf(row: Json): Record<string, string> {
   const user = userOf(row);
-  const more = { ...textsOf(row["metadata"]), ...(user === null ? {} : { user }) };
+  // Once, where redaction and forgetting know it.
+  const isUser = (name: string, value: string): boolean => (name === "user_id" || name === "userId") && value === user;
+  const given = Object.entries(textsOf(row["metadata"])).filter(([name, value]) => !isUser(name, value));
+  const more = { ...Object.fromEntries(given), ...(user === null ? {} : { user }) };
   const kept = metadataBytes(more) <= mostMetadataBytes ? more : user === null ? {} : { user };
   return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name.toWellFormed(), one.toWellFormed()]));
 }
@@ -159,7 +163,7 @@ function loggedAnswer(row: Json, arm: string): Omit<NonNullable<LogRow["answer"]
   return {
     ...{ arm, model: named(row, "model"), text: text(row, "answer") ?? (calls.length === 0 ? null : "") },
     passthrough: calls.length === 0 ? null : wellFormedJson({ message: { tool_calls: calls } }),
-    finishReason: named(row, "finish_reason")?.toLowerCase() ?? (calls.length === 0 ? "stop" : "tool_calls"),
+    finishReason: finishReasonOf(named(row, "finish_reason")) ?? (calls.length === 0 ? "stop" : "tool_calls"),
     ...{ promptTokens: prompt, prefilledTokens: Math.max(0, prompt - (count(row, "cached_tokens") ?? 0)) },
     ...{ completionTokens: count(row, "completion_tokens") ?? 0, cost: amount(row, "cost") ?? 0 },
     ...{ firstTokenMs: amount(row, "first_token_ms"), serviceMs: amount(row, "total_ms") },

@@ -6,6 +6,7 @@ import {
   booleanOf,
   countOf,
   first,
+  firstMembers,
   firstCount,
   firstName,
   isNone,
@@ -35,7 +36,7 @@ export const helicone: Preset = (row) => {
   const response = parsed(row["response_body"]);
   const answer = answerOf(response);
   const usage = membersOf(objectOf(response)?.["usage"]);
-  const properties = textsOf(first(row, "request_properties", "properties"));
+  const properties = textsOf(firstMembers(row, "request_properties", "properties"));
   const cost = amountOf(first(row, "costUSD", "cost_usd", "cost"));
   const rating = booleanOf(row["feedback_rating"]);
   const scores = Object.values(membersOf(row["scores"])).map((score) => objectOf(score)?.["value"] ?? score);

@@ -8,6 +8,7 @@ import {
   countOf,
   first,
   firstCount,
+  firstMembers,
   firstName,
   isNone,
   listOf,
@@ -31,8 +32,8 @@ export const langfuse: Preset = (row) => {
     throw new RowProblem("it is no observation of type GENERATION");
   if (firstName(row["level"])?.toUpperCase() === "ERROR") throw new RowProblem("its level is ERROR");
 
-  const usage = membersOf(first(row, "usageDetails", "usage_details", "usage"));
-  const costs = membersOf(first(row, "costDetails", "cost_details"));
+  const usage = firstMembers(row, "usageDetails", "usage_details", "usage");
+  const costs = firstMembers(row, "costDetails", "cost_details");
   const parameters = membersOf(first(row, "modelParameters", "model_parameters"));
   const metadata = membersOf(row["metadata"]);
   const start = first(row, "startTime", "start_time");
@@ -43,7 +44,10 @@ export const langfuse: Preset = (row) => {
       ...{ id: row["id"], time: start, messages: asked(input, "input"), tools: objectOf(input)?.["tools"] ?? null },
       ...answered(answerOf(row["output"])),
       ...{ arm: model, model },
-      cost: amountOf(first(row, "totalCost", "total_cost", "calculatedTotalCost")) ?? sumOf(costs, ""),
+      cost:
+        amountOf(first(row, "totalCost", "total_cost", "calculatedTotalCost")) ??
+        sumOf(costs, "") ??
+        amountOf(costs["total"]),
       prompt_tokens: tokensOf(usage, "input", row["inputUsage"], usage["promptTokens"], usage["prompt_tokens"]),
       completion_tokens: tokensOf(
         usage,
@@ -73,7 +77,9 @@ export const langfuse: Preset = (row) => {
 
 /** Sum of the buckets of one side; cached, audio and other tokens have theirs. null: none. */
 function sumOf(buckets: Json, side: string, counts: (name: string) => boolean = () => true): number | null {
-  const isPart = (name: string): boolean => name !== "total" && name.includes(side) && counts(name);
+  // Versions before 3 had "inputCost" beside the tokens.
+  const isPart = (name: string): boolean =>
+    name !== "total" && name.includes(side) && counts(name) && (side === "" || !/cost/i.test(name));
   const parts = Object.entries(buckets).flatMap(([name, value]) => (isPart(name) ? [amountOf(value)] : []));
   const known = parts.filter((part) => part !== null);
   return known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
@@ -99,9 +105,17 @@ function scoreOf(row: Json): number | null {
     return list.every((one) => typeof one === "number" || typeof one === "boolean") ? list : [];
   });
   const values = [...(together as unknown[]), ...apart].flatMap((one): unknown[] =>
-    Array.isArray(one) ? one : [objectOf(one)?.["value"] ?? one],
+    Array.isArray(one) ? one : [objectOf(one) === undefined ? one : valueOf(objectOf(one)!)],
   );
   return meanScore(values);
+}
+
+/** null: it is none that can be compared; the value of a category or a correction is an index. */
+function valueOf(score: Json): unknown {
+  const type = firstName(first(score, "dataType", "data_type"))?.toUpperCase();
+  if (type !== undefined && type !== "NUMERIC" && type !== "BOOLEAN") return null;
+  const value = booleanOf(first(score, "stringValue", "string_value")) ?? score["value"];
+  return isNone(value) ? null : value;
 }
 
 /** A score of its own, on an observation or on all generations of a trace. */
@@ -110,9 +124,8 @@ function scoreRow(row: Json): ForeignFeedback {
   const trace = firstName(first(row, "traceId", "trace_id"));
   const target = observation ?? trace;
   if (target === null) throw new RowProblem("the score is of no observation and no trace");
-  const value = booleanOf(first(row, "stringValue", "string_value")) ?? row["value"];
-  const score = meanScore([isNone(value) ? null : value]);
-  if (score === null) throw new RowProblem("the score is no number within 0 and 1");
+  const score = meanScore([valueOf(row)]);
+  if (score === null) throw new RowProblem("the score is no number or boolean within 0 and 1");
   const at = timeOf(first(row, "timestamp"));
   return {
     ...{ id: firstName(row["id"]) ?? `${target}-${firstName(row["name"]) ?? ""}`, value: score, text: null },

@@ -188,6 +188,21 @@ describe("Langfuse", () => {
     expect(read("langfuse", score)).toMatchObject({ target: "t1", group: "trace_id", value: 1, author: "good" });
     expect(read("langfuse", { ...score, observation_id: "o1" })).toMatchObject({ target: "o1", group: null });
     expect(() => read("langfuse", { ...score, value: 7 })).toThrow(/within 0 and 1/);
+    // The value of a category is its index.
+    for (const type of ["CATEGORICAL", "CORRECTION", "TEXT"])
+      expect(() => read("langfuse", { ...score, value: 0, data_type: type })).toThrow(RowProblem);
+    const tone = { name: "tone", value: 0, stringValue: "excellent", dataType: "CATEGORICAL" };
+    const rewardWith = (scores: object[]) => log("langfuse", { ...observation, scores }).answer?.reward;
+    expect(rewardWith([tone])).toBe(rewardWith([]));
+  });
+
+  it("takes tokens and costs from the first that has any", () => {
+    const { answer } = log("langfuse", {
+      ...observation,
+      ...{ usageDetails: {}, usage: { input: 10, output: 5, inputCost: 0.6 } },
+      ...{ totalCost: null, costDetails: { total: 0.05 } },
+    });
+    expect(answer).toMatchObject({ promptTokens: 10, completionTokens: 5, cost: 0.05 });
   });
 
   it("leaves out spans, failures and traces", () => {
@@ -220,7 +235,7 @@ describe("TensorZero", () => {
       request: { id: chatInference.id, messages: [{ role: "system", content: "Be short." }, ...question] },
       answer: {
         ...{ arm: "gpt-4o", text: "ls", promptTokens: 9, prefilledTokens: 5, completionTokens: 2, cost: 0.001 },
-        ...{ serviceMs: 30, finishReason: "stop_sequence" },
+        ...{ serviceMs: 30, finishReason: "stop" },
       },
     });
     expect(log("tensorzero", { ...modelInference, cached: 1 }).answer?.serviceMs).toBeNull();
@@ -295,7 +310,7 @@ describe("Helicone", () => {
     };
     expect(log("helicone", table)).toMatchObject({
       request: { messages: [{ role: "system" }, { role: "user", content: "hi" }], metadata: { user: "bob" } },
-      answer: { text: "ho", finishReason: "end_turn", cost: 0.002, serviceMs: 5 },
+      answer: { text: "ho", finishReason: "stop", cost: 0.002, serviceMs: 5 },
     });
     const gemini = {
       request_body: {
