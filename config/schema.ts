@@ -66,7 +66,7 @@ export const configShape = z.strictObject({
   registry: registry.prefault({}),
   clickhouse: clickhouse.prefault({}),
   /** Folder of the embedded servers, pools and caches. */
-  stack: z.strictObject({ folder: z.string().default(".precedent") }).prefault({}),
+  stack: z.strictObject({ folder: z.string().min(1).default(".precedent") }).prefault({}),
   /** Stable id of this process; absent: the first free one under the stack folder. */
   instance: name.optional(),
   embedder: embedder.prefault({}),

@@ -183,3 +183,17 @@ it("takes JSON of no known shape as the answer's own text, and failures as none"
   ])
     expect(answerOf(given)).toBeNull();
 });
+
+it("takes members that only look like a dialect's for an answer in a format of its own", () => {
+  for (const text of [
+    '{"text":"hi","lang":"en"}',
+    '{"content":"hi","score":1}',
+    '{"choices":["a","b"]}',
+    '{"candidates":[{"name":"Bob","score":1}]}',
+    '{"output":[1,2]}',
+  ])
+    expect(answerOf(text)).toMatchObject({ text, calls: [] });
+  expect(answerOf('{"content":"hi"}')).toMatchObject({ text: "hi" });
+  expect(answerOf('{"choices":[]}')).toBeNull();
+  expect(answerOf('{"choices":[{"message":{"content":null},"finish_reason":"content_filter"}]}')).toBeNull();
+});

@@ -154,16 +154,24 @@ export function answerOf(value: unknown): ForeignAnswer | null {
   if (choice !== undefined) {
     const message = objectOf(choice["message"]) ?? objectOf(choice["delta"]) ?? objectOf(choice["content"]) ?? choice;
     const reason = firstName(choice["finish_reason"], choice["finishReason"]);
-    return messageAnswer(message, reason);
+    const isForeign = isNone(reason) && !choiceMembers.some((name) => name in choice);
+    return messageAnswer(message, reason) ?? (isForeign ? asJson(value) : null);
   }
   const [generation] = listOf(object["generations"]).flat().map(objectOf);
   if (generation !== undefined) return answerOf(generation["message"] ?? generation["text"]);
-  if (Array.isArray(object["output"])) return itemsAnswer(object["output"], object);
+  const items = listOf(object["output"]);
+  if (items.some((item) => objectOf(item)?.["type"] !== undefined)) return itemsAnswer(items, object);
   // TensorZero's answer of a function that gives JSON.
   if ("raw" in object && "parsed" in object)
     return isNone(object["raw"]) ? answerOf(object["parsed"]) : answerOf({ text: object["raw"] });
-  return messageAnswer(object, firstName(object["stop_reason"], object["finish_reason"])) ?? structured(object, value);
+  // Other members beside a text are an answer in a format of its own.
+  const isMessage = Object.keys(object).length === 1 || messageMembers.some((name) => name in object);
+  const reason = firstName(object["stop_reason"], object["finish_reason"]);
+  return (isMessage ? messageAnswer(object, reason) : null) ?? structured(object, value);
 }
+const choiceMembers = ["message", "delta", "content", "text", "finish_reason", "finishReason"];
+const messageMembers =
+  "role type stop_reason finish_reason tool_calls function_call additional_kwargs parts id model usage".split(" ");
 
 /** As the Responses API writes it. */
 function itemsAnswer(items: readonly unknown[], body: Json): ForeignAnswer | null {
@@ -186,7 +194,10 @@ function messageAnswer(message: Json, finishReason: string | null = null): Forei
 
 /** An answer in a format of its own is the JSON that it is; an empty or failed one is none. */
 const structured = (object: Json, value: unknown): ForeignAnswer | null =>
-  Object.keys(object).length === 0 || "role" in object || "error" in object || "choices" in object
+  Object.keys(object).length === 0 ||
+  "role" in object ||
+  "error" in object ||
+  ["choices", "output"].some((name) => Array.isArray(object[name]) && listOf(object[name]).length === 0)
     ? null
     : asJson(value);
 const asJson = (value: unknown): ForeignAnswer => ({ text: written(value), calls: [], finishReason: null });
