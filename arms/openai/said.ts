@@ -47,10 +47,11 @@ function take(value: unknown, said: Said, depth: number): void {
   if (!isJson(value)) return;
   for (const name of ["error", "errors", "detail", "metadata", "raw", "message", "Message", "msg", "error_message"])
     if (value[name] !== undefined && value[name] !== null) take(value[name], said, depth + 1);
-  for (const name of ["code", "type", "status", "error_type", "reason"]) {
+  for (const name of ["code", "type", "status", "error_type", "reason", "__type"]) {
     const word = value[name];
     const status = typeof word === "string" && /^\d{3}$/.test(word) ? Number(word) : word;
-    if (typeof status === "number") said.status ??= Number.isInteger(status) ? status : null;
+    // Others are codes of gRPC, of JSON-RPC, or the endpoint's own.
+    if (typeof status === "number") said.status ??= isFailure(status) ? status : null;
     else if (typeof word === "string" && /^[\w.-]{2,60}$/.test(word)) said.words.push(word.toLowerCase());
   }
   for (const word of listOf(value["words"]))
@@ -64,6 +65,8 @@ function take(value: unknown, said: Said, depth: number): void {
     if (isJson(detail) && typeof detail["reason"] === "string") said.words.push(detail["reason"].toLowerCase());
   }
 }
+
+const isFailure = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 20) : []);
 
