@@ -518,6 +518,10 @@ describe("what is the arm's", () => {
       null,
     ],
     ["a page", 502, "<html><title>502 Bad Gateway</title></html>", {}, "endpoint_unavailable", null],
+    ["a wait of two units", 429, open("Please try again in 1m30.5s."), {}, "rate_limited", 90_500],
+    ["hours", 429, open("Please try again in 2h."), {}, "rate_limited", 7_200_000],
+    ["milliseconds", 429, open("Please try again in 120ms. Visit"), {}, "rate_limited", 120],
+    ["words", 429, open("Please wait 30 seconds before trying again"), {}, "rate_limited", 30_000],
   ])("%s may be over soon", (_name, status, body, headers, code, wait) => {
     expect(problem(status, body, {}, headers)).toMatchObject({ code, retriable: true, retryAfterMs: wait });
   });

@@ -2,6 +2,7 @@
 // (vLLM, Mistral), a text or list alone (TGI, xAI, Gemini), FastAPI's detail, nested ones of
 // proxies. Every member is read by itself; what is of another type is as if it were missing. Pure
 // and linear.
+import { spanMs } from "./backoff.ts";
 
 export interface Said {
   /** One line without markup, at most `longest` characters; "": nothing. */
@@ -95,8 +96,8 @@ const line = (text: string): string =>
     .trim();
 
 function waitIn(message: string): number | null {
-  const [, amount, unit = ""] =
-    /\b(?:retry|try again) (?:after|in) (\d{1,9}(?:\.\d+)?) ?(ms|milli|s|second|m)/i.exec(message) ?? [];
-  if (amount === undefined) return null;
-  return Number(amount) * (/^m(s|illi)/i.test(unit) ? 1 : /^m/i.test(unit) ? 60_000 : 1_000);
+  const [, text] = /\b(?:retry|try again|wait) (?:(?:after|in|for) )?(\d.{0,60})/i.exec(message) ?? [];
+  if (text === undefined) return null;
+  const [seconds] = /^\d{1,9}(?:\.\d+)?/.exec(text) ?? [];
+  return spanMs(text) ?? (seconds === undefined ? null : Number(seconds) * 1_000);
 }
