@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { armSchema, type ArmConfig } from "../config/schema.ts";
-import { answerCost, normalisedCosts } from "./cost.ts";
+import { answerCost, normalisedCosts, promptTokens, withoutData } from "./cost.ts";
 
 const arm = (name: string, prices: ArmConfig["prices"], cost?: number): ArmConfig =>
   armSchema.parse({ name, type: "recorded", file: "x", prices, ...(cost === undefined ? {} : { cost }) });
@@ -24,5 +24,31 @@ describe("cost", () => {
     expect([
       ...normalisedCosts([arm("a", { prompt: 0, completion: 0 }), arm("b", { prompt: 0, completion: 0 })]).values(),
     ]).toEqual([0, 0]);
+  });
+});
+
+describe("data in what passes through", () => {
+  const data = (type: string): string => `data:${type};base64,${"QUJD".repeat(5_000)}`;
+  const body = (content: unknown, more: object = {}): string =>
+    JSON.stringify({ messages: [{ role: "user", content }], ...more });
+
+  it.each<[string, unknown]>([
+    ["an image", [{ type: "image_url", image_url: { url: data("image/png") } }]],
+    ["an image without a holder", [{ type: "image_url", image_url: data("image/png") }]],
+    ["a sound", [{ type: "input_audio", input_audio: { data: data("audio/wav") } }]],
+    ["a file", [{ type: "file", file: { file_data: data("application/pdf") } }]],
+  ])("is left out where it is that of %s", (_name, content) => {
+    expect(withoutData(body(content)).length).toBeLessThan(200);
+    expect(promptTokens([], body(content))).toBeLessThan(2_700);
+  });
+
+  it.each<[string, string]>([
+    ["a text", body(data("text/plain"))],
+    ["a part that is a text", body([{ type: "text", text: data("text/plain") }])],
+    ["another member of a part", body([{ type: "text", text: "", url: data("text/plain"), data: data("a/b") }])],
+    ["a tool", body("hi", { tools: [{ function: { description: data("text/plain"), image_url: data("a/b") } }] })],
+    ["a text beside the same image", body([{ type: "text", text: data("a/b") }, { image_url: { url: data("a/b") } }])],
+  ])("is counted where it is that of %s", (_name, json) => {
+    expect(promptTokens([], json)).toBeGreaterThan(5_000);
   });
 });

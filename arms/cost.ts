@@ -33,7 +33,33 @@ export function costAtMost(arm: Priced, prompt: number, maxTokens: number | null
 
 /** More than most vision models make of an image in full detail. */
 const imageTokens = 2_500;
-const imageData = /"data:[^"]{0,200};base64,[^"]*"/g;
+
+type Json = Readonly<Record<string, unknown>>;
+const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** JSON of a body, without the data that stands in its messages' images and files. Linear. */
+export function withoutData(json: string): string {
+  const held = new Map<string, number>();
+  const { messages } = JSON.parse(json) as Json;
+  for (const message of listOf(messages))
+    for (const part of listOf(isJson(message) ? message["content"] : null).filter(isJson)) {
+      const { image_url: image, input_audio: audio, file } = part;
+      const places = [
+        isJson(image) ? image["url"] : image,
+        isJson(audio) && audio["data"],
+        isJson(file) && file["file_data"],
+      ];
+      for (const data of places) if (typeof data === "string") held.set(data, (held.get(data) ?? 0) + 1);
+    }
+  if (held.size === 0) return json;
+  // A text that begins like data goes out as text, and is paid.
+  return json.replace(/"data:[^"\\]*"/g, (text) => {
+    const left = held.get(text.slice(1, -1)) ?? 0;
+    if (left > 0) held.set(text.slice(1, -1), left - 1);
+    return left > 0 ? '""' : text;
+  });
+}
 
 /**
  * Tokens of the prompt that goes out, by `count`: pieces, and JSON for the endpoint, whose messages
@@ -50,6 +76,6 @@ export function promptTokens(
   const sent = hasMessages ? pieces.filter(({ kind }) => kind === "system") : pieces;
   return sent.reduce(
     (sum, { text }) => sum + count(text) + tokensPerTurn,
-    count(json.replace(imageData, "")) + images * imageTokens,
+    count(json === "" ? "" : withoutData(json)) + images * imageTokens,
   );
 }

@@ -18,13 +18,11 @@ export function askedWaitMs(headers: Pick<Headers, "get"> | undefined, now: numb
   return retryAfterMs(get("retry-after"), now) ?? (isLimited ? resetMs(get, now) : null);
 }
 
-/** Milliseconds of a Retry-After header (seconds or date), >= 0; null: it says neither. */
+/** Milliseconds of a Retry-After header, >= 0; null: it says none. Several: the first. */
 export function retryAfterMs(header: string | null | undefined, now: number): number | null {
-  if (header === null || header === undefined || header.trim() === "") return null;
-  const text = header.trim();
-  if (isCount(text)) return Number(text) * 1000;
-  const date = /[A-Za-z]/.test(text) ? Date.parse(text) : NaN;
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
+  const text = header?.trim() ?? "";
+  const [first = ""] = /^\d/.test(text) ? text.split(/ ?[,;]/) : [text];
+  return durationMs(first, now);
 }
 
 const isCount = (text: string): boolean => /^\d+(\.\d+)?$/.test(text);
@@ -53,16 +51,27 @@ function resetMs(get: (name: string) => string, now: number): number | null {
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const span =
+  /^(?:\d{1,12}(?:\.\d{1,12})? ?(?:ms|milliseconds?|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?|d|days?)(?![a-z]) ?){1,5}/i;
 
-/** "6m0s", "120ms", seconds, a date, or a time since the epoch in s or ms; else null. */
+/** Milliseconds of the beginning: "6m0s", "120 ms", "1 minute 5 seconds"; null: none. */
+export function spanMs(text: string, isAll = false): number | null {
+  const [found = ""] = span.exec(text) ?? [];
+  if (found === "" || (isAll && found !== text)) return null;
+  return [...found.toLowerCase().matchAll(/(\d{1,12}(?:\.\d{1,12})?) ?(ms|milli|[smhd])/g)].reduce(
+    (sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 1),
+    0,
+  );
+}
+
+/** A span, seconds, a date, or a time since the epoch in s or ms; else null. */
 function durationMs(text: string, now: number): number | null {
-  if (/^(\d{1,12}(\.\d{1,12})?(ms|[smhd])){1,5}$/.test(text))
-    return [...text.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[smhd])/g)].reduce(
-      (sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0),
-      0,
-    );
-  if (!isCount(text)) return retryAfterMs(text, now);
-  const count = Number(text);
-  if (count < 1e9) return count * 1_000;
-  return Math.max(0, count * (count < 1e12 ? 1_000 : 1) - now);
+  const ms = spanMs(text, true);
+  if (ms !== null) return ms;
+  if (isCount(text)) {
+    const count = Number(text);
+    return count < 1e9 ? count * 1_000 : Math.max(0, count * (count < 1e12 ? 1_000 : 1) - now);
+  }
+  const date = /[A-Za-z]/.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

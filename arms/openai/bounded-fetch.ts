@@ -8,6 +8,7 @@ import { readSaid } from "./said.ts";
 
 /** Most bytes of an answer that is not streamed, of a stream with its envelope, of an error. */
 export const mostBytes = { answer: 8 * 1_048_576, stream: 64 * 1_048_576, error: 65_536 };
+const longestErrorMs = 5_000;
 
 /**
  * By itself undici ends a call whose endpoint is silent for 300 s, before its head or between two
@@ -28,6 +29,7 @@ export async function boundedFetch(
   if (response.ok) return response;
   const { status, statusText } = response;
   const error = readSaid(await beginningOf(response, mostBytes.error));
+  init.signal?.throwIfAborted();
   const headers = [...response.headers].filter(([name]) => !/^content-(length|encoding|type)$/.test(name));
   // A 304 can have no body.
   return new Response(status === 304 ? null : JSON.stringify({ error }), { status, statusText, headers });
@@ -50,12 +52,23 @@ export async function* counted(response: Response, most: number): AsyncGenerator
   }
 }
 
-async function beginningOf(response: Response, most: number): Promise<string> {
+/** What came of it: the status says most, whether or not the rest can be read. */
+async function beginningOf({ body }: Response, most: number): Promise<string> {
   const parts: Uint8Array[] = [];
+  const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();
+  const leave = (): void => void reader?.cancel().catch(() => undefined);
+  const timer = setTimeout(leave, longestErrorMs);
   try {
-    for await (const part of counted(response, most)) parts.push(part);
-  } catch (error) {
-    if (!(error instanceof AnswerTooLong)) throw error;
+    for (let bytes = 0; reader !== undefined && bytes <= most;) {
+      const { value } = await reader.read();
+      if (value === undefined) break;
+      parts.push(value.subarray(0, most - bytes));
+      bytes += value.length;
+    }
+  } catch {
+    // Cut off, or packed otherwise than it says.
   }
+  clearTimeout(timer);
+  leave();
   return Buffer.concat(parts).toString("utf8");
 }

@@ -28,6 +28,19 @@ describe("tokens are", () => {
       [10, 5, 8, false],
     ],
     [
+      "Anthropic's beside OpenAI's names without a count",
+      [
+        usage(null, 5, { input_tokens: 2, cache_read_input_tokens: 800 }),
+        usage(0, 5, { input_tokens: 2, cache_read_input_tokens: 800 }),
+      ],
+      [802, 5, 800, false],
+    ],
+    [
+      "at least those that were cached",
+      [usage(null, 5, { prompt_tokens_details: { cached_tokens: 1_000 } })],
+      [1_000, 5, 1_000, true],
+    ],
+    [
       "Gemini's",
       [{ promptTokenCount: 10, candidatesTokenCount: 5, thoughtsTokenCount: 4, totalTokenCount: 19 }],
       [10, 9, 0, false],

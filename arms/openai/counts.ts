@@ -62,7 +62,7 @@ export function createCounts(): Counts {
         for (const place of places) for (const key of names[name]) note(name, countOf(place[key]));
       }
       const input = countOf(usage["input_tokens"]);
-      if (usage["prompt_tokens"] === undefined && input !== undefined)
+      if (countOf(usage["prompt_tokens"]) === undefined && input !== undefined)
         note(
           "prompt",
           beside.reduce((sum, member) => sum + (countOf(usage[member]) ?? 0), input),
@@ -84,7 +84,7 @@ export function createCounts(): Counts {
         else completion += unreported(gap, completion, reasoning);
       }
       estimated ||= prompt === undefined;
-      prompt ??= ofPrompt();
+      prompt ??= Math.max(ofPrompt(), cached);
       return { prompt, completion, cached: Math.min(prompt, cached), estimated };
     },
   };

@@ -79,8 +79,11 @@ function connectionProblem(error: APIConnectionError): Problem {
 }
 
 function statusProblem(error: APIError, now: number, sent: Sent): Problem {
-  const said = readSaid(error.error ?? "");
-  const status = error.status ?? said.status ?? statusOf(said);
+  const read = readSaid(error.error ?? "");
+  const status = statusBehind(error.status ?? read.status ?? statusOf(read), read);
+  // A limit that is reached is no reason for other errors to wait until it is whole again.
+  const wait = askedWaitMs(error.headers, now, status === 429) ?? read.waitMs;
+  const said = { ...read, waitMs: wait };
   const [reason] = said.words;
   const where = error.status === undefined ? "an error in the stream" : `status ${error.status}`;
   const reported = `${where}${reason === undefined ? "" : ` (${reason})`}${quoteOf(said, sent)}`;
@@ -99,11 +102,16 @@ function statusProblem(error: APIError, now: number, sent: Sent): Problem {
     const what = found.code === "prompt_too_large" ? "refused the prompt as too long" : "rejected the request";
     return { ...never(found.code, `The endpoint ${what}: ${reported}; ${found.remedy}`), param: found.param };
   }
-  // A limit that is reached is no reason for other errors to wait until it is whole again.
-  const wait = askedWaitMs(error.headers, now, status === 429) ?? said.waitMs;
   if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${reported}.`, wait);
   if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${reported}.`, wait);
   return again("endpoint_unavailable", `The endpoint failed: ${reported}.`, wait);
+}
+
+/** Some say by a word alone, with the status of a refusal, that they are busy. */
+function statusBehind(status: number | undefined, { words }: Said): number | undefined {
+  if (status !== 400 && status !== 403 && status !== 422) return status;
+  if (words.some((word) => /rate_?limit|too_?many_?requests|throttl|resource_?exhausted/.test(word))) return 429;
+  return words.some((word) => /overloaded|^(service_?)?unavailable(_error)?$/.test(word)) ? 503 : status;
 }
 
 /** The status of an error in a stream that names none. */

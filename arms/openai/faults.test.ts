@@ -13,6 +13,7 @@ import {
   secret,
   status,
   stream,
+  usage,
 } from "./endpoint.testing.ts";
 
 describe("an endpoint that fails for a while", () => {
@@ -175,5 +176,98 @@ describe("an endpoint that fails for good", () => {
       code: "endpoint_unavailable",
       attempts: 2,
     });
+  });
+});
+
+describe("an error in the body of an answer", () => {
+  const answered = { choices: [{ message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }], usage };
+  const sent = async (body: object) => {
+    const { arm } = await endpoint(
+      (_request, response) =>
+        void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body)),
+      { retries: 0, stream: false },
+    );
+    return arm.answer(request(), never());
+  };
+
+  it.each<[object, string]>([
+    ...[14, "14", -32603, 0, 20, 200, 303].map((code): [object, string] => [
+      { error: { code, message: "busy" } },
+      "endpoint_unavailable",
+    ]),
+    [{ error: { code: 14, status: "UNAVAILABLE", message: "busy" } }, "endpoint_unavailable"],
+    [{ error: "Unauthorized", status: 401 }, "endpoint_rejected"],
+    [{ error: "no", status: 400 }, "request_rejected"],
+    [{ error: "slow down", code: 429 }, "rate_limited"],
+    [{ error: true, message: "slow down", code: 429 }, "rate_limited"],
+    [{ error: { message: "slow down", code: null }, status: 429 }, "rate_limited"],
+    [{ errors: [{ message: "slow down", code: 429 }], success: false }, "rate_limited"],
+    [{ type: "error", status: 429 }, "rate_limited"],
+    [{ message: "slow down", status: 429 }, "rate_limited"],
+    [{ object: "error", message: "slow down", code: 429, choices: [] }, "rate_limited"],
+  ])("%j is read, inner and outer members", async (body, code) => {
+    const result = await sent(body);
+    expect(result).toMatchObject({ code, retriable: !code.endsWith("rejected") });
+    if ("message" in body) expect(result).toHaveProperty("message", expect.stringContaining(body.message as string));
+  });
+
+  it.each<object>([
+    { error: "None" },
+    { error: "" },
+    { error: { code: "success", message: "success" } },
+    { error: { code: 0, message: "" }, errors: [] },
+    { errors: [{ message: "of a check" }], code: 200, message: "success" },
+  ])("is none in an answer beside %j", async (more) => {
+    expect(await sent({ ...answered, ...more })).toMatchObject({ kind: "answer", text: "Hi" });
+  });
+
+  it("is none in the last piece of a stream", async () => {
+    const last = { choices: [], usage, code: 200, message: "success" };
+    const { arm } = await endpoint(
+      (_request, response) =>
+        void stream(response).end(chunk("Hi") + chunk(null, "stop") + `data: ${JSON.stringify(last)}\n\n`),
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({ kind: "answer", text: "Hi" });
+  });
+});
+
+describe("an error whose body can't be read", () => {
+  const refused = '{"error":{"message":"Unsupported value","param":"temperature"}}';
+  it.each<[string, number, Handler, object]>([
+    [
+      "packed otherwise than it says",
+      401,
+      (_request, response) => void response.writeHead(401, { "content-encoding": "gzip" }).end(refused),
+      { code: "endpoint_rejected" },
+    ],
+    [
+      "cut off",
+      400,
+      (_request, response) => {
+        response.writeHead(400, { "content-length": "1000" }).write(refused);
+        setTimeout(() => response.destroy(), 20);
+      },
+      { code: "request_rejected", param: "temperature" },
+    ],
+    [
+      "cut off, with a wait",
+      429,
+      (_request, response) => {
+        response.writeHead(429, { "content-length": "1000", "retry-after": "7" }).write('{"err');
+        setTimeout(() => response.destroy(), 20);
+      },
+      { code: "rate_limited", retryAfterMs: 7_000 },
+    ],
+    [
+      "without end",
+      400,
+      (_request, response) => void response.writeHead(400).write(refused),
+      { code: "request_rejected", param: "temperature" },
+    ],
+  ])("has its status: one that is %s", { timeout: 15_000 }, async (_name, code, handler, expected) => {
+    const { arm } = await endpoint(handler, { retries: 0 });
+    const result = await arm.answer(request(), never());
+    expect(result).toMatchObject(expected);
+    expect(result).toHaveProperty("message", expect.stringContaining(`status ${code}`));
   });
 });

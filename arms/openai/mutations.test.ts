@@ -131,7 +131,7 @@ function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected
   }
   tokens.prompt ||= Math.max(0, total - tokens.completion);
   const isPromptGuessed = tokens.prompt === 0;
-  tokens.prompt ||= estimate(question) + estimate(passthrough);
+  tokens.prompt ||= Math.max(estimate(question) + estimate(passthrough), cached);
   return {
     text: text.toWellFormed(),
     calls: calls as { name: string; text: string }[],

@@ -94,6 +94,16 @@ describe("a healthy endpoint", () => {
     });
   });
 
+  it("estimates a text that begins like the data of an image", async () => {
+    const { arm } = await endpoint(
+      (_request, response) => void stream(response).end(chunk("Hi") + chunk(null, "stop")),
+    );
+    const content = `data:text/plain;base64,${"QUJD".repeat(1_000)}`;
+    const asked = { ...request(), passthrough: JSON.stringify({ messages: [{ role: "user", content }] }) };
+    const answer = await arm.answer(asked, never());
+    expect(answer.kind === "answer" && answer.usage.prompt).toBeGreaterThan(1_000);
+  });
+
   it("calls it what the endpoint calls the most tokens", async () => {
     const { arm, received } = await endpoint(good, { maxTokensField: "max_completion_tokens", maxTokens: 9 });
     await arm.answer(request(), never());

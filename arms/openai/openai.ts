@@ -10,7 +10,7 @@ import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent }
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost, promptTokens } from "../cost.ts";
+import { answerCost, costAtMost, promptTokens, withoutData } from "../cost.ts";
 import { completionBody, keyHeaders } from "./body.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
@@ -223,7 +223,7 @@ function failure({ code, message, retriable, unhealthy, param, retryAfterMs }: P
 
 /** Estimated, of the pieces and what passes through; of images nothing is known. */
 function estimatedPrompt({ pieces, passthrough = "" }: ArmRequest): number {
-  const members = passthrough.replace(/"data:[^"]*"/g, '""');
+  const members = passthrough === "" ? "" : withoutData(passthrough);
   const replaced = rawMembers(passthrough === "" ? "{}" : passthrough).has("messages");
   const others = replaced ? pieces.filter(({ kind }) => kind === "system") : pieces;
   return others.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(members));

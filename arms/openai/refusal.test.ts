@@ -276,6 +276,49 @@ describe("a parameter", () => {
   });
 });
 
+describe("names that a message repeats", () => {
+  const passthrough = {
+    ...{ tools: [], user: "u", safety_identifier: "s" },
+    messages: [{ role: "user", content: "hi" }],
+  };
+  const tool = "tools[0].function.parameters";
+  it.each<[string, unknown, string | undefined]>([
+    ["a tool", open("Invalid schema for function 'get_billing_info': 'required' is missing", { param: tool }), tool],
+    ["a tool without a param", flat("Invalid schema for function 'get_billing_info'"), undefined],
+    ["a call", open("tool_call_ids did not have response messages: call_billing"), undefined],
+    ["a tool without marks", flat("Invalid tool schema for authenticate_user: type is missing"), undefined],
+    ["a field", flat("Grammar error: field access_token has an unsupported pattern"), undefined],
+    ["a tool of models", flat("function 'get_model_info' not found"), undefined],
+    ["a tool of sizes", flat("Invalid schema for function 'set_context_size'"), undefined],
+    ["a schema", open("Invalid schema for 'budget exceeded report'", { param: "response_format" }), "response_format"],
+    ["an address", open("Failed to download image from https://x/authentication.png"), undefined],
+    [
+      "a tool's long name",
+      open("Invalid 'tools[0].function.name': string too long.", {
+        param: "tools[0].function.name",
+        code: "string_above_max_length",
+      }),
+      "tools[0].function.name",
+    ],
+    ["a long user", open("Invalid 'user': string too long.", { code: "string_above_max_length" }), "user"],
+    ["Ollama's tools", open("registry.ollama.ai/library/gemma:2b does not support tools"), "tools"],
+    ["a safety_identifier", open("Unrecognized request argument supplied: safety_identifier"), "safety_identifier"],
+  ])("say nothing of its cause: %s", (_name, body, param) => {
+    const found = problem(400, body, { passthrough });
+    expect(found).toMatchObject({ code: "request_rejected", param });
+    expect(found.unhealthy).toBeUndefined();
+    expect(found.message).toContain(param === undefined ? "change the request." : `change or leave out ${param}.`);
+  });
+  it("are no wording of a proxy, which may repeat JSON", () => {
+    const raw = 'Upstream: {"error":{"message":"API key not valid","code":"invalid_api_key"}} of it';
+    expect(problem(400, flat(raw))).toMatchObject({ code: "endpoint_rejected", unhealthy: true });
+    const long = "Upstream: {'error': {'code': 'context_length_exceeded'}} of `response_format`";
+    expect(problem(400, flat(long), { passthrough: { response_format: {} } })).toMatchObject({
+      code: "prompt_too_large",
+    });
+  });
+});
+
 describe("roles that a template refuses", () => {
   const system: Piece = { kind: "system", id: null, role: "system", text: "Be brief." };
   it.each<[string, number, unknown]>([
@@ -343,6 +386,11 @@ describe("what is the arm's", () => {
           code: "insufficient_quota",
         },
       },
+    ],
+    [
+      "OpenAI's quota beside a limit",
+      429,
+      { error: { message: "Rate limit: see https://x/billing. Try again in 5s.", code: "insufficient_quota" } },
     ],
     [
       "a missing deployment",
@@ -430,7 +478,50 @@ describe("what is the arm's", () => {
     ],
     ["a rate limit in a stream", undefined, { message: "slow down", code: 429 }, {}, "rate_limited", null],
     ["the same in a word", undefined, { message: "slow down", type: "rate_limit_error" }, {}, "rate_limited", null],
+    [
+      "OpenAI's limit, with an advice to pay",
+      429,
+      {
+        error: {
+          message: "Rate limit reached. Visit https://platform.openai.com/account/billing to add a payment method.",
+          code: "rate_limit_exceeded",
+        },
+      },
+      { "retry-after": "20" },
+      "rate_limited",
+      20_000,
+    ],
+    ["a wait in the headers", 429, open("see your billing"), { "retry-after": "20" }, "rate_limited", 20_000],
+    ["Gemini's minute", 429, flat("Quota exceeded for requests per minute, see billing"), {}, "rate_limited", null],
+    [
+      "a limit with status 400",
+      400,
+      { error: { message: "slow", type: "rate_limit_error" } },
+      {},
+      "rate_limited",
+      null,
+    ],
+    [
+      "Bedrock's limit",
+      400,
+      { __type: "ThrottlingException", message: "Too many requests" },
+      { "retry-after": "2" },
+      "rate_limited",
+      2_000,
+    ],
+    [
+      "an overload with status 400",
+      400,
+      { error: { message: "Engine is overloaded", type: "overloaded_error" } },
+      {},
+      "endpoint_unavailable",
+      null,
+    ],
     ["a page", 502, "<html><title>502 Bad Gateway</title></html>", {}, "endpoint_unavailable", null],
+    ["a wait of two units", 429, open("Please try again in 1m30.5s."), {}, "rate_limited", 90_500],
+    ["hours", 429, open("Please try again in 2h."), {}, "rate_limited", 7_200_000],
+    ["milliseconds", 429, open("Please try again in 120ms. Visit"), {}, "rate_limited", 120],
+    ["words", 429, open("Please wait 30 seconds before trying again"), {}, "rate_limited", 30_000],
   ])("%s may be over soon", (_name, status, body, headers, code, wait) => {
     expect(problem(status, body, {}, headers)).toMatchObject({ code, retriable: true, retryAfterMs: wait });
   });

@@ -24,6 +24,18 @@ export type Blame =
 const says = ({ words, message }: Said, pattern: RegExp): boolean =>
   pattern.test(message) || words.some((word) => pattern.test(word));
 
+/** What is not the endpoint's own word: addresses, short quotes (but of JSON), and names. */
+const echoes = [
+  /https?:\/\/[^\s"'<>]*/gi,
+  /(?<!\w|["']:\s?)(["'`])(?=\S)(?:(?!\1).){0,64}(?<=\S)\1(?!\w)/g,
+  /\b(?!(?:context_length_exceeded|insufficient_quota|quota_exceeded|budget_exceeded|payment_required|invalid_api_key|permission_denied|request_too_large|content_filter|content_policy_violation|prohibited_content|(?:invalid|unknown|unsupported)_model|(?:model|deployment)_not_found|max_model_len|max_(?:\w+_)?tokens)\b)(?=[a-z\d]*_|[a-z]+\d)\w+/gi,
+];
+/** A tool may be called get_billing_info: its name says nothing of whose fault it is. */
+const withoutEchoes = (said: Said): Said => ({
+  ...said,
+  message: echoes.reduce((text, echo) => text.replace(echo, " "), said.message),
+});
+
 const tooLong =
   /context[ _]?(length|window|size)|max_model_len|maximum (prompt|input|context)|(prompt|input|inputs|messages?|request|context|conversation)\W{1,3}(text )?(is|are|was) too (long|large)|too (many|large)[^.]{0,30}tokens|tokens?[^.]{0,80}exceeds?[^.]{0,60}(limit|maximum|allowed|model)|exceeds?[^.]{0,60}(token|context|input) limit|string[_ ](above_max_length|too long)|must have less than \d+ tokens|max_new_tokens[^.]{0,20}must be|request[_ ]?(entity )?too[_ ]large|reduce the length|longer than the model/i;
 /** The limit a minute is below what one request needs: waiting does not help. */
@@ -31,7 +43,7 @@ const neverFits = /request too large|reduce (your|the) (message|prompt)/i;
 const tokenLimit =
   /max_(completion_|output_|new_)?tokens\W{1,40}(is |are |must |value )?[^.]{0,20}(too (large|high|big)|at most|less than|exceed|between)|supports at most \d+ completion/i;
 const roles =
-  /roles? must|must alternate|(system|developer|tool|assistant)['"`]? (role|messages?)[^.]{0,40}(not|n't|only)|role['"`]?:? ?\W?\w+\W? (is )?not supported|jinja|chat[ _]template|template error|(first|last) message|unexpected (message )?role|does not support ['"`]?(system|developer|tool)/i;
+  /roles? must|must alternate|(system|developer|tool|assistant)['"`]? (role|messages?)[^.]{0,40}(not|n't|only)|role['"`]?:? ?\W?\w+\W? (is )?not supported|jinja|chat[ _]template|template error|(first|last) message|unexpected (message )?role|does not support ['"`]?(system|developer|tool['"`]? (role|message))/i;
 const account =
   /insufficient[_ ](quota|credits?|balance|funds)|credit balance|out of credits|billing|budget[_ ](has been )?exceeded|payment[_ ]required|quota[_ ]exceeded|hard limit/i;
 const key = /(api|access)[ _-]?(key|token)|unauthori[sz]ed|authenticat|permission_denied|access denied|organization/i;
@@ -40,15 +52,23 @@ const model =
 const moderated =
   /moderation|content[_ ](filter|policy|management)|flagged|responsibleai|safety|prohibited_content|blocked/i;
 
+const limits = /rate.?limit|too.?many.?requests|throttl|resource_?exhausted|per (second|minute|hour|day)\b/i;
+/** A limit names what to see to, too, and says when to come back. */
+const isDead = (said: Said, status: number | undefined): boolean =>
+  says(said, /insufficient_quota/i) || status !== 429 || (said.waitMs === null && !says(said, limits));
+
 /** null: neither says that waiting is in vain. Not of redirects. */
 export function blame(status: number | undefined, said: Said, call: Sent): Blame | null {
   const sent = { ...call, body: JSON.parse(call.body) as Json };
   const isRefusal = status === 400 || status === 422;
   const param = paramOf(said, sent.body);
-  // Gemini speaks of billing where a limit a minute is reached, and says when to come back.
-  const isAccount = says(said, account) && (status ?? 400) < 500 && (status !== 429 || said.waitMs === null);
+  const root = param?.split(/[.[]/)[0];
+  const own = withoutEchoes(said);
+  const isGeneral = root === undefined || root === "model";
+  const ofAccount = isGeneral ? own : { ...own, message: "" };
+  const isAccount = says(ofAccount, account) && (status ?? 400) < 500 && isDead(said, status);
   if (status === 402 || isAccount) return { fault: "arm", remedy: "see to the account of this key." };
-  if (status === 413 || (status === 429 ? says(said, neverFits) : isOverflow(said, param)))
+  if (status === 413 || (status === 429 ? says(said, neverFits) : isOverflow(own, param, root)))
     return { fault: "request", code: "prompt_too_large", ...tooLongBy(said, param) };
   if (status === 429 || status === 408 || status === 409 || status === 425) return null;
   const refused = (name: string | undefined, remedy: string): Blame => ({
@@ -65,12 +85,11 @@ export function blame(status: number | undefined, said: Said, call: Sent): Blame
       ? { fault: "arm", remedy: "the model takes no system message: leave out the arm's system." }
       : refused("messages", "let user and assistant take turns, and leave out other roles.");
   if (status === undefined || status >= 500 || status === 424 || status === 498) return null;
-  if ((isRefusal || status === 403) && says(said, moderated))
+  if ((isRefusal || status === 403) && says(own, moderated))
     return refused(param ?? "messages", "change the messages.");
   if (!isRefusal) return { fault: "arm", remedy: "check baseUrl, model and apiKey." };
   if (said.isPage) return { fault: "arm", remedy: "check baseUrl: this is a page and no API." };
-  const root = param?.split(/[.[]/)[0];
-  if (root === undefined && (says(said, key) || says(said, model)))
+  if (root === undefined && (says(own, key) || says(own, model)))
     return { fault: "arm", remedy: "check model and apiKey." };
   const setting = root === undefined ? undefined : settingOf(root, said, sent);
   if (setting !== undefined) return { fault: "arm", remedy: `check the arm's ${setting}.` };
@@ -78,8 +97,11 @@ export function blame(status: number | undefined, said: Said, call: Sent): Blame
   return refused(named, named === undefined ? "change the request." : `change or leave out ${named}.`);
 }
 
-const isOverflow = (said: Said, param: string | undefined): boolean =>
-  says(said, tooLong) || (param === undefined && says(said, tokenLimit));
+const isOverflow = (own: Said, param: string | undefined, root = "messages"): boolean =>
+  (says(own, tooLong) &&
+    (/^(model|messages|prompt|inputs?|contents)$|tokens/.test(root) ||
+      (own.param === null && says(own, /context[ _]?(length|window)/i)))) ||
+  (param === undefined && says(own, tokenLimit));
 
 function tooLongBy(said: Said, param: string | undefined): { param: string; remedy: string } {
   const isAnswer = param?.includes("tokens") === true || says(said, tokenLimit);
@@ -94,11 +116,12 @@ function paramOf({ param, message }: Said, body: Json): string | undefined {
   // An ordinary word must be marked as a name.
   const named = Object.keys(body).filter((name) => {
     const text = name.replace(/[^\w]/g, "\\W");
-    const marked = `['"\`]${text}['".\`\\[]|^${text}\\b[.:\\[]|(parameter|argument|field|property)s?:? \\(?${text}\\b`;
+    const marked = `['"\`]${text}['".\`\\[]|^${text}\\b[.:\\[]|(parameter|argument|field|property|not support)s?:? \\(?${text}\\b`;
     return new RegExp(name.includes("_") ? `${marked}|\\b${text}\\b` : marked, "i").test(message);
   });
   const anthropic = /^(messages[\w.[\]]*):/.exec(message)?.[1]?.replace(/\.(\d+)/g, "[$1]");
-  return anthropic ?? named.find((name) => name !== "model" || named.length === 1);
+  const invalid = /^Invalid '([a-z][\w.[\]]*)'/i.exec(message)?.[1];
+  return anthropic ?? invalid ?? named.find((name) => name !== "model" || named.length === 1);
 }
 
 /** The arm's setting that a member of the body comes from; undefined: the request's own. */

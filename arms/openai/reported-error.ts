@@ -9,25 +9,41 @@ type Json = Record<string, unknown>;
 export function reportedError(value: Json, headers: Headers): APIError | null {
   const error = errorIn(value);
   if (error === null) return null;
-  const status = [error["status"], error["status_code"], error["http_code"], error["code"]].map(statusOf).find(Boolean);
-  return new APIError(status ?? statusOfWords(error), error, undefined, headers);
+  return new APIError(statusIn(error) ?? statusOfWords(error), error, undefined, headers);
 }
 
+const statusIn = (error: Json): number | undefined =>
+  [error["status"], error["status_code"], error["http_code"], error["code"]].map(statusOf).find(Boolean);
+
 function errorIn(value: Json): Json | null {
-  const { error, x_groq: groq, base_resp: base, detail, message, choices } = value;
-  const nested = isSaid(error) ? error : isJson(groq) && isSaid(groq["error"]) ? groq["error"] : null;
-  if (nested !== null) return isJson(nested) ? nested : { message: nested };
+  const { error, errors, x_groq: groq, base_resp: base, detail, message, choices } = value;
+  const hasChoices = Array.isArray(choices) ? choices.length > 0 : (choices ?? null) !== null;
+  const found = [error, isJson(groq) && groq["error"], hasChoices ? null : errors].find(isSaid);
+  const nested: unknown = Array.isArray(found) ? found.find(isSaid) : found;
+  if (nested !== undefined) return { ...outer(value), ...(isJson(nested) ? members(nested) : textOf(nested)) };
   if (isJson(base) && Number(base["status_code"] ?? 0) !== 0)
     return { code: minimax.get(Number(base["status_code"])), message: base["status_msg"] };
+  if (hasChoices) return null;
+  if (value["object"] === "error" || value["type"] === "error") return value;
+  if (typeof message === "string" && statusIn(value) !== undefined) return value;
+  // The last piece of a stream may have no choices.
   if ((choices ?? null) !== null) return null;
-  if (value["object"] === "error" || (typeof message === "string" && isSaid(value["code"]))) return value;
+  if (typeof message === "string" && isSaid(value["code"])) return value;
   return isSaid(detail) ? { message: detail } : null;
 }
 
-/** Errors whose members are all empty are none. */
+/** What stands beside an error says what it leaves out. */
+const outer = (value: Json): Json =>
+  members(Object.fromEntries(["message", "code", "type", "status", "status_code"].map((name) => [name, value[name]])));
+const members = (value: Json): Json =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => (one ?? null) !== null));
+const textOf = (text: unknown): Json => (text === true ? {} : { message: text });
+
+/** Errors whose members are all empty, or speak of success, are none. */
 function isSaid(value: unknown): boolean {
   if (isJson(value)) return Object.values(value).some(isSaid);
-  return Array.isArray(value) ? value.some(isSaid) : Boolean(value);
+  if (typeof value === "string") return !/^(none|null|ok|success|false|0|200)?$/i.test(value.trim());
+  return Array.isArray(value) ? value.some(isSaid) : Boolean(value) && value !== 200;
 }
 
 const minimax = new Map([

@@ -2,6 +2,7 @@
 // (vLLM, Mistral), a text or list alone (TGI, xAI, Gemini), FastAPI's detail, nested ones of
 // proxies. Every member is read by itself; what is of another type is as if it were missing. Pure
 // and linear.
+import { spanMs } from "./backoff.ts";
 
 export interface Said {
   /** One line without markup, at most `longest` characters; "": nothing. */
@@ -47,10 +48,11 @@ function take(value: unknown, said: Said, depth: number): void {
   if (!isJson(value)) return;
   for (const name of ["error", "errors", "detail", "metadata", "raw", "message", "Message", "msg", "error_message"])
     if (value[name] !== undefined && value[name] !== null) take(value[name], said, depth + 1);
-  for (const name of ["code", "type", "status", "error_type", "reason"]) {
+  for (const name of ["code", "type", "status", "error_type", "reason", "__type"]) {
     const word = value[name];
     const status = typeof word === "string" && /^\d{3}$/.test(word) ? Number(word) : word;
-    if (typeof status === "number") said.status ??= Number.isInteger(status) ? status : null;
+    // Others are codes of gRPC, of JSON-RPC, or the endpoint's own.
+    if (typeof status === "number") said.status ??= isFailure(status) ? status : null;
     else if (typeof word === "string" && /^[\w.-]{2,60}$/.test(word)) said.words.push(word.toLowerCase());
   }
   for (const word of listOf(value["words"]))
@@ -64,6 +66,8 @@ function take(value: unknown, said: Said, depth: number): void {
     if (isJson(detail) && typeof detail["reason"] === "string") said.words.push(detail["reason"].toLowerCase());
   }
 }
+
+const isFailure = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 20) : []);
 
@@ -92,8 +96,8 @@ const line = (text: string): string =>
     .trim();
 
 function waitIn(message: string): number | null {
-  const [, amount, unit = ""] =
-    /\b(?:retry|try again) (?:after|in) (\d{1,9}(?:\.\d+)?) ?(ms|milli|s|second|m)/i.exec(message) ?? [];
-  if (amount === undefined) return null;
-  return Number(amount) * (/^m(s|illi)/i.test(unit) ? 1 : /^m/i.test(unit) ? 60_000 : 1_000);
+  const [, text] = /\b(?:retry|try again|wait) (?:(?:after|in|for) )?(\d.{0,60})/i.exec(message) ?? [];
+  if (text === undefined) return null;
+  const [seconds] = /^\d{1,9}(?:\.\d+)?/.exec(text) ?? [];
+  return spanMs(text) ?? (seconds === undefined ? null : Number(seconds) * 1_000);
 }
