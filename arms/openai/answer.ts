@@ -27,10 +27,13 @@ export type OnPiece = (text: string, calls: readonly CallPiece[]) => void;
 export interface Answer {
   /** Throws APIError, NotACompletion. */
   take(value: unknown): void;
-  /** It has said why it ended. */
+  /** It has said why it ended, in words that are known. */
   isEnded(): boolean;
-  /** Throws CutShort where the end is missing, NotACompletion, BrokenCall. */
-  complete(): Completion;
+  /**
+   * isDone: all came that the endpoint had to send. Throws CutShort where the end is missing,
+   * NotACompletion, BrokenCall.
+   */
+  complete(isDone: boolean): Completion;
   /** What there is of one that may never be complete: what it took is charged. */
   soFar(): Completion;
 }
@@ -81,6 +84,8 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
       counts.result({ prompt, written: () => writtenTokens([text, reasoning, legacy, ...calls.texts()]) }),
   });
 
+  const isEnded = (): boolean => reason !== null && reason !== "unknown";
+
   return {
     take(value) {
       for (const part of reader.read(value)) {
@@ -88,10 +93,10 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
         for (const choice of part.choices) takeChoice(choice);
       }
     },
-    isEnded: () => reason !== null,
-    complete() {
+    isEnded,
+    complete(isDone) {
       if (!hasMessage) throw new NotACompletion();
-      if (reason === null && !isWhole) throw new CutShort();
+      if (!isWhole && !isEnded() && (reason === null || !isDone)) throw new CutShort();
       const listed = calls.whole(reason === "length" || reason === "content_filter");
       const last = pass("", true);
       if (last !== "") onPiece?.(last, []);

@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 function textOf(choices: readonly Json[], isWhole = false): string {
   const answer = createAnswer({ isWhole, extra: true, headers: new Headers() });
   for (const choice of choices) answer.take({ choices: [{ index: 0, ...choice }] });
-  return answer.complete().text;
+  return answer.complete(true).text;
 }
 const stop = { finish_reason: "stop" };
 const hello = { role: "assistant", content: "Hello" };
@@ -36,7 +36,7 @@ it("calls that only the message behind the pieces has are kept", () => {
   const answer = createAnswer({ isWhole: false, extra: true, headers: new Headers() });
   for (const choice of [...pieces, { message: { ...hello, tool_calls: [called] }, finish_reason: "tool_calls" }])
     answer.take({ choices: [{ index: 0, ...choice }] });
-  expect(answer.complete()).toMatchObject({
+  expect(answer.complete(true)).toMatchObject({
     text: "Hello",
     extra: JSON.stringify({ message: { tool_calls: [called] } }),
   });

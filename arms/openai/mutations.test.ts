@@ -62,7 +62,7 @@ interface Expected {
   estimated: boolean;
 }
 /** Throws Unreadable for what can only be an error. */
-function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected {
+function expectedOf({ isWhole, values, isDone }: Mutated, passthrough: string): Expected {
   let [text, thought, ended, hasMessage] = ["", "", isWhole, false];
   const calls: { id: unknown; name: unknown; text: string }[] = [];
   const most = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached: 0 };
@@ -111,7 +111,9 @@ function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected
         else calls.push({ id: one["id"], name: called["name"], text: part });
       }
       const reason = choice["finish_reason"];
-      if (reason !== null && reason !== undefined && reason !== "" && reason !== false) ended = true;
+      // Another word may be one of an answer that goes on, unless the stream ends in order.
+      if (typeof reason === "string" && reason !== "")
+        ended ||= isDone || ["stop", "length", "tool_calls"].includes(reason);
     }
   }
   if (!ended || !hasMessage) throw new Unreadable();
