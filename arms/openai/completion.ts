@@ -117,9 +117,13 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
     if (typeof part === "string") text += part;
     else if (isJson(part)) {
       const { type, text: own } = part;
+      const { thinking } = part;
       if (isThought(part)) reasoning += textIn(part);
-      else if (typeof own === "string") text += own;
-      else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
+      else if (typeof own !== "string" && typeof thinking === "string" && thinking !== "") reasoning += thinking;
+      else if (typeof own === "string") {
+        text += own;
+        if (typeof thinking === "string") reasoning += thinking;
+      } else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
       else if (typeof part["refusal"] === "string") text += part["refusal"];
       else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
         throw new NotACompletion("a part of its content can't be read");
@@ -128,8 +132,8 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
   return { text, reasoning };
 }
 
-const isThought = ({ type, thinking, thought }: Json): boolean =>
-  thought === true || thinking !== undefined || (typeof type === "string" && /think|reason|thought/.test(type));
+const isThought = ({ type, thought }: Json): boolean =>
+  thought === true || (typeof type === "string" && /think|reason|thought/.test(type));
 
 /** All texts within: a thought is a text, a list of parts, or nested. */
 function textIn(value: unknown): string {

@@ -84,9 +84,10 @@ function expectedOf({ isWhole, values, isDone }: Mutated, passthrough: string): 
       const before = text;
       for (const part of parts as unknown[]) {
         if (typeof part === "string") text += part;
-        else if (isObject(part) && "thinking" in part)
-          thought += typeof part["thinking"] === "string" ? part["thinking"] : "";
-        else if (isObject(part) && part["type"] === "thinking") continue;
+        else if (isObject(part) && typeof part["thinking"] === "string" && part["thinking"] !== "") {
+          thought += part["thinking"];
+          if (typeof part["text"] === "string") text += part["text"];
+        } else if (isObject(part) && part["type"] === "thinking") continue;
         else if (isObject(part) && typeof part["text"] === "string") text += part["text"];
         // An image or the like.
         else if (
@@ -119,7 +120,7 @@ function expectedOf({ isWhole, values, isDone }: Mutated, passthrough: string): 
   if (!ended || !hasMessage) throw new Unreadable();
   for (const one of calls) {
     if (typeof one.name !== "string" || one.name === "") throw new Unreadable();
-    if (one.text !== "" && !isJsonText(one.text)) throw new Unreadable();
+    if (one.text !== "" && !isObjectText(one.text)) throw new Unreadable();
   }
   const written = [text, thought, ...calls.flatMap((one) => [one.name as string, one.text])];
   const ofWritten = written.reduce((sum, one) => sum + estimate(one), 0);
@@ -141,10 +142,9 @@ function expectedOf({ isWhole, values, isDone }: Mutated, passthrough: string): 
     estimated: isGuessed || isPromptGuessed,
   };
 }
-function isJsonText(text: string): boolean {
+function isObjectText(text: string): boolean {
   try {
-    JSON.parse(text);
-    return true;
+    return isObject(JSON.parse(text));
   } catch {
     return false;
   }
