@@ -25,7 +25,7 @@ export async function readStream(
     onEvent({ event, data }) {
       // What follows is not looked at.
       done ||= /^\s*"?\[DONE\]/.test(data);
-      if (done || saysNothing.test(data)) return;
+      if (done || saysNothing.test(data.trim())) return;
       let value: unknown;
       try {
         value = JSON.parse(data);
@@ -60,5 +60,5 @@ export async function readStream(
   return done;
 }
 
-const saysNothing = /^\s*("?(ping|pong|heartbeat|keep-?alive)?"?)?\s*$/i;
+const saysNothing = /^"?(ping|pong|heartbeat|keep-?alive)?"?$/i;
 const keepAlive: ReadonlySet<string> = new Set(["ping", "heartbeat", "keepalive", "keep-alive"]);

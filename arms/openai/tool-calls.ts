@@ -134,8 +134,8 @@ function isAnother(call: Call, { id, name, text }: Entry): boolean {
 }
 
 /**
- * The name comes in pieces, or as far as it is known, before the arguments. Readers of a stream that
- * have its beginning are told that the call is another one.
+ * The name comes in pieces, or as far as it is known, before the arguments. To readers of a stream
+ * that have its beginning the gateway says in the end that the call is another one.
  */
 const isNamePiece = (call: Call, { index, id, name }: Entry): boolean =>
   name !== null &&
