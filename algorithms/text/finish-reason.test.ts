@@ -10,8 +10,10 @@ describe("a finish reason", () => {
     ["function_call", ["function_call", "FunctionCall"]],
     ["content_filter", ["content_filter", "SAFETY", "content-filter", "RECITATION", "refusal", "sensitive"]],
     ["error", ["error", "ERROR", "network_error", "abort", "insufficient_system_resource", "MALFORMED_FUNCTION_CALL"]],
-    ["unknown", ["unknown", "OTHER", "pause_turn", "stopping", 3, {}, [], true, "x".repeat(1_000)]],
+    ["error", ["timed_out", "DEADLINE_EXCEEDED", "preempted", "upstream-error", "oom"]],
+    ["unknown", ["unknown", "OTHER", "pause_turn", "stopping", "x".repeat(1_000)]],
     [null, [undefined, null, "", " ", "null", "None", false, "FINISH_REASON_UNSPECIFIED"]],
+    [null, [0, 3, {}, { type: 5 }, [], true, "in_progress", "incomplete", "continue", "not_finished", "STREAMING"]],
   ] as const)("is %s for %j", (reason, words) => {
     expect(words.map(finishReasonOf)).toEqual(words.map(() => reason));
   });

@@ -17,7 +17,7 @@ const synonyms: Readonly<Record<FinishReason | "error", string>> = {
     image_recitation model_armor language refusal sensitive guardrail_intervened guardrails error_toxic`,
   error: `error errored failed failure abort aborted cancel cancelled canceled timeout network_error server_error
     internal_error insufficient_system_resource engine_overloaded rate_limit overloaded exception invalid error_limit
-    user_cancel malformed_function_call malformed_response malformed_model_output malformed_tool_use
+    user_cancel timed_out deadline_exceeded unavailable preempted connection_error upstream_error disconnected oom malformed_function_call malformed_response malformed_model_output malformed_tool_use
     unexpected_tool_call missing_thought_signature`,
   unknown: "unknown",
 };
@@ -25,6 +25,21 @@ const reasons = new Map(
   Object.entries(synonyms).flatMap(([reason, words]) =>
     words.split(/\s+/).map((word) => [word, reason as FinishReason | "error"] as const),
   ),
+);
+
+/** Words of answers that go on. */
+const notYet: ReadonlySet<string> = new Set(
+  ["", "null", "none", "unspecified", "in_progress", "incomplete", "continue", "continuing", "not_finished"].concat([
+    "unfinished",
+    "streaming",
+    "generating",
+    "running",
+    "processing",
+    "pending",
+    "queued",
+    "started",
+    "ongoing",
+  ]),
 );
 
 /**
@@ -35,14 +50,13 @@ const reasons = new Map(
 export function finishReasonOf(value: unknown): FinishReason | "error" | null {
   if (typeof value === "object" && value !== null && "type" in value && typeof value.type === "string")
     return finishReasonOf(value.type);
-  if (value === undefined || value === null || value === false) return null;
-  if (typeof value !== "string") return "unknown";
+  if (typeof value !== "string") return null;
   const text = value.trim().slice(0, 80);
   const word = (/[a-z]/.test(text) ? text.replace(/(?<=[a-z])(?=[A-Z])/g, "_") : text)
     .replace(/[\s.-]+/g, "_")
     .toLowerCase()
     .replace(/^(finish|stop)_?reason_/, "");
-  if (["", "null", "none", "unspecified"].includes(word)) return null;
+  if (notYet.has(word)) return null;
   return reasons.get(word) ?? "unknown";
 }
 

@@ -3,7 +3,7 @@ import { APIError } from "openai";
 import { wellFormedPieces } from "../../algorithms/text/well-formed.ts";
 import type { CallPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
-import { createCounts, writtenTokens, type Counted } from "./counts.ts";
+import { createCounts, isJson, writtenTokens, type Counted } from "./counts.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
 import { createExtra } from "./extra.ts";
 import { laterReason, type FinishReason } from "../../algorithms/text/finish-reason.ts";
@@ -27,10 +27,13 @@ export type OnPiece = (text: string, calls: readonly CallPiece[]) => void;
 export interface Answer {
   /** Throws APIError, NotACompletion. */
   take(value: unknown): void;
-  /** It has said why it ended. */
+  /** It has said why it ended, in words that are known. */
   isEnded(): boolean;
-  /** Throws CutShort where the end is missing, NotACompletion, BrokenCall. */
-  complete(): Completion;
+  /**
+   * isDone: all came that the endpoint had to send. Throws CutShort where the end is missing,
+   * NotACompletion, BrokenCall.
+   */
+  complete(isDone: boolean): Completion;
   /** What there is of one that may never be complete: what it took is charged. */
   soFar(): Completion;
 }
@@ -51,7 +54,9 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   const counts = createCounts();
   const reader = createPartReader(counts, isWhole, headers);
   const [rest, calls, pass] = [createExtra(), createToolCalls(), wellFormedPieces()];
-  let [text, reasoning, legacy] = ["", "", ""];
+  /** The call of a function as it was before tools: one, without an id. */
+  const legacy = createToolCalls();
+  let [text, reasoning] = ["", ""];
   let reason: FinishReason | null = null;
   let model: string | null = null;
   let firstTokenAt: number | null = null;
@@ -69,17 +74,20 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     if (ready !== "" && !isWhole) firstTokenAt ??= performance.now();
     const streamed = extra && !isWhole ? pieces : [];
     if (ready !== "" || streamed.length > 0) onPiece?.(ready, streamed);
-    legacy += argumentsOf(message?.["function_call"]);
-    if (extra) rest.add({ ...message, ...thoughts(choice) }, choice.logprobs);
-    if (text.length + reasoning.length + calls.length() + rest.length() > longestAnswer)
+    const called = message?.["function_call"];
+    if (isJson(called) && Object.keys(called).length > 0) legacy.add([{ index: 0, function: called }], isWhole);
+    if (extra) rest.add({ ...message, function_call: null, ...thoughts(choice) }, choice.logprobs);
+    if (text.length + reasoning.length + calls.length() + legacy.length() + rest.length() > longestAnswer)
       throw new NotACompletion("it is too long");
   };
 
   const soFar = (): Completion => ({
     ...{ text: text.toWellFormed(), extra: null, finishReason: "unknown", model, firstTokenAt },
     usage: (prompt) =>
-      counts.result({ prompt, written: () => writtenTokens([text, reasoning, legacy, ...calls.texts()]) }),
+      counts.result({ prompt, written: () => writtenTokens([text, reasoning, ...legacy.texts(), ...calls.texts()]) }),
   });
+
+  const isEnded = (): boolean => reason !== null && reason !== "unknown";
 
   return {
     take(value) {
@@ -88,11 +96,15 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
         for (const choice of part.choices) takeChoice(choice);
       }
     },
-    isEnded: () => reason !== null,
-    complete() {
+    isEnded,
+    complete(isDone) {
       if (!hasMessage) throw new NotACompletion();
-      if (reason === null && !isWhole) throw new CutShort();
-      const listed = calls.whole(reason === "length" || reason === "content_filter");
+      if (!isWhole && !isEnded() && (reason === null || !isDone)) throw new CutShort();
+      const isCut = reason === "length" || reason === "content_filter";
+      const listed = calls.whole(isCut);
+      const [called, second] = legacy.whole(isCut);
+      if (second !== undefined) throw new NotACompletion("two calls of functions in one");
+      if (extra && called !== undefined) rest.add({ function_call: called["function"] }, null);
       const last = pass("", true);
       if (last !== "") onPiece?.(last, []);
       const of = reason ?? "unknown";
@@ -100,7 +112,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
         ...soFar(),
         extra: extra ? rest.json(listed) : null,
         // Only who calls functions as they were before tools is told so.
-        finishReason: of === "function_call" && legacy === "" ? "tool_calls" : of,
+        finishReason: of === "function_call" && legacy.length() === 0 ? "tool_calls" : of,
       };
     },
     soFar,
@@ -110,8 +122,3 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
 /** Thoughts among parts of the content are kept where others have theirs. */
 const thoughts = ({ message, reasoning }: Choice): Record<string, unknown> =>
   typeof message?.["content"] === "object" && reasoning !== "" ? { reasoning_content: reasoning } : {};
-
-const argumentsOf = (called: unknown): string =>
-  typeof called === "object" && called !== null && "arguments" in called && typeof called.arguments === "string"
-    ? called.arguments
-    : "";

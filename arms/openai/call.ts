@@ -26,26 +26,49 @@ export async function callOnce(
   { extra, headers, onBegin, ...options }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
-  const sent = { ...options, body, headers: { ...headers, "content-type": "application/json" } };
-  const response = await client.post(completionsUrl(baseUrl), sent).asResponse();
-  const isWhole = !isStreamed(response, stream);
-  const answer = createAnswer({ isWhole, extra, headers: response.headers, onPiece });
+  const left = new AbortController();
+  const signal = AbortSignal.any([options.signal, left.signal]);
+  const sent = { ...options, signal, body, headers: { ...headers, "content-type": "application/json" } };
+  const answered = await client.post(completionsUrl(baseUrl), sent).asResponse();
+  const { response, isWhole } = await framed(answered, stream);
+  const answer = createAnswer({ isWhole, extra, headers: answered.headers, onPiece });
   onBegin?.(answer.soFar);
-  if (isWhole) answer.take(JSON.parse(await textOf(response, mostBytes.answer)));
+  let isDone = isWhole;
+  if (isWhole) answer.take(JSON.parse((await textOf(response, mostBytes.answer)).replace(/^\ufeff/, "")));
   else
     try {
-      await readStream(response, longestAnswer, answer.take);
+      isDone = await readStream(response, longestAnswer, answer.take, () => left.abort());
     } catch (error) {
       // Whole but for its usage: the text is complete once the finish reason stands.
       if (!answer.isEnded() || options.signal.aborted || error instanceof NotACompletion) throw error;
     }
   // A connection that closes ends the stream without a word.
   options.signal.throwIfAborted();
-  return answer.complete();
+  return answer.complete(isDone);
 }
 
-/** As the endpoint says; some answer with what they were not asked for. */
-function isStreamed({ headers }: Response, wanted: boolean): boolean {
-  const type = headers.get("content-type") ?? "";
-  return type.includes("event-stream") || (wanted && !/\bjson\b/.test(type));
+/** The same body, and what it is: as it begins, or else as the endpoint says. */
+async function framed({ headers, body }: Response, wanted: boolean): Promise<{ response: Response; isWhole: boolean }> {
+  const parts = partsOf(body);
+  const held: Uint8Array[] = [];
+  let [begin, bytes] = ["", 0];
+  while (begin.length < "event:".length && bytes < mostBytes.error) {
+    const next = await parts.next();
+    if (next.done === true) break;
+    held.push(next.value);
+    bytes += next.value.length;
+    begin = (begin + Buffer.from(next.value).toString("latin1")).replace(/^(\xef\xbb\xbf)?\s*/, "").slice(0, 16);
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* held;
+    yield* parts;
+  }
+  const type = (headers.get("content-type") ?? "").toLowerCase();
+  const isSaidStreamed = type.includes("event-stream") || (wanted && !/\bjson\b/.test(type));
+  const isEvents = /^(data|event|id|retry)?:/.test(begin) || (isSaidStreamed && !begin.startsWith("{"));
+  return { response: new Response(ReadableStream.from(all())), isWhole: !isEvents };
+}
+
+async function* partsOf(body: Response["body"]): AsyncGenerator<Uint8Array> {
+  for await (const part of body ?? []) yield part as Uint8Array;
 }

@@ -31,20 +31,35 @@ export interface PartReader {
 export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers): PartReader {
   /** Several choices: the first one that came is ours. */
   let ours: number | null = null;
+  /** What pieces have said: a message behind them only says it again. */
+  const said = new Set<string>();
+
+  const givenOf = ({ delta, message, text }: Json): Json | null => {
+    const sources = (isWhole ? [message, delta] : [delta, message]).filter((one) => (one ?? null) !== null);
+    if (sources.length > 0 && !isJson(sources[0])) throw new NotACompletion("its message can't be read");
+    const read = sources.filter(isJson);
+    if (typeof text === "string" && !read.some(saysAnything)) read.push({ content: text });
+    if (read.length === 0) return null;
+    const given: Json = {};
+    for (const source of read)
+      for (const [name, value] of Object.entries(source)) {
+        const isPiece = !isWhole && source === delta;
+        if (isPiece && !isEmpty(value)) said.add(name);
+        if (isEmpty(given[name]) && (isPiece || !said.has(name))) given[name] = value;
+      }
+    return given;
+  };
 
   const choicesOf = (value: Json): Choice[] => {
     const found: Choice[] = [];
     for (const choice of listOf(value["choices"], "choices")) {
-      const { delta, message, text } = choice;
       const index = typeof choice["index"] === "number" ? indexOf(choice["index"]) : null;
       ours ??= index;
       const isOther = index === null ? found.length > 0 : index !== ours;
       if (isOther || (isWhole && found.length > 0)) continue;
       const error = reportedError({ error: choice["error"] }, headers);
       if (error !== null) throw error;
-      const given =
-        (isWhole ? (message ?? delta) : (delta ?? message)) ?? (typeof text === "string" ? { content: text } : null);
-      if (given !== null && !isJson(given)) throw new NotACompletion("its message can't be read");
+      const given = givenOf(choice);
       counts.add(choice["usage"]);
       counts.add(given?.["usage"]);
       found.push({
@@ -74,6 +89,11 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
   };
 }
 
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+const saysAnything = (message: Json): boolean =>
+  Object.entries(message).some(([name, value]) => name !== "role" && !isEmpty(value));
+
 /** Refusals are text, too. */
 function textOf({
   content,
@@ -97,9 +117,13 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
     if (typeof part === "string") text += part;
     else if (isJson(part)) {
       const { type, text: own } = part;
+      const { thinking } = part;
       if (isThought(part)) reasoning += textIn(part);
-      else if (typeof own === "string") text += own;
-      else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
+      else if (typeof own !== "string" && typeof thinking === "string" && thinking !== "") reasoning += thinking;
+      else if (typeof own === "string") {
+        text += own;
+        if (typeof thinking === "string") reasoning += thinking;
+      } else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
       else if (typeof part["refusal"] === "string") text += part["refusal"];
       else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
         throw new NotACompletion("a part of its content can't be read");
@@ -108,8 +132,8 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
   return { text, reasoning };
 }
 
-const isThought = ({ type, thinking, thought }: Json): boolean =>
-  thought === true || thinking !== undefined || (typeof type === "string" && /think|reason|thought/.test(type));
+const isThought = ({ type, thought }: Json): boolean =>
+  thought === true || (typeof type === "string" && /think|reason|thought/.test(type));
 
 /** All texts within: a thought is a text, a list of parts, or nested. */
 function textIn(value: unknown): string {

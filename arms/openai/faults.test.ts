@@ -123,6 +123,10 @@ describe("an endpoint that fails for good", () => {
       "[DONE] comes without a finish reason",
       (_request, response) => void stream(response).end(chunk("Half") + "data: [DONE]\n\n"),
     ],
+    ...[0, {}, true, "in_progress", "other"].map((finish): [string, Handler] => [
+      `the finish reason is ${JSON.stringify(finish)}`,
+      (_request, response) => void stream(response).end(chunk("Half", finish as string)),
+    ]),
     ["a line is left half written", (_request, response) => void stream(response).end(chunk("Half") + 'data: {"choi')],
   ])("never passes off half an answer when %s", async (_name, handler) => {
     const { arm, received } = await endpoint(handler, { retries: 1 });
@@ -270,4 +274,54 @@ describe("an error whose body can't be read", () => {
     expect(result).toMatchObject(expected);
     expect(result).toHaveProperty("message", expect.stringContaining(`status ${code}`));
   });
+});
+
+const json = JSON.stringify({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
+const events = chunk("Hello") + chunk(null, "stop");
+
+describe("an answer is read as it begins, whatever its type is", () => {
+  it.each<[string, string, boolean, string]>([
+    ["JSON of a type in capitals", "Application/JSON", true, json],
+    ["events of a type in capitals", "Text/Event-Stream", false, events],
+    ["JSON behind a mark of its order of bytes", "application/json", false, `\ufeff${json}`],
+    ["JSON as events", "text/event-stream", true, ` \n${json}`],
+    ["JSON as text", "text/plain", true, json],
+    ["events as JSON", "application/json", true, events],
+    ["events as JSON, a comment first", "application/json", false, `\n: waiting\n\n${events}`],
+  ])("%s", async (_what, type, streaming, body) => {
+    const { arm } = await endpoint(
+      (_request, response) => {
+        response.writeHead(200, { "content-type": type }).write(body.slice(0, 3));
+        setTimeout(() => response.end(body.slice(3)), 5);
+      },
+      { retries: 0, stream: streaming },
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({ kind: "answer", text: "Hello" });
+  });
+
+  it("an error as events", async () => {
+    const { arm } = await endpoint(
+      (_request, response) => void stream(response).end('{"error":{"message":"slow down","code":429}}'),
+      { retries: 0 },
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({ code: "rate_limited" });
+  });
+});
+
+it("what follows [DONE] is not waited for, and the connection is left", async () => {
+  let hasLeft = false;
+  const { arm, received } = await endpoint(
+    (_request, response) => {
+      stream(response).write(`${events}data: [DONE]\n\n`);
+      const timer = setInterval(() => response.write(": ping\n\n"), 10);
+      response.on("close", () => {
+        hasLeft = true;
+        clearInterval(timer);
+      });
+    },
+    { timeoutMs: 5_000 },
+  );
+  expect(await arm.answer(request(), never())).toMatchObject({ kind: "answer", text: "Hello", attempts: 1 });
+  expect(received).toHaveLength(1);
+  await expect.poll(() => hasLeft).toBe(true);
 });

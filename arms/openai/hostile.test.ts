@@ -163,7 +163,9 @@ it("usage beyond all bounds and long names are not taken over", async () => {
   const usage = { prompt_tokens: 1e15, completion_tokens: -1e15 };
   const { arm } = await endpoint((_request, response) => {
     const piece = { model, choices: [{ delta: { content: "ok" }, finish_reason: "s".repeat(100_000) }] };
-    stream(response).end(`data: ${JSON.stringify(piece)}\n\ndata: ${JSON.stringify({ choices: [], usage })}\n\n`);
+    stream(response).end(
+      `data: ${JSON.stringify(piece)}\n\ndata: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`,
+    );
   });
   const answer = await arm.answer(request(), never());
   expect(answer).toMatchObject({ kind: "answer", text: "ok" });

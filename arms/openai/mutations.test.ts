@@ -62,7 +62,7 @@ interface Expected {
   estimated: boolean;
 }
 /** Throws Unreadable for what can only be an error. */
-function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected {
+function expectedOf({ isWhole, values, isDone }: Mutated, passthrough: string): Expected {
   let [text, thought, ended, hasMessage] = ["", "", isWhole, false];
   const calls: { id: unknown; name: unknown; text: string }[] = [];
   const most = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached: 0 };
@@ -84,9 +84,10 @@ function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected
       const before = text;
       for (const part of parts as unknown[]) {
         if (typeof part === "string") text += part;
-        else if (isObject(part) && "thinking" in part)
-          thought += typeof part["thinking"] === "string" ? part["thinking"] : "";
-        else if (isObject(part) && part["type"] === "thinking") continue;
+        else if (isObject(part) && typeof part["thinking"] === "string" && part["thinking"] !== "") {
+          thought += part["thinking"];
+          if (typeof part["text"] === "string") text += part["text"];
+        } else if (isObject(part) && part["type"] === "thinking") continue;
         else if (isObject(part) && typeof part["text"] === "string") text += part["text"];
         // An image or the like.
         else if (
@@ -111,13 +112,15 @@ function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected
         else calls.push({ id: one["id"], name: called["name"], text: part });
       }
       const reason = choice["finish_reason"];
-      if (reason !== null && reason !== undefined && reason !== "" && reason !== false) ended = true;
+      // Another word may be one of an answer that goes on, unless the stream ends in order.
+      if (typeof reason === "string" && reason !== "")
+        ended ||= isDone || ["stop", "length", "tool_calls"].includes(reason);
     }
   }
   if (!ended || !hasMessage) throw new Unreadable();
   for (const one of calls) {
     if (typeof one.name !== "string" || one.name === "") throw new Unreadable();
-    if (one.text !== "" && !isJsonText(one.text)) throw new Unreadable();
+    if (one.text !== "" && !isObjectText(one.text)) throw new Unreadable();
   }
   const written = [text, thought, ...calls.flatMap((one) => [one.name as string, one.text])];
   const ofWritten = written.reduce((sum, one) => sum + estimate(one), 0);
@@ -139,10 +142,9 @@ function expectedOf({ isWhole, values }: Mutated, passthrough: string): Expected
     estimated: isGuessed || isPromptGuessed,
   };
 }
-function isJsonText(text: string): boolean {
+function isObjectText(text: string): boolean {
   try {
-    JSON.parse(text);
-    return true;
+    return isObject(JSON.parse(text));
   } catch {
     return false;
   }

@@ -97,6 +97,8 @@ export interface Mutated {
   /** What the endpoint sends, in order. */
   values: readonly unknown[];
   body: Buffer[];
+  /** It ends with [DONE]. */
+  isDone: boolean;
 }
 
 export function mutated(seed: number): Mutated {
@@ -128,5 +130,5 @@ export function mutated(seed: number): Mutated {
     body.push(bytes.subarray(at, next));
     at = next;
   }
-  return { isWhole, values, body };
+  return { isWhole, values, body, isDone: tail.startsWith("data:") };
 }

@@ -13,7 +13,12 @@ async function valuesOf(body: string, size: number, most = 10_000): Promise<unkn
     },
   });
   const values: unknown[] = [];
-  await readStream(new Response(stream), most, (value) => void values.push(value));
+  await readStream(
+    new Response(stream),
+    most,
+    (value) => void values.push(value),
+    () => undefined,
+  );
   return values;
 }
 const event = (text: string): string => `data: ${JSON.stringify({ text })}`;
@@ -49,7 +54,7 @@ describe("a stream of pieces", () => {
   });
 
   it("has events that say nothing", async () => {
-    const body = `event: ping\ndata: {"type":"ping"}\n\nevent: ping\ndata: pong\n\ndata:\n\ndata: null\n\nid: 1\nretry: x\n\n${event("a")}\n\n`;
+    const body = `event: ping\ndata: {"type":"ping"}\n\nevent: ping\ndata: pong\n\ndata:\n\ndata: ""\n\ndata: ping\n\ndata: null\n\nid: 1\nretry: x\n\n${event("a")}\n\n`;
     expect(await valuesOf(body, 9)).toEqual([{ type: "ping" }, { text: "a" }]);
   });
 

@@ -4,19 +4,28 @@ import { createParser } from "eventsource-parser";
 import { counted, mostBytes } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 
+/** Connections that end within this time after the stream can be used again. */
+const longestEndMs = 50;
+
 /**
- * Resolves at the end of the stream, in order or not. Throws what the connection does, what onValue
- * does, SyntaxError, AnswerTooLong, or NotACompletion: no event is longer than `most` characters.
+ * Resolves at the end of the stream; true: it was in order, with [DONE]. Throws what the connection
+ * does, what onValue does, SyntaxError, AnswerTooLong, or NotACompletion: no event is longer than
+ * `most` characters. leave() has to end the call: it is made where the endpoint does not.
  */
-export async function readStream(response: Response, most: number, onValue: (value: unknown) => void): Promise<void> {
+export async function readStream(
+  response: Response,
+  most: number,
+  onValue: (value: unknown) => void,
+  leave: () => void,
+): Promise<boolean> {
   let done = false;
   let isTail = false;
   const parser = createParser({
     maxBufferSize: most,
     onEvent({ event, data }) {
-      // What follows is read and not looked at, so that the connection can be used again.
+      // What follows is not looked at.
       done ||= /^\s*"?\[DONE\]/.test(data);
-      if (done || data.trim() === "") return;
+      if (done || saysNothing.test(data.trim())) return;
       let value: unknown;
       try {
         value = JSON.parse(data);
@@ -34,10 +43,22 @@ export async function readStream(response: Response, most: number, onValue: (val
     },
   });
   const decoder = new TextDecoder();
-  for await (const bytes of counted(response, mostBytes.stream)) parser.feed(decoder.decode(bytes, { stream: true }));
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    for await (const bytes of counted(response, mostBytes.stream)) {
+      parser.feed(decoder.decode(bytes, { stream: true }));
+      if (done) timer ??= setTimeout(leave, longestEndMs);
+    }
+  } catch (error) {
+    if (!done) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
   // Some leave out the blank line behind the last event.
   isTail = true;
   parser.feed(`${decoder.decode()}\n\n`);
+  return done;
 }
 
+const saysNothing = /^"?(ping|pong|heartbeat|keep-?alive)?"?$/i;
 const keepAlive: ReadonlySet<string> = new Set(["ping", "heartbeat", "keepalive", "keep-alive"]);

@@ -81,6 +81,13 @@ describe("calls of tools in a stream", () => {
       [[{ index: 0, id: "a", function: { name: "f", arguments: { x: [1] } } }]],
       ['a f {"x":[1]}'],
     ],
+    [
+      "one id for calls of two names",
+      [[head(null, "c", "f", "{}")], [head(null, "c", "g", "{}")]],
+      ["c f {}", "c g {}"],
+    ],
+    ["a call that is said twice", [[head(0, "c", "f", "{}")], [head(0, "c", "f", "{}")]], ["c f {}"]],
+    ["no index for calls of two names", [[head(null, null, "f")], [head(null, null, "g")]], ["call_ f ", "call_ g "]],
     ["no arguments", [[{ index: 0, id: "a", function: { name: "f", arguments: null } }]], ["a f "]],
     ["nothing", [[]], []],
   ])("are read with %s", (_how, chunks, expected) => {
@@ -88,6 +95,25 @@ describe("calls of tools in a stream", () => {
     expect(whole.map((one) => one.replace(/call_[0-9a-f]{32}/, "call_"))).toEqual(expected);
     // What was streamed stands at the same place, whole.
     seen.forEach((one, index) => expect(one).toBe(whole[index]));
+  });
+
+  it.each([
+    ["in pieces", "get_", "weather"],
+    ["as far as it is known", "get_", "get_weather"],
+  ])("have a name that comes %s", (_how, first, second) => {
+    for (const id of ["a", null]) {
+      const calls = createToolCalls();
+      calls.add([head(0, "a", first)], false);
+      calls.add([head(0, id, second)], false);
+      calls.add([more(0, "{}")], false);
+      expect(calls.whole(false)).toEqual([
+        { id: "a", type: "function", function: { name: "get_weather", arguments: "{}" } },
+      ]);
+    }
+  });
+
+  it("have the object in a whole message whose text is written as JSON", () => {
+    expect(read([[head(0, "a", "f", JSON.stringify('{"x":1}'))]], true).whole).toEqual(['a f {"x":1}']);
   });
 
   it("are streamed as they come in OpenAI's form, and half a pair with its other half", () => {
@@ -125,6 +151,11 @@ describe("a call that can't be right is refused:", () => {
     ["without a name", [[{ index: 0, id: "a", function: { arguments: "{}" } }]], BrokenCall],
     ["of an index that no first piece had", [[head(0, "a", "f", "{}")], [more(1, "{}")]], BrokenCall],
     ["whose arguments are cut", [[head(0, "a", "f", '{"x":')]], BrokenCall],
+    ...["null", "5", "[]", '"x"', "true", JSON.stringify("{}")].map((text): [string, Piece[][], new () => Error] => [
+      `whose arguments are ${text}`,
+      [[head(0, "a", "f", text)]],
+      BrokenCall,
+    ]),
     ["whose arguments lack their beginning", [[head(0, "a", "f", ':1}"')]], BrokenCall],
     ["two in one, of which the second has no name", [[head(0, "a", "f", "{}")], [more(0, "{}")]], NotACompletion],
     ["two in one of the same id", [[head(0, "a", "f", "{}")], [head(0, "a", "f", '{"y":1}')]], NotACompletion],
@@ -133,6 +164,13 @@ describe("a call that can't be right is refused:", () => {
     ["a list of texts", [["f" as unknown as Piece]], NotACompletion],
   ])("%s", (_what, chunks, error) => {
     expect(() => read(chunks)).toThrow(error);
+  });
+
+  it("but not a custom one, which takes any text", () => {
+    const calls = createToolCalls();
+    const custom = { id: "b", type: "custom", custom: { name: "g", input: "5" } };
+    calls.add([custom], true);
+    expect(calls.whole(false)).toEqual([custom]);
   });
 
   it("but one that is cut by its length is passed on as it is", () => {

@@ -1,6 +1,6 @@
 // Calls of tools, put together from what endpoints stream: by index, by id, or in the order they
 // come. A used index with another id, another name, or behind complete arguments is another call.
-// Never a call without a name, nor with arguments that are no JSON. Linear.
+// Never a call without a name, nor of a function with arguments that are no object. Linear.
 import { randomUUID } from "node:crypto";
 import { wellFormedPieces, type Pieces } from "../../algorithms/text/well-formed.ts";
 import type { CallPiece } from "../../schemas/types.ts";
@@ -91,10 +91,11 @@ export function createToolCalls(): ToolCalls {
     let call = find(entry);
     const saysNothing = !isWhole && call === undefined && id === null && entry.name === null && text === "";
     if (saysNothing || (call !== undefined && isRepeated(call, entry))) return null;
-    const isFirst = call === undefined || isAnother(call, entry);
+    const isName = call !== undefined && isNamePiece(call, entry);
+    const isFirst = call === undefined || (!isName && isAnother(call, entry));
     if (call === undefined || isFirst) call = open(entry);
     else {
-      call.name ??= entry.name;
+      call.name = isName ? nameOf(call.name ?? "", entry.name ?? "") : (call.name ?? entry.name);
       call.rest = merged(call.rest, entry.rest) as Json;
       call.restOfIt = merged(call.restOfIt, entry.restOfIt) as Json;
     }
@@ -114,7 +115,7 @@ export function createToolCalls(): ToolCalls {
     add: (value, isWhole) =>
       listOf(value, "tool_calls").flatMap((one, at) => {
         const entry = entryOf(one);
-        const piece = take(isWhole ? { ...entry, index: at } : entry, isWhole);
+        const piece = take(isWhole ? { ...entry, index: at, text: unwrapped(entry) } : entry, isWhole);
         return piece === null ? [] : [piece];
       }),
     length: () => length,
@@ -132,22 +133,49 @@ function isAnother(call: Call, { id, name, text }: Entry): boolean {
   return begins;
 }
 
+/**
+ * The name comes in pieces, or as far as it is known, before the arguments. To readers of a stream
+ * that have its beginning the gateway says in the end that the call is another one.
+ */
+const isNamePiece = (call: Call, { index, id, name }: Entry): boolean =>
+  name !== null &&
+  call.name !== null &&
+  name !== call.name &&
+  call.parts.length === 0 &&
+  (id === null ? index !== null : id === call.id);
+const nameOf = (before: string, next: string): string => (next.startsWith(before) ? next : before + next);
+
 /** Some endpoints say a call once more when it is complete. */
-const isRepeated = (call: Call, { id, text }: Entry): boolean =>
-  id !== null && id === call.id && text !== "" && call.end.isComplete() && text === call.parts.join("");
+const isRepeated = (call: Call, { id, name, text }: Entry): boolean =>
+  (name === null || name === call.name) &&
+  id !== null &&
+  id === call.id &&
+  text !== "" &&
+  call.end.isComplete() &&
+  text === call.parts.join("");
 
 function messageCall({ name, type, kind, rest, restOfIt, shownId, parts }: Call, isCut: boolean): Json {
   const text = parts.join("");
   if (name === null) throw new BrokenCall("without a name");
-  if (kind === "function" && !isCut && text.trim() !== "") {
-    try {
-      JSON.parse(text);
-    } catch {
-      throw new BrokenCall("whose arguments are no JSON");
-    }
-  }
+  if (kind === "function" && !isCut && text.trim() !== "" && !isJson(parsed(text)))
+    throw new BrokenCall("whose arguments are no object");
   const called = { name, [kind === "custom" ? "input" : "arguments"]: text, ...restOfIt };
   return { id: shownId, type, [kind]: called, ...rest };
+}
+
+/** Some endpoints write the text of the object as JSON, too. */
+function unwrapped({ kind, text }: Entry): string {
+  const inner = kind === "function" && text.trimStart().startsWith('"') ? parsed(text) : null;
+  return typeof inner === "string" && isJson(parsed(inner)) ? inner : text;
+}
+
+/** undefined: it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A single value counts as a list of itself. Throws NotACompletion. */
