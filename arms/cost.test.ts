@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { armSchema, type ArmConfig } from "../config/schema.ts";
-import { answerCost, normalisedCosts, promptTokens, withoutData } from "./cost.ts";
+import { answerCost, normalisedCosts, promptTokens, textsSent } from "./cost.ts";
 
 const arm = (name: string, prices: ArmConfig["prices"], cost?: number): ArmConfig =>
   armSchema.parse({ name, type: "recorded", file: "x", prices, ...(cost === undefined ? {} : { cost }) });
@@ -38,7 +38,7 @@ describe("data in what passes through", () => {
     ["a sound", [{ type: "input_audio", input_audio: { data: data("audio/wav") } }]],
     ["a file", [{ type: "file", file: { file_data: data("application/pdf") } }]],
   ])("is left out where it is that of %s", (_name, content) => {
-    expect(withoutData(body(content)).length).toBeLessThan(200);
+    expect(textsSent([], body(content))[0]?.length).toBeLessThan(200);
     expect(promptTokens([], body(content))).toBeLessThan(2_700);
   });
 

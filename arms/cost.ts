@@ -1,5 +1,7 @@
 // What an answer costs, and how expensive each arm is relative to the others (C_i of
 // docs/design/routing.md, Cost).
+import { rawMembers } from "../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../algorithms/text/json-shape.ts";
 import { tokensAtMost, tokensPerTurn } from "../algorithms/text/tokens.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Piece, Usage } from "../schemas/types.ts";
@@ -34,21 +36,17 @@ export function costAtMost(arm: Priced, prompt: number, maxTokens: number | null
 /** More than most vision models make of an image in full detail. */
 const imageTokens = 2_500;
 
-type Json = Readonly<Record<string, unknown>>;
-const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
 /** JSON of a body, without the data that stands in its messages' images and files. Linear. */
-export function withoutData(json: string): string {
+function withoutData(json: string): string {
   const held = new Map<string, number>();
-  const { messages } = JSON.parse(json) as Json;
+  const { messages } = JSON.parse(json) as { messages?: unknown };
   for (const message of listOf(messages))
-    for (const part of listOf(isJson(message) ? message["content"] : null).filter(isJson)) {
+    for (const part of listOf(isObject(message) ? message["content"] : null).filter(isObject)) {
       const { image_url: image, input_audio: audio, file } = part;
       const places = [
-        isJson(image) ? image["url"] : image,
-        isJson(audio) && audio["data"],
-        isJson(file) && file["file_data"],
+        isObject(image) ? image["url"] : image,
+        isObject(audio) && audio["data"],
+        isObject(file) && file["file_data"],
       ];
       for (const data of places) if (typeof data === "string") held.set(data, (held.get(data) ?? 0) + 1);
     }
@@ -62,20 +60,23 @@ export function withoutData(json: string): string {
 }
 
 /**
- * Tokens of the prompt that goes out, by `count`: pieces, and JSON for the endpoint, whose messages
- * stand in for all pieces but system texts. Linear.
+ * What goes out: JSON for the endpoint without data, "" for none, and the pieces' texts; messages
+ * in it stand in for all pieces but system texts. Linear.
  */
+export function textsSent(pieces: readonly Pick<Piece, "kind" | "text">[], passthrough?: string | null): string[] {
+  if (passthrough === undefined || passthrough === null) return ["", ...pieces.map(({ text }) => text)];
+  const hasMessages = rawMembers(passthrough).has("messages");
+  const sent = hasMessages ? pieces.filter(({ kind }) => kind === "system") : pieces;
+  return [withoutData(passthrough), ...sent.map(({ text }) => text)];
+}
+
+/** Tokens of the prompt that goes out, by `count`. Linear. */
 export function promptTokens(
   pieces: readonly Pick<Piece, "kind" | "text">[],
   passthrough: string | null = null,
   count: (text: string) => number = tokensAtMost,
 ): number {
-  const json = passthrough ?? "";
-  const images = json.match(/"type"\s*:\s*"image_url"/g)?.length ?? 0;
-  const hasMessages = passthrough !== null && "messages" in (JSON.parse(passthrough) as object);
-  const sent = hasMessages ? pieces.filter(({ kind }) => kind === "system") : pieces;
-  return sent.reduce(
-    (sum, { text }) => sum + count(text) + tokensPerTurn,
-    count(json === "" ? "" : withoutData(json)) + images * imageTokens,
-  );
+  const images = passthrough?.match(/"type"\s*:\s*"image_url"/g)?.length ?? 0;
+  const [json = "", ...texts] = textsSent(pieces, passthrough);
+  return texts.reduce((sum, text) => sum + count(text) + tokensPerTurn, count(json) + images * imageTokens);
 }

@@ -1,6 +1,6 @@
 // Calls the endpoint of an openai arm once with everything that an arm may use (key, model, stream,
 // tools, token field); where it refuses, again without what it names. Proposes the lines to write.
-import { boundedFetch, mostBytes, textOf } from "./openai/bounded-fetch.ts";
+import { boundedFetch, mostBytes, partsOf, textOf } from "./openai/bounded-fetch.ts";
 import { completionsUrl, keyHeaders } from "./openai/body.ts";
 import { messageOf } from "../connections/errors.ts";
 import type { OpenAiArmConfig } from "../config/schema.ts";
@@ -66,7 +66,7 @@ async function ask(arm: OpenAiArmConfig, url: string, body?: object): Promise<An
     headers: { "content-type": "application/json", ...keyHeaders(arm) },
     signal: AbortSignal.timeout(limitMs),
   });
-  return { status: response.status, text: await textOf(response, mostBytes.answer) };
+  return { status: response.status, text: await textOf(partsOf(response.body), mostBytes.answer) };
 }
 
 /** Leaves out what a refusal names. False: it names nothing of it. */

@@ -1,6 +1,7 @@
 // Key of a request in the response cache: all of the request but what is named here as irrelevant,
 // so that new fields count, and the configuration that changes the answer. Pure.
 import { hash } from "node:crypto";
+import { isObject } from "../text/json-shape.ts";
 import type { Request } from "../../schemas/types.ts";
 
 export interface AnsweringArm {
@@ -60,9 +61,7 @@ function without<T extends object, K extends keyof T>(record: T, fields: readonl
 /** The same for the same content, in whatever order its fields were set. */
 const stableJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1))) : part,
   );
 
 /** Digest of an ordered list of texts; "" for an empty list. */

@@ -1,5 +1,6 @@
 // Members of a chat completion that a request passes to an endpoint unchanged, as one JSON object,
 // and the capabilities that an arm must declare to receive them. Pure; linear in the text.
+import { isObject } from "../text/json-shape.ts";
 
 export const capabilities = ["tools", "vision", "parameters"] as const;
 export type Capability = (typeof capabilities)[number];
@@ -20,9 +21,6 @@ const ofTools: ReadonlySet<string> = new Set([
 
 export const isReserved = (name: string): boolean => reserved.has(name);
 export const requiredByMember = (name: string): Capability => (ofTools.has(name) ? "tools" : "parameters");
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A part of a message beyond role and text; capability null: no arm can get it. */
 export interface Beyond {

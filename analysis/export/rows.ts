@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { mask, scopeOf, type MaskOptions } from "../../algorithms/privacy/mask.ts";
 import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
-import { objectOf, listOf, membersOf } from "../import/foreign.ts";
+import { listOf } from "../../algorithms/text/json-shape.ts";
+import { objectOf, membersOf } from "../import/foreign.ts";
 import type { Column } from "../import/log-row.ts";
 import type { Answer, Exported } from "./read.ts";
 

@@ -1,7 +1,8 @@
 // Conversations as others store them, as OpenAI's messages: OpenAI's chat and Responses, Anthropic,
 // Gemini, LangChain, Vercel AI, TensorZero. Text, calls of tools and their results are kept; images
 // and the like are not. Pure; null where nothing can be read.
-import { firstName, isNone, listOf, objectOf, parsed, type Json } from "./foreign.ts";
+import { listOf } from "../../algorithms/text/json-shape.ts";
+import { firstName, isNone, objectOf, parsed, type Json } from "./foreign.ts";
 
 export interface ToolCall {
   id: string;

@@ -1,5 +1,6 @@
 // Values of other systems' rows, read by themselves: what has another type or range is null, and
 // nothing throws but RowProblem. Pure.
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { parseExact } from "../../algorithms/text/exact-json.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -16,10 +17,7 @@ export class RowProblem extends Error {
   }
 }
 
-export const objectOf = (value: unknown): Json | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const objectOf = (value: unknown): Json | undefined => (isObject(value) ? value : undefined);
 
 /** Objects and lists that stand as JSON in a text; any other value as it is. */
 export function parsed(value: unknown): unknown {

@@ -5,12 +5,12 @@ import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
 import { answerOf, conversationOf, type Turn } from "./conversation.ts";
+import { listOf } from "../../algorithms/text/json-shape.ts";
 import {
   amountOf,
   countOf,
   firstName,
   isNone,
-  listOf,
   membersOf,
   mostCount,
   nameOf,

@@ -1,9 +1,10 @@
 // An answer as it comes, whole or in pieces, until it is complete.
 import { APIError } from "openai";
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { wellFormedPieces } from "../../algorithms/text/well-formed.ts";
 import type { CallPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
-import { createCounts, isJson, writtenTokens, type Counted } from "./counts.ts";
+import { createCounts, writtenTokens, type Counted } from "./counts.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
 import { createExtra } from "./extra.ts";
 import { laterReason, type FinishReason } from "../../algorithms/text/finish-reason.ts";
@@ -75,7 +76,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     const streamed = extra && !isWhole ? pieces : [];
     if (ready !== "" || streamed.length > 0) onPiece?.(ready, streamed);
     const called = message?.["function_call"];
-    if (isJson(called) && Object.keys(called).length > 0) legacy.add([{ index: 0, function: called }], isWhole);
+    if (isObject(called) && Object.keys(called).length > 0) legacy.add([{ index: 0, function: called }], isWhole);
     if (extra) rest.add({ ...message, function_call: null, ...thoughts(choice) }, choice.logprobs);
     if (text.length + reasoning.length + calls.length() + legacy.length() + rest.length() > longestAnswer)
       throw new NotACompletion("it is too long");

@@ -35,20 +35,27 @@ export async function boundedFetch(
   return new Response(status === 304 ? null : JSON.stringify({ error }), { status, statusText, headers });
 }
 
+export type Bytes = AsyncGenerator<Uint8Array, void>;
+
+/** A body as it comes; who leaves it ends the call. */
+export async function* partsOf(body: Response["body"]): Bytes {
+  for await (const part of body ?? []) yield part as Uint8Array;
+}
+
 /** Throws AnswerTooLong, and what the connection does. */
-export async function textOf(response: Response, most: number): Promise<string> {
+export async function textOf(bytes: AsyncIterable<Uint8Array>, most: number): Promise<string> {
   const parts: Uint8Array[] = [];
-  for await (const part of counted(response, most)) parts.push(part);
+  for await (const part of counted(bytes, most)) parts.push(part);
   return Buffer.concat(parts).toString("utf8");
 }
 
 /** The parts of a body; leaving early ends the call. Throws AnswerTooLong after `most` bytes. */
-export async function* counted(response: Response, most: number): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    bytes += (part as Uint8Array).length;
-    if (bytes > most) throw new AnswerTooLong(most);
-    yield part as Uint8Array;
+export async function* counted(bytes: AsyncIterable<Uint8Array>, most: number): Bytes {
+  let count = 0;
+  for await (const part of bytes) {
+    count += part.length;
+    if (count > most) throw new AnswerTooLong(most);
+    yield part;
   }
 }
 

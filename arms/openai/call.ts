@@ -4,7 +4,7 @@ import type OpenAI from "openai";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import { createAnswer, longestAnswer, type Completion, type OnPiece } from "./answer.ts";
 import { completionsUrl } from "./body.ts";
-import { mostBytes, textOf } from "./bounded-fetch.ts";
+import { type Bytes, mostBytes, partsOf, textOf } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 import { readStream } from "./stream.ts";
 
@@ -30,14 +30,14 @@ export async function callOnce(
   const signal = AbortSignal.any([options.signal, left.signal]);
   const sent = { ...options, signal, body, headers: { ...headers, "content-type": "application/json" } };
   const answered = await client.post(completionsUrl(baseUrl), sent).asResponse();
-  const { response, isWhole } = await framed(answered, stream);
+  const { bytes, isWhole } = await framed(answered, stream);
   const answer = createAnswer({ isWhole, extra, headers: answered.headers, onPiece });
   onBegin?.(answer.soFar);
   let isDone = isWhole;
-  if (isWhole) answer.take(JSON.parse((await textOf(response, mostBytes.answer)).replace(/^\ufeff/, "")));
+  if (isWhole) answer.take(JSON.parse((await textOf(bytes, mostBytes.answer)).replace(/^\ufeff/, "")));
   else
     try {
-      isDone = await readStream(response, longestAnswer, answer.take, () => left.abort());
+      isDone = await readStream(bytes, longestAnswer, answer.take, () => left.abort());
     } catch (error) {
       // Whole but for its usage: the text is complete once the finish reason stands.
       if (!answer.isEnded() || options.signal.aborted || error instanceof NotACompletion) throw error;
@@ -47,28 +47,29 @@ export async function callOnce(
   return answer.complete(isDone);
 }
 
-/** The same body, and what it is: as it begins, or else as the endpoint says. */
-async function framed({ headers, body }: Response, wanted: boolean): Promise<{ response: Response; isWhole: boolean }> {
+/** The body, and what it is: as it begins, or else as the endpoint says. */
+async function framed({ headers, body }: Response, wanted: boolean): Promise<{ bytes: Bytes; isWhole: boolean }> {
   const parts = partsOf(body);
   const held: Uint8Array[] = [];
-  let [begin, bytes] = ["", 0];
-  while (begin.length < "event:".length && bytes < mostBytes.error) {
+  let [begin, count] = ["", 0];
+  while (begin.length < "event:".length && count < mostBytes.error) {
     const next = await parts.next();
     if (next.done === true) break;
     held.push(next.value);
-    bytes += next.value.length;
+    count += next.value.length;
     begin = (begin + Buffer.from(next.value).toString("latin1")).replace(/^(\xef\xbb\xbf)?\s*/, "").slice(0, 16);
   }
-  async function* all(): AsyncGenerator<Uint8Array> {
-    yield* held;
-    yield* parts;
+  async function* all(): Bytes {
+    try {
+      yield* held;
+      yield* parts;
+    } finally {
+      // Who leaves within the beginning leaves the call, too.
+      await parts.return(undefined);
+    }
   }
   const type = (headers.get("content-type") ?? "").toLowerCase();
   const isSaidStreamed = type.includes("event-stream") || (wanted && !/\bjson\b/.test(type));
   const isEvents = /^(data|event|id|retry)?:/.test(begin) || (isSaidStreamed && !begin.startsWith("{"));
-  return { response: new Response(ReadableStream.from(all())), isWhole: !isEvents };
-}
-
-async function* partsOf(body: Response["body"]): AsyncGenerator<Uint8Array> {
-  for await (const part of body ?? []) yield part as Uint8Array;
+  return { bytes: all(), isWhole: !isEvents };
 }

@@ -1,6 +1,7 @@
 // What one body, or one event of a stream, says of an answer. Each member is read by itself: an odd
 // one costs nothing but itself. What might hold text or a call and can't be read is an error.
-import { isJson, type Counts } from "./counts.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import type { Counts } from "./counts.ts";
 import { NotACompletion } from "./errors.ts";
 import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import { reportedError } from "./reported-error.ts";
@@ -36,8 +37,8 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
 
   const givenOf = ({ delta, message, text }: Json): Json | null => {
     const sources = (isWhole ? [message, delta] : [delta, message]).filter((one) => (one ?? null) !== null);
-    if (sources.length > 0 && !isJson(sources[0])) throw new NotACompletion("its message can't be read");
-    const read = sources.filter(isJson);
+    if (sources.length > 0 && !isObject(sources[0])) throw new NotACompletion("its message can't be read");
+    const read = sources.filter(isObject);
     if (typeof text === "string" && !read.some(saysAnything)) read.push({ content: text });
     if (read.length === 0) return null;
     const given: Json = {};
@@ -65,7 +66,7 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
       found.push({
         ...textOf(given ?? {}),
         message: given,
-        logprobs: isJson(choice["logprobs"]) ? choice["logprobs"] : null,
+        logprobs: isObject(choice["logprobs"]) ? choice["logprobs"] : null,
         finishReason: finishReasonOf(choice["finish_reason"] ?? choice["finishReason"]),
       });
     }
@@ -77,11 +78,16 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
       // Gemini sends an error as a list of one.
       const values = Array.isArray(value) ? (value as unknown[]) : [value];
       return values.map((one) => {
-        if (!isJson(one)) throw new NotACompletion();
+        if (!isObject(one)) throw new NotACompletion();
         const error = reportedError(one, headers);
         if (error !== null) throw error;
         const { usage, x_groq: groq, message, usageMetadata, model } = one;
-        for (const place of [usage, isJson(groq) && groq["usage"], isJson(message) && message["usage"], usageMetadata])
+        for (const place of [
+          usage,
+          isObject(groq) && groq["usage"],
+          isObject(message) && message["usage"],
+          usageMetadata,
+        ])
           counts.add(place);
         return { model: typeof model === "string" && model !== "" ? model : null, choices: choicesOf(one) };
       });
@@ -115,15 +121,13 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
   let [text, reasoning] = ["", ""];
   for (const part of Array.isArray(content) ? (content as unknown[]) : [content]) {
     if (typeof part === "string") text += part;
-    else if (isJson(part)) {
-      const { type, text: own } = part;
-      const { thinking } = part;
+    else if (isObject(part)) {
+      const { type, text: own, thinking } = part;
       if (isThought(part)) reasoning += textIn(part);
-      else if (typeof own !== "string" && typeof thinking === "string" && thinking !== "") reasoning += thinking;
-      else if (typeof own === "string") {
-        text += own;
+      else if (typeof own === "string" || (typeof thinking === "string" && thinking !== "")) {
+        if (typeof own === "string") text += own;
         if (typeof thinking === "string") reasoning += thinking;
-      } else if (isJson(own) && typeof own["value"] === "string") text += own["value"];
+      } else if (isObject(own) && typeof own["value"] === "string") text += own["value"];
       else if (typeof part["refusal"] === "string") text += part["refusal"];
       else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
         throw new NotACompletion("a part of its content can't be read");
@@ -139,6 +143,6 @@ const isThought = ({ type, thought }: Json): boolean =>
 function textIn(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(textIn).join("");
-  if (!isJson(value)) return "";
+  if (!isObject(value)) return "";
   return ["text", "thinking", "summary", "reasoning", "content"].map((name) => textIn(value[name])).join("");
 }

@@ -1,10 +1,7 @@
 // Tokens as endpoints report them: every member by itself, from whatever place and under whatever
 // name; what is missing or can't be right is derived from the others, or estimated.
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
-
-type Json = Record<string, unknown>;
-export const isJson = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const names = {
   prompt: ["prompt_tokens", "input_tokens", "promptTokenCount"],
@@ -56,9 +53,9 @@ export function createCounts(): Counts {
 
   return {
     add(usage) {
-      if (!isJson(usage)) return;
+      if (!isObject(usage)) return;
       for (const name of Object.keys(names) as Name[]) {
-        const places = [usage, ...(details[name] ?? []).map((member) => usage[member])].filter(isJson);
+        const places = [usage, ...(details[name] ?? []).map((member) => usage[member])].filter(isObject);
         for (const place of places) for (const key of names[name]) note(name, countOf(place[key]));
       }
       const input = countOf(usage["input_tokens"]);

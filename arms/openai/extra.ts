@@ -1,7 +1,7 @@
 // An endpoint's message besides its text and its calls of tools: log probabilities and others, put
 // together from OpenAI's stream: texts appended, lists joined. Linear.
 import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
-import { isJson } from "./counts.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
 
 type Json = Record<string, unknown>;
 
@@ -55,7 +55,7 @@ export function merged(before: unknown, next: unknown, name = ""): unknown {
     for (const one of next as unknown[]) (before as unknown[]).push(one);
     return before;
   }
-  if (!isJson(before) || !isJson(next)) return next;
+  if (!isObject(before) || !isObject(next)) return next;
   for (const [key, value] of Object.entries(next))
     if (key !== "__proto__") before[key] = merged(Object.hasOwn(before, key) ? before[key] : undefined, value, key);
   return before;

@@ -308,6 +308,23 @@ describe("an answer is read as it begins, whatever its type is", () => {
   });
 });
 
+it("an endpoint that begins with an error and goes on is left", async () => {
+  let hasLeft = false;
+  const { arm } = await endpoint(
+    (_request, response) => {
+      stream(response).write('data: {"error":{"message":"no","code":500}}\n\n');
+      const timer = setInterval(() => response.write(": ping\n\n"), 10);
+      response.on("close", () => {
+        hasLeft = true;
+        clearInterval(timer);
+      });
+    },
+    { retries: 0 },
+  );
+  expect(await arm.answer(request(), never())).toMatchObject({ kind: "failure" });
+  await expect.poll(() => hasLeft).toBe(true);
+});
+
 it("what follows [DONE] is not waited for, and the connection is left", async () => {
   let hasLeft = false;
   const { arm, received } = await endpoint(

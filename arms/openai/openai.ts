@@ -3,14 +3,13 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
-import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost, promptTokens, withoutData } from "../cost.ts";
+import { answerCost, costAtMost, promptTokens, textsSent } from "../cost.ts";
 import { completionBody, keyHeaders } from "./body.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
@@ -221,10 +220,6 @@ function failure({ code, message, retriable, unhealthy, param, retryAfterMs }: P
   };
 }
 
-/** Estimated, of the pieces and what passes through; of images nothing is known. */
-function estimatedPrompt({ pieces, passthrough = "" }: ArmRequest): number {
-  const members = passthrough === "" ? "" : withoutData(passthrough);
-  const replaced = rawMembers(passthrough === "" ? "{}" : passthrough).has("messages");
-  const others = replaced ? pieces.filter(({ kind }) => kind === "system") : pieces;
-  return others.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(members));
-}
+/** Estimated; of images nothing is known. */
+const estimatedPrompt = ({ pieces, passthrough }: ArmRequest): number =>
+  textsSent(pieces, passthrough).reduce((sum, text) => sum + estimateTokens(text), 0);

@@ -1,7 +1,7 @@
 // An error that comes in the body of an answer, with status 200 or within a stream: with its own
 // status, so that a rate limit is one.
 import { APIError } from "openai";
-import { isJson } from "./counts.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
 
 type Json = Record<string, unknown>;
 
@@ -18,10 +18,10 @@ const statusIn = (error: Json): number | undefined =>
 function errorIn(value: Json): Json | null {
   const { error, errors, x_groq: groq, base_resp: base, detail, message, choices } = value;
   const hasChoices = Array.isArray(choices) ? choices.length > 0 : (choices ?? null) !== null;
-  const found = [error, isJson(groq) && groq["error"], hasChoices ? null : errors].find(isSaid);
+  const found = [error, isObject(groq) && groq["error"], hasChoices ? null : errors].find(isSaid);
   const nested: unknown = Array.isArray(found) ? found.find(isSaid) : found;
-  if (nested !== undefined) return { ...outer(value), ...(isJson(nested) ? members(nested) : textOf(nested)) };
-  if (isJson(base) && Number(base["status_code"] ?? 0) !== 0)
+  if (nested !== undefined) return { ...outer(value), ...(isObject(nested) ? members(nested) : textOf(nested)) };
+  if (isObject(base) && Number(base["status_code"] ?? 0) !== 0)
     return { code: minimax.get(Number(base["status_code"])), message: base["status_msg"] };
   if (hasChoices) return null;
   if (value["object"] === "error" || value["type"] === "error") return value;
@@ -41,7 +41,7 @@ const textOf = (text: unknown): Json => (text === true ? {} : { message: text })
 
 /** Errors whose members are all empty, or speak of success, are none. */
 function isSaid(value: unknown): boolean {
-  if (isJson(value)) return Object.values(value).some(isSaid);
+  if (isObject(value)) return Object.values(value).some(isSaid);
   if (typeof value === "string") return !/^(none|null|ok|success|false|0|200)?$/i.test(value.trim());
   return Array.isArray(value) ? value.some(isSaid) : Boolean(value) && value !== 200;
 }

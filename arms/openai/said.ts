@@ -2,6 +2,7 @@
 // (vLLM, Mistral), a text or list alone (TGI, xAI, Gemini), FastAPI's detail, nested ones of
 // proxies. Every member is read by itself; what is of another type is as if it were missing. Pure
 // and linear.
+import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { spanMs } from "./backoff.ts";
 
 export interface Said {
@@ -22,7 +23,6 @@ export interface Said {
 const longest = 300;
 const deepest = 6;
 type Json = Readonly<Record<string, unknown>>;
-const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Reads a body, or a part of one that was parsed already; also what it has returned itself. */
 export function readSaid(body: unknown): Said {
@@ -45,7 +45,7 @@ function take(value: unknown, said: Said, depth: number): void {
     if (typeof inner === "string") said.message ||= line(inner);
     else take(inner, said, depth + 1);
   } else if (Array.isArray(value)) take(value[0], said, depth + 1);
-  if (!isJson(value)) return;
+  if (!isObject(value)) return;
   for (const name of ["error", "errors", "detail", "metadata", "raw", "message", "Message", "msg", "error_message"])
     if (value[name] !== undefined && value[name] !== null) take(value[name], said, depth + 1);
   for (const name of ["code", "type", "status", "error_type", "reason", "__type"]) {
@@ -55,25 +55,25 @@ function take(value: unknown, said: Said, depth: number): void {
     if (typeof status === "number") said.status ??= isFailure(status) ? status : null;
     else if (typeof word === "string" && /^[\w.-]{2,60}$/.test(word)) said.words.push(word.toLowerCase());
   }
-  for (const word of listOf(value["words"]))
+  for (const word of firstOf(value["words"]))
     if (typeof word === "string" && !said.words.includes(word)) said.words.push(word);
   said.param ??= paramOf(value);
   if (value["isPage"] === true) said.isPage = true;
   if (typeof value["waitMs"] === "number") said.waitMs ??= value["waitMs"];
-  for (const detail of listOf(value["details"])) {
-    const delay = isJson(detail) ? detail["retryDelay"] : undefined;
+  for (const detail of firstOf(value["details"])) {
+    const delay = isObject(detail) ? detail["retryDelay"] : undefined;
     if (typeof delay === "string" && /^\d+(\.\d+)?s$/.test(delay)) said.waitMs ??= Number(delay.slice(0, -1)) * 1_000;
-    if (isJson(detail) && typeof detail["reason"] === "string") said.words.push(detail["reason"].toLowerCase());
+    if (isObject(detail) && typeof detail["reason"] === "string") said.words.push(detail["reason"].toLowerCase());
   }
 }
 
 const isFailure = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 20) : []);
+const firstOf = (value: unknown): readonly unknown[] => listOf(value).slice(0, 20);
 
 /** `param`, or FastAPI's path: ["body", "messages", 0, "content"]. */
 function paramOf({ param, loc }: Json): string | null {
-  const path = listOf(loc).filter((part) => typeof part === "string" || typeof part === "number");
+  const path = firstOf(loc).filter((part) => typeof part === "string" || typeof part === "number");
   const name = path.length > 0 ? path.filter((part, at) => at > 0 || part !== "body").join(".") : param;
   const text = typeof name === "string" ? name.replace(/\.(\d+)(?=\.|$)/g, "[$1]") : "";
   return /^[a-z][\w.[\]-]{0,199}$/i.test(text) && text !== "None" && text !== "null" ? text : null;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { partsOf } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 import { readStream } from "./stream.ts";
 
@@ -14,7 +15,7 @@ async function valuesOf(body: string, size: number, most = 10_000): Promise<unkn
   });
   const values: unknown[] = [];
   await readStream(
-    new Response(stream),
+    partsOf(stream),
     most,
     (value) => void values.push(value),
     () => undefined,

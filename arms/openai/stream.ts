@@ -13,7 +13,7 @@ const longestEndMs = 50;
  * `most` characters. leave() has to end the call: it is made where the endpoint does not.
  */
 export async function readStream(
-  response: Response,
+  bytes: AsyncIterable<Uint8Array>,
   most: number,
   onValue: (value: unknown) => void,
   leave: () => void,
@@ -45,8 +45,8 @@ export async function readStream(
   const decoder = new TextDecoder();
   let timer: NodeJS.Timeout | undefined;
   try {
-    for await (const bytes of counted(response, mostBytes.stream)) {
-      parser.feed(decoder.decode(bytes, { stream: true }));
+    for await (const part of counted(bytes, mostBytes.stream)) {
+      parser.feed(decoder.decode(part, { stream: true }));
       if (done) timer ??= setTimeout(leave, longestEndMs);
     }
   } catch (error) {

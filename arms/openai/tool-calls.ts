@@ -2,9 +2,9 @@
 // come. A used index with another id, another name, or behind complete arguments is another call.
 // Never a call without a name, nor of a function with arguments that are no object. Linear.
 import { randomUUID } from "node:crypto";
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { wellFormedPieces, type Pieces } from "../../algorithms/text/well-formed.ts";
 import type { CallPiece } from "../../schemas/types.ts";
-import { isJson } from "./counts.ts";
 import { BrokenCall, NotACompletion } from "./errors.ts";
 import { merged } from "./extra.ts";
 import { createJsonEnd, type JsonEnd } from "./json-end.ts";
@@ -157,7 +157,7 @@ const isRepeated = (call: Call, { id, name, text }: Entry): boolean =>
 function messageCall({ name, type, kind, rest, restOfIt, shownId, parts }: Call, isCut: boolean): Json {
   const text = parts.join("");
   if (name === null) throw new BrokenCall("without a name");
-  if (kind === "function" && !isCut && text.trim() !== "" && !isJson(parsed(text)))
+  if (kind === "function" && !isCut && text.trim() !== "" && !isObject(parsed(text)))
     throw new BrokenCall("whose arguments are no object");
   const called = { name, [kind === "custom" ? "input" : "arguments"]: text, ...restOfIt };
   return { id: shownId, type, [kind]: called, ...rest };
@@ -166,7 +166,7 @@ function messageCall({ name, type, kind, rest, restOfIt, shownId, parts }: Call,
 /** Some endpoints write the text of the object as JSON, too. */
 function unwrapped({ kind, text }: Entry): string {
   const inner = kind === "function" && text.trimStart().startsWith('"') ? parsed(text) : null;
-  return typeof inner === "string" && isJson(parsed(inner)) ? inner : text;
+  return typeof inner === "string" && isObject(parsed(inner)) ? inner : text;
 }
 
 /** undefined: it is no JSON. */
@@ -182,15 +182,15 @@ function parsed(text: string): unknown {
 export function listOf(value: unknown, member: string): Json[] {
   if (value === undefined || value === null) return [];
   const list = Array.isArray(value) ? (value as unknown[]).filter((one) => one !== null) : [value];
-  if (!list.every(isJson)) throw new NotACompletion(`its ${member} can't be read`);
+  if (!list.every(isObject)) throw new NotACompletion(`its ${member} can't be read`);
   return list;
 }
 
 function entryOf({ index, id, type, function: called, custom, ...rest }: Json): Entry {
   const body = called ?? custom ?? {};
-  if (!isJson(body)) throw new NotACompletion("a call of a tool can't be read");
+  if (!isObject(body)) throw new NotACompletion("a call of a tool can't be read");
   const { name, arguments: args, input, ...restOfIt } = body;
-  const kind = isJson(custom) && !isJson(called) ? "custom" : "function";
+  const kind = isObject(custom) && !isObject(called) ? "custom" : "function";
   return {
     index: indexOf(index),
     id: wordOf(id),
@@ -215,6 +215,6 @@ const wordOf = (value: unknown): string | null => (typeof value === "string" && 
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
-  if (isJson(value)) return JSON.stringify(value);
+  if (isObject(value)) return JSON.stringify(value);
   throw new NotACompletion("the arguments of a call of a tool are no text");
 }

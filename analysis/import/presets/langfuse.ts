@@ -1,6 +1,7 @@
 // Langfuse: observations of type GENERATION and scores, as its interface, its API and its blob
 // storage export write them. Read against 4.16.0 (packages/shared/src/domain, worker/src/features).
 import { answerOf } from "../conversation.ts";
+import { listOf } from "../../../algorithms/text/json-shape.ts";
 import {
   amountOf,
   between,
@@ -11,7 +12,6 @@ import {
   firstMembers,
   firstName,
   isNone,
-  listOf,
   meanScore,
   membersOf,
   milliseconds,

@@ -2,6 +2,7 @@
 // proxy_server_request. Read against schema.prisma of 029f645f, spend_tracking_utils.py of
 // 00907c60.
 import { answerOf } from "../conversation.ts";
+import { listOf } from "../../../algorithms/text/json-shape.ts";
 import {
   amountOf,
   between,
@@ -10,7 +11,6 @@ import {
   firstCount,
   firstName,
   isNone,
-  listOf,
   membersOf,
   milliseconds,
   numberOf,
