@@ -64,7 +64,7 @@ const selectDecisions = `
   WHERE request_id IN {ids:Array(String)} AND probability > 0 AND NOT hasAny(degraded, ['policy', 'features'])`;
 const selectRewards =
   "SELECT request_id AS id, tenant, reward FROM rewards FINAL WHERE request_id IN {ids:Array(String)} AND weight > 0";
-const said = "SELECT request_id, tenant FROM feedback WHERE request_id IN {ids:Array(String)}";
+const withFeedback = "SELECT request_id, tenant FROM feedback WHERE request_id IN {ids:Array(String)}";
 // Newest of each kind and other arm, of what is not withdrawn.
 const selectFeedback = `
   WITH ${withWithdrawals}
@@ -72,7 +72,7 @@ const selectFeedback = `
     argMax(value, (created_at, kafka_offset, feedback_id)) AS value, argMax(text, (created_at, kafka_offset, feedback_id)) AS text
   FROM feedback FINAL
   WHERE request_id IN {ids:Array(String)} AND kind IN ('reward', 'correction', 'preference', 'comparison')
-    AND ${sourceCounts(said)} AND (request_id, tenant, feedback_id) NOT IN (
+    AND ${sourceCounts(withFeedback)} AND (request_id, tenant, feedback_id) NOT IN (
       SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
       WHERE withdraws IS NOT NULL AND request_id IN {ids:Array(String)})
   GROUP BY id, tenant, kind, other`;
@@ -81,7 +81,7 @@ interface Named {
   id: string;
   tenant: string;
 }
-interface Said extends Named {
+interface Given extends Named {
   kind: string;
   other: string;
   value: number | null;
@@ -109,7 +109,7 @@ export async function* readExported(clickhouse: Pick<ClickHouse, "query">, tenan
     const others = await of<Answer & Named>(selectOthers);
     const decisions = await of<Named & { arm: string; probability: number }>(selectDecisions);
     const rewards = await of<Named & { reward: number }>(selectRewards);
-    const feedback = await of<Said>(selectFeedback);
+    const feedback = await of<Given>(selectFeedback);
     const erased = await known.erased(requests.map((row) => ({ ...row, createdAt: Number(row.createdAt) })));
     yield requests
       .filter((row) => !erased.has(keyOf(row)))
@@ -118,7 +118,7 @@ export async function* readExported(clickhouse: Pick<ClickHouse, "query">, tenan
         const answer = answers.get(key)?.[0] ?? null;
         const decision = decisions.get(key)?.[0];
         const given = feedback.get(key) ?? [];
-        const one = (kind: string): Said | undefined => given.find((piece) => piece.kind === kind);
+        const one = (kind: string): Given | undefined => given.find((piece) => piece.kind === kind);
         return {
           ...row,
           ...{ createdAt: Number(row.createdAt), answer, correction: one("correction")?.text ?? null },
@@ -131,7 +131,7 @@ export async function* readExported(clickhouse: Pick<ClickHouse, "query">, tenan
   }
 }
 
-function preferencesOf(given: readonly Said[], others: readonly Answer[]): Exported["preferences"] {
+function preferencesOf(given: readonly Given[], others: readonly Answer[]): Exported["preferences"] {
   return others.flatMap((other) => {
     const outcomes = given.flatMap(({ kind, other: against, value }) => {
       if (against !== other.arm || value === null || !["preference", "comparison"].includes(kind)) return [];

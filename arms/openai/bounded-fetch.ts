@@ -4,7 +4,7 @@
 // that no configuration names.
 import { Agent, fetch as fetchWith } from "undici";
 import { AnswerTooLong } from "./errors.ts";
-import { readSaid } from "./said.ts";
+import { readErrorBody } from "./error-body.ts";
 
 /** Most bytes of an answer that is not streamed, of a stream with its envelope, of an error. */
 export const mostBytes = { answer: 8 * 1_048_576, stream: 64 * 1_048_576, error: 65_536 };
@@ -19,7 +19,7 @@ const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { tim
 /** The package's types and those of Node.js differ in names alone. */
 const plainFetch = fetchWith as unknown as typeof fetch;
 
-/** As fetch; an error's body is what said.ts reads of it, of another one the reader keeps count. */
+/** As fetch; an error's body is what error-body.ts reads; of another one the reader keeps count. */
 export async function boundedFetch(
   url: string | URL | Request,
   init: RequestInit = {},
@@ -28,7 +28,7 @@ export async function boundedFetch(
   const response = await call(url, { ...init, redirect: "manual", ...({ dispatcher } as object) });
   if (response.ok) return response;
   const { status, statusText } = response;
-  const error = readSaid(await beginningOf(response, mostBytes.error));
+  const error = readErrorBody(await beginningOf(response, mostBytes.error));
   init.signal?.throwIfAborted();
   const headers = [...response.headers].filter(([name]) => !/^content-(length|encoding|type)$/.test(name));
   // A 304 can have no body.

@@ -69,7 +69,7 @@ async function framed({ headers, body }: Response, wanted: boolean): Promise<{ b
     }
   }
   const type = (headers.get("content-type") ?? "").toLowerCase();
-  const isSaidStreamed = type.includes("event-stream") || (wanted && !/\bjson\b/.test(type));
-  const isEvents = /^(data|event|id|retry)?:/.test(begin) || (isSaidStreamed && !begin.startsWith("{"));
+  const isStreamType = type.includes("event-stream") || (wanted && !/\bjson\b/.test(type));
+  const isEvents = /^(data|event|id|retry)?:/.test(begin) || (isStreamType && !begin.startsWith("{"));
   return { bytes: all(), isWhole: !isEvents };
 }

@@ -33,7 +33,7 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
   /** Several choices: the first one that came is ours. */
   let ours: number | null = null;
   /** What pieces have said: a message behind them only says it again. */
-  const said = new Set<string>();
+  const streamed = new Set<string>();
 
   const givenOf = ({ delta, message, text }: Json): Json | null => {
     const sources = (isWhole ? [message, delta] : [delta, message]).filter((one) => (one ?? null) !== null);
@@ -45,8 +45,8 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
     for (const source of read)
       for (const [name, value] of Object.entries(source)) {
         const isPiece = !isWhole && source === delta;
-        if (isPiece && !isEmpty(value)) said.add(name);
-        if (isEmpty(given[name]) && (isPiece || !said.has(name))) given[name] = value;
+        if (isPiece && !isEmpty(value)) streamed.add(name);
+        if (isEmpty(given[name]) && (isPiece || !streamed.has(name))) given[name] = value;
       }
     return given;
   };

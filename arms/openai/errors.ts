@@ -2,7 +2,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
 import { askedWaitMs } from "./backoff.ts";
 import { blame, quoteOf, type Sent } from "./refusal.ts";
-import { readSaid, type Said } from "./said.ts";
+import { readErrorBody, type ErrorBody } from "./error-body.ts";
 
 export interface Problem {
   code: string;
@@ -79,43 +79,43 @@ function connectionProblem(error: APIConnectionError): Problem {
 }
 
 function statusProblem(error: APIError, now: number, sent: Sent): Problem {
-  const read = readSaid(error.error ?? "");
+  const read = readErrorBody(error.error ?? "");
   const status = statusBehind(error.status ?? read.status ?? statusOf(read), read);
   // A limit that is reached is no reason for other errors to wait until it is whole again.
   const wait = askedWaitMs(error.headers, now, status === 429) ?? read.waitMs;
-  const said = { ...read, waitMs: wait };
-  const [reason] = said.words;
+  const reported = { ...read, waitMs: wait };
+  const [reason] = reported.words;
   const where = error.status === undefined ? "an error in the stream" : `status ${error.status}`;
-  const reported = `${where}${reason === undefined ? "" : ` (${reason})`}${quoteOf(said, sent)}`;
+  const described = `${where}${reason === undefined ? "" : ` (${reason})`}${quoteOf(reported, sent)}`;
   if (status !== undefined && status >= 300 && status < 400)
     return {
-      ...never("endpoint_rejected", `The endpoint redirects (${reported}); set baseUrl to the address that answers.`),
+      ...never("endpoint_rejected", `The endpoint redirects (${described}); set baseUrl to the address that answers.`),
       unhealthy: true,
     };
-  const found = blame(status, said, sent);
+  const found = blame(status, reported, sent);
   if (found?.fault === "arm")
     return {
-      ...never("endpoint_rejected", `The endpoint rejects all requests: ${reported}; ${found.remedy}`),
+      ...never("endpoint_rejected", `The endpoint rejects all requests: ${described}; ${found.remedy}`),
       unhealthy: true,
     };
   if (found !== null) {
     const what = found.code === "prompt_too_large" ? "refused the prompt as too long" : "rejected the request";
-    return { ...never(found.code, `The endpoint ${what}: ${reported}; ${found.remedy}`), param: found.param };
+    return { ...never(found.code, `The endpoint ${what}: ${described}; ${found.remedy}`), param: found.param };
   }
-  if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${reported}.`, wait);
-  if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${reported}.`, wait);
-  return again("endpoint_unavailable", `The endpoint failed: ${reported}.`, wait);
+  if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${described}.`, wait);
+  if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${described}.`, wait);
+  return again("endpoint_unavailable", `The endpoint failed: ${described}.`, wait);
 }
 
 /** Some say by a word alone, with the status of a refusal, that they are busy. */
-function statusBehind(status: number | undefined, { words }: Said): number | undefined {
+function statusBehind(status: number | undefined, { words }: ErrorBody): number | undefined {
   if (status !== 400 && status !== 403 && status !== 422) return status;
   if (words.some((word) => /rate_?limit|too_?many_?requests|throttl|resource_?exhausted/.test(word))) return 429;
   return words.some((word) => /overloaded|^(service_?)?unavailable(_error)?$/.test(word)) ? 503 : status;
 }
 
 /** The status of an error in a stream that names none. */
-function statusOf({ words }: Said): number | undefined {
+function statusOf({ words }: ErrorBody): number | undefined {
   const text = words.join(" ");
   if (/rate_limit|too_many_requests|resource_exhausted|throttl/.test(text)) return 429;
   if (/authentication|invalid_api_key|permission/.test(text)) return 401;

@@ -8,7 +8,7 @@ import type { Piece } from "../../schemas/types.ts";
 import { completionBody } from "./body.ts";
 import { problemOf, type Problem } from "./errors.ts";
 import { quotable } from "./quote.ts";
-import { readSaid } from "./said.ts";
+import { readErrorBody } from "./error-body.ts";
 
 const apiKey = "sk-the-key-of-the-arm";
 const question = "How do I list all hidden files of a folder, sorted by size?";
@@ -29,7 +29,7 @@ function problem(status: number | undefined, body: unknown, asked: Asked = {}, h
     ...armRequest({ pieces, params }),
     ...(passthrough && { passthrough: JSON.stringify(passthrough) }),
   };
-  const error = new APIError(status, readSaid(body), undefined, new Headers(headers as Record<string, string>));
+  const error = new APIError(status, readErrorBody(body), undefined, new Headers(headers as Record<string, string>));
   return problemOf(error, Date.parse("2026-01-01T00:00:00Z"), {
     ...{ config, request, body: completionBody(config, request) },
   });

@@ -4,7 +4,7 @@
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { quotable } from "./quote.ts";
-import type { Said } from "./said.ts";
+import type { ErrorBody } from "./error-body.ts";
 
 /** The call that was refused. */
 export interface Sent {
@@ -21,7 +21,7 @@ export type Blame =
   | { fault: "request"; code: "request_rejected" | "prompt_too_large"; param: string | undefined; remedy: string }
   | { fault: "arm"; remedy: string };
 
-const says = ({ words, message }: Said, pattern: RegExp): boolean =>
+const says = ({ words, message }: ErrorBody, pattern: RegExp): boolean =>
   pattern.test(message) || words.some((word) => pattern.test(word));
 
 /** What is not the endpoint's own word: addresses, short quotes (but of JSON), and names. */
@@ -31,9 +31,9 @@ const echoes = [
   /\b(?!(?:context_length_exceeded|insufficient_quota|quota_exceeded|budget_exceeded|payment_required|invalid_api_key|permission_denied|request_too_large|content_filter|content_policy_violation|prohibited_content|(?:invalid|unknown|unsupported)_model|(?:model|deployment)_not_found|max_model_len|max_(?:\w+_)?tokens)\b)(?=[a-z\d]*_|[a-z]+\d)\w+/gi,
 ];
 /** A tool may be called get_billing_info: its name says nothing of whose fault it is. */
-const withoutEchoes = (said: Said): Said => ({
-  ...said,
-  message: echoes.reduce((text, echo) => text.replace(echo, " "), said.message),
+const withoutEchoes = (reported: ErrorBody): ErrorBody => ({
+  ...reported,
+  message: echoes.reduce((text, echo) => text.replace(echo, " "), reported.message),
 });
 
 const tooLong =
@@ -54,22 +54,22 @@ const moderated =
 
 const limits = /rate.?limit|too.?many.?requests|throttl|resource_?exhausted|per (second|minute|hour|day)\b/i;
 /** A limit names what to see to, too, and says when to come back. */
-const isDead = (said: Said, status: number | undefined): boolean =>
-  says(said, /insufficient_quota/i) || status !== 429 || (said.waitMs === null && !says(said, limits));
+const isDead = (reported: ErrorBody, status: number | undefined): boolean =>
+  says(reported, /insufficient_quota/i) || status !== 429 || (reported.waitMs === null && !says(reported, limits));
 
 /** null: neither says that waiting is in vain. Not of redirects. */
-export function blame(status: number | undefined, said: Said, call: Sent): Blame | null {
+export function blame(status: number | undefined, reported: ErrorBody, call: Sent): Blame | null {
   const sent = { ...call, body: JSON.parse(call.body) as Json };
   const isRefusal = status === 400 || status === 422;
-  const param = paramOf(said, sent.body);
+  const param = paramOf(reported, sent.body);
   const root = param?.split(/[.[]/)[0];
-  const own = withoutEchoes(said);
+  const own = withoutEchoes(reported);
   const isGeneral = root === undefined || root === "model";
   const ofAccount = isGeneral ? own : { ...own, message: "" };
-  const isAccount = says(ofAccount, account) && (status ?? 400) < 500 && isDead(said, status);
+  const isAccount = says(ofAccount, account) && (status ?? 400) < 500 && isDead(reported, status);
   if (status === 402 || isAccount) return { fault: "arm", remedy: "see to the account of this key." };
-  if (status === 413 || (status === 429 ? says(said, neverFits) : isOverflow(own, param, root)))
-    return { fault: "request", code: "prompt_too_large", ...tooLongBy(said, param) };
+  if (status === 413 || (status === 429 ? says(reported, neverFits) : isOverflow(own, param, root)))
+    return { fault: "request", code: "prompt_too_large", ...tooLongBy(reported, param) };
   if (status === 429 || status === 408 || status === 409 || status === 425) return null;
   const refused = (name: string | undefined, remedy: string): Blame => ({
     ...{ fault: "request", code: "request_rejected" },
@@ -78,8 +78,8 @@ export function blame(status: number | undefined, said: Said, call: Sent): Blame
   // llama-server answers 500 where the model's template refuses a conversation.
   if (
     (isRefusal || status === undefined || status >= 500) &&
-    (isRefusal ? said.message !== "" : true) &&
-    says(said, roles)
+    (isRefusal ? reported.message !== "" : true) &&
+    says(reported, roles)
   )
     return isOwnSystem(param, sent)
       ? { fault: "arm", remedy: "the model takes no system message: leave out the arm's system." }
@@ -88,30 +88,30 @@ export function blame(status: number | undefined, said: Said, call: Sent): Blame
   if ((isRefusal || status === 403) && says(own, moderated))
     return refused(param ?? "messages", "change the messages.");
   if (!isRefusal) return { fault: "arm", remedy: "check baseUrl, model and apiKey." };
-  if (said.isPage) return { fault: "arm", remedy: "check baseUrl: this is a page and no API." };
+  if (reported.isPage) return { fault: "arm", remedy: "check baseUrl: this is a page and no API." };
   if (root === undefined && (says(own, key) || says(own, model)))
     return { fault: "arm", remedy: "check model and apiKey." };
-  const setting = root === undefined ? undefined : settingOf(root, said, sent);
+  const setting = root === undefined ? undefined : settingOf(root, reported, sent);
   if (setting !== undefined) return { fault: "arm", remedy: `check the arm's ${setting}.` };
   const named = param === undefined ? undefined : asSentBy(param, sent);
   return refused(named, named === undefined ? "change the request." : `change or leave out ${named}.`);
 }
 
-const isOverflow = (own: Said, param: string | undefined, root = "messages"): boolean =>
+const isOverflow = (own: ErrorBody, param: string | undefined, root = "messages"): boolean =>
   (says(own, tooLong) &&
     (/^(model|messages|prompt|inputs?|contents)$|tokens/.test(root) ||
       (own.param === null && says(own, /context[ _]?(length|window)/i)))) ||
   (param === undefined && says(own, tokenLimit));
 
-function tooLongBy(said: Said, param: string | undefined): { param: string; remedy: string } {
-  const isAnswer = param?.includes("tokens") === true || says(said, tokenLimit);
+function tooLongBy(reported: ErrorBody, param: string | undefined): { param: string; remedy: string } {
+  const isAnswer = param?.includes("tokens") === true || says(reported, tokenLimit);
   return isAnswer
     ? { param: param ?? "max_tokens", remedy: "lower max_tokens, or shorten the messages." }
     : { param: "messages", remedy: "shorten the messages, or lower max_tokens." };
 }
 
 /** As the body names it, or where its text names a member of the body that was sent. */
-function paramOf({ param, message }: Said, body: Json): string | undefined {
+function paramOf({ param, message }: ErrorBody, body: Json): string | undefined {
   if (param !== null) return param.replace(/^body\./, "");
   // An ordinary word must be marked as a name.
   const named = Object.keys(body).filter((name) => {
@@ -125,14 +125,14 @@ function paramOf({ param, message }: Said, body: Json): string | undefined {
 }
 
 /** The arm's setting that a member of the body comes from; undefined: the request's own. */
-function settingOf(root: string, said: Said, { request: { params }, config, body }: Read): string | undefined {
+function settingOf(root: string, reported: ErrorBody, { request: { params }, config, body }: Read): string | undefined {
   if (root === "model") return "model";
   if (root === "stream" || root === "stream_options") return "stream";
   if (root === "stop") return params.stop.length === 0 ? "stop" : undefined;
   if (root !== "max_tokens" && root !== "max_completion_tokens") return undefined;
   if (
     body[root] === undefined ||
-    says(said, /unsupported_parameter|not supported|unrecognized|unknown|extra_forbidden|extra inputs/i)
+    says(reported, /unsupported_parameter|not supported|unrecognized|unknown|extra_forbidden|extra inputs/i)
   )
     return `maxTokensField (it is ${config.maxTokensField})`;
   return params.maxTokens === null ? "maxTokens" : undefined;
@@ -164,7 +164,7 @@ function asSentBy(param: string, { request, body }: Read): string {
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
 /** In quotation marks; "": it said nothing. */
-export function quoteOf({ message }: Said, { config, request, body }: Sent): string {
+export function quoteOf({ message }: ErrorBody, { config, request, body }: Sent): string {
   if (message === "") return "";
   const texts = request.pieces.map(({ text }) => text);
   if (request.passthrough !== undefined) texts.push(JSON.stringify((JSON.parse(body) as Json)["messages"]));

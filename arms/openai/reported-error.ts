@@ -18,8 +18,8 @@ const statusIn = (error: Json): number | undefined =>
 function errorIn(value: Json): Json | null {
   const { error, errors, x_groq: groq, base_resp: base, detail, message, choices } = value;
   const hasChoices = Array.isArray(choices) ? choices.length > 0 : (choices ?? null) !== null;
-  const found = [error, isObject(groq) && groq["error"], hasChoices ? null : errors].find(isSaid);
-  const nested: unknown = Array.isArray(found) ? found.find(isSaid) : found;
+  const found = [error, isObject(groq) && groq["error"], hasChoices ? null : errors].find(isError);
+  const nested: unknown = Array.isArray(found) ? found.find(isError) : found;
   if (nested !== undefined) return { ...outer(value), ...(isObject(nested) ? members(nested) : textOf(nested)) };
   if (isObject(base) && Number(base["status_code"] ?? 0) !== 0)
     return { code: minimax.get(Number(base["status_code"])), message: base["status_msg"] };
@@ -28,8 +28,8 @@ function errorIn(value: Json): Json | null {
   if (typeof message === "string" && statusIn(value) !== undefined) return value;
   // The last piece of a stream may have no choices.
   if ((choices ?? null) !== null) return null;
-  if (typeof message === "string" && isSaid(value["code"])) return value;
-  return isSaid(detail) ? { message: detail } : null;
+  if (typeof message === "string" && isError(value["code"])) return value;
+  return isError(detail) ? { message: detail } : null;
 }
 
 /** What stands beside an error says what it leaves out. */
@@ -40,10 +40,10 @@ const members = (value: Json): Json =>
 const textOf = (text: unknown): Json => (text === true ? {} : { message: text });
 
 /** Errors whose members are all empty, or speak of success, are none. */
-function isSaid(value: unknown): boolean {
-  if (isObject(value)) return Object.values(value).some(isSaid);
+function isError(value: unknown): boolean {
+  if (isObject(value)) return Object.values(value).some(isError);
   if (typeof value === "string") return !/^(none|null|ok|success|false|0|200)?$/i.test(value.trim());
-  return Array.isArray(value) ? value.some(isSaid) : Boolean(value) && value !== 200;
+  return Array.isArray(value) ? value.some(isError) : Boolean(value) && value !== 200;
 }
 
 const minimax = new Map([
@@ -69,6 +69,6 @@ const limited = /\b429\b|rate.?limit|too many requests/i;
 /** undefined: it says nothing that a status would. */
 function statusOfWords({ code, type, status, message }: Json): number | undefined {
   for (const word of [code, type, status])
-    if (typeof word === "string") for (const [said, number] of words) if (said.test(word)) return number;
+    if (typeof word === "string") for (const [pattern, number] of words) if (pattern.test(word)) return number;
   return typeof message === "string" && limited.test(message.slice(0, 2_000)) ? 429 : undefined;
 }

@@ -67,7 +67,7 @@ export function createChat({
   function skeletonOf(roles: readonly ChatMessage["role"][]): Skeleton {
     const whole = render(roles, true);
     const found = [...whole.matchAll(placeholders)].map((match) => Number(match[1]));
-    checkSaid(roles, found);
+    checkComplete(roles, found);
     const inOrder = found.length === roles.length && found.every((message, i) => message === i);
     const ends = inOrder && roles.length <= mostPiecewise ? beginnings(roles) : null;
     const piecewise =
@@ -104,10 +104,10 @@ export function createChat({
   }
 
   /** All must be said, and turns in their order; a system text may stand anywhere. */
-  function checkSaid(roles: readonly ChatMessage["role"][], found: readonly number[]): void {
-    const said = new Set(found);
-    const missing = roles.flatMap((role, i) => (said.has(i) ? [] : [`message ${i + 1} (${role})`]));
-    const turns = [...said].filter((message) => roles[message] !== "system");
+  function checkComplete(roles: readonly ChatMessage["role"][], found: readonly number[]): void {
+    const rendered = new Set(found);
+    const missing = roles.flatMap((role, i) => (rendered.has(i) ? [] : [`message ${i + 1} (${role})`]));
+    const turns = [...rendered].filter((message) => roles[message] !== "system");
     const isMixed = turns.some((message, i) => message < (turns[i - 1] ?? 0));
     if (missing.length === 0 && !isMixed) return;
     const what = missing.length > 0 ? `leaves out ${missing.slice(0, 3).join(", ")}` : "changes the order of turns";

@@ -101,9 +101,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       // It has nothing to give.
       if (arm.reuse !== undefined && examples.length === 0) return [];
       if (request.allow.maxCost !== null && arm.reuse === undefined) {
-        const { messages: said, tenant, documents: ids, passthrough, params } = request;
+        const { messages, tenant, documents: ids, passthrough, params } = request;
         const found = documents === undefined ? [] : findDocuments(documents, tenant, ids).pieces;
-        const prompt = templates[arm.template].pieces({ messages: said, system: arm.system, examples: chosen });
+        const prompt = templates[arm.template].pieces({ messages, system: arm.system, examples: chosen });
         const atMost = costAtMost(arm, promptTokens([...prompt, ...found], passthrough), params.maxTokens);
         costs.push(atMost);
         if (atMost > request.allow.maxCost) return [];

@@ -5,7 +5,7 @@
 import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { spanMs } from "./backoff.ts";
 
-export interface Said {
+export interface ErrorBody {
   /** One line without markup, at most `longest` characters; "": nothing. */
   message: string;
   /** Words of the endpoint, of which the first says most; lower case. */
@@ -25,45 +25,46 @@ const deepest = 6;
 type Json = Readonly<Record<string, unknown>>;
 
 /** Reads a body, or a part of one that was parsed already; also what it has returned itself. */
-export function readSaid(body: unknown): Said {
+export function readErrorBody(body: unknown): ErrorBody {
   const value = typeof body === "string" ? parsedOf(body) : body;
-  const said: Said = { message: "", words: [], param: null, status: null, waitMs: null, isPage: false };
+  const reported: ErrorBody = { message: "", words: [], param: null, status: null, waitMs: null, isPage: false };
   if (typeof value === "string") {
-    said.isPage = /^\s*</.test(value);
-    said.message = line(said.isPage ? (/<title[^>]*>([^<]*)/i.exec(value)?.[1] ?? "") : value);
-  } else take(value, said, 0);
-  said.message = said.message.slice(0, longest);
-  said.waitMs ??= waitIn(said.message);
-  return said;
+    reported.isPage = /^\s*</.test(value);
+    reported.message = line(reported.isPage ? (/<title[^>]*>([^<]*)/i.exec(value)?.[1] ?? "") : value);
+  } else take(value, reported, 0);
+  reported.message = reported.message.slice(0, longest);
+  reported.waitMs ??= waitIn(reported.message);
+  return reported;
 }
 
 /** What lies deeper is nearer to the cause. */
-function take(value: unknown, said: Said, depth: number): void {
+function take(value: unknown, reported: ErrorBody, depth: number): void {
   if (depth > deepest) return;
   if (typeof value === "string") {
     const inner = parsedOf(value);
-    if (typeof inner === "string") said.message ||= line(inner);
-    else take(inner, said, depth + 1);
-  } else if (Array.isArray(value)) take(value[0], said, depth + 1);
+    if (typeof inner === "string") reported.message ||= line(inner);
+    else take(inner, reported, depth + 1);
+  } else if (Array.isArray(value)) take(value[0], reported, depth + 1);
   if (!isObject(value)) return;
   for (const name of ["error", "errors", "detail", "metadata", "raw", "message", "Message", "msg", "error_message"])
-    if (value[name] !== undefined && value[name] !== null) take(value[name], said, depth + 1);
+    if (value[name] !== undefined && value[name] !== null) take(value[name], reported, depth + 1);
   for (const name of ["code", "type", "status", "error_type", "reason", "__type"]) {
     const word = value[name];
     const status = typeof word === "string" && /^\d{3}$/.test(word) ? Number(word) : word;
     // Others are codes of gRPC, of JSON-RPC, or the endpoint's own.
-    if (typeof status === "number") said.status ??= isFailure(status) ? status : null;
-    else if (typeof word === "string" && /^[\w.-]{2,60}$/.test(word)) said.words.push(word.toLowerCase());
+    if (typeof status === "number") reported.status ??= isFailure(status) ? status : null;
+    else if (typeof word === "string" && /^[\w.-]{2,60}$/.test(word)) reported.words.push(word.toLowerCase());
   }
   for (const word of firstOf(value["words"]))
-    if (typeof word === "string" && !said.words.includes(word)) said.words.push(word);
-  said.param ??= paramOf(value);
-  if (value["isPage"] === true) said.isPage = true;
-  if (typeof value["waitMs"] === "number") said.waitMs ??= value["waitMs"];
+    if (typeof word === "string" && !reported.words.includes(word)) reported.words.push(word);
+  reported.param ??= paramOf(value);
+  if (value["isPage"] === true) reported.isPage = true;
+  if (typeof value["waitMs"] === "number") reported.waitMs ??= value["waitMs"];
   for (const detail of firstOf(value["details"])) {
     const delay = isObject(detail) ? detail["retryDelay"] : undefined;
-    if (typeof delay === "string" && /^\d+(\.\d+)?s$/.test(delay)) said.waitMs ??= Number(delay.slice(0, -1)) * 1_000;
-    if (isObject(detail) && typeof detail["reason"] === "string") said.words.push(detail["reason"].toLowerCase());
+    if (typeof delay === "string" && /^\d+(\.\d+)?s$/.test(delay))
+      reported.waitMs ??= Number(delay.slice(0, -1)) * 1_000;
+    if (isObject(detail) && typeof detail["reason"] === "string") reported.words.push(detail["reason"].toLowerCase());
   }
 }
 
