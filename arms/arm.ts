@@ -40,6 +40,8 @@ export interface ArmAnswer {
   passthrough?: string | undefined;
   /** Failed calls before it are in it where they were charged. */
   cost: number;
+  /** Those calls; absent: there were none. */
+  spent?: Spent | undefined;
   /** Model calls made, retries included, from 1. */
   attempts: number;
   /** Milliseconds in the queue, and until the first token; null when not streamed. */
@@ -71,11 +73,19 @@ export interface ArmFailure {
   spent?: Spent | undefined;
 }
 
+/** Tokens of what no model was called for. */
+export const NO_USAGE: Readonly<Usage> = {
+  ...{ prompt: 0, linked: 0, recomputed: 0, prefilled: 0, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 },
+  estimated: false,
+};
+
 export interface Spent {
   /** The last one's. */
   usage: Usage;
   /** Their sum. */
   cost: number;
+  /** How many they were. */
+  calls: number;
 }
 
 export type ArmResult = ArmAnswer | ArmFailure;

@@ -81,6 +81,19 @@ function describeAsking({ asked, askProbability, alternativeArm }: NonNullable<C
 const describeDispatch = (decision: Conversation["decision"]): string =>
   decision?.timings.some(({ operator }) => operator === "call") === true ? " inline (called by plan)" : "";
 
+function describeCost(of: NonNullable<Conversation["response"]>): string {
+  const among = [
+    [of.cachedTokens, "cached"],
+    [of.cacheWriteTokens, "written to the cache"],
+    [of.reasoningTokens, "reasoning"],
+  ] as const;
+  const details = among.filter(([tokens]) => tokens > 0).map(([tokens, what]) => `${tokens} ${what}`);
+  const calls = of.attempt > 1 ? ` for ${of.billed} of ${of.attempt} attempts` : "";
+  const inVain = of.failedCost > 0 ? `, ${of.failedCost.toPrecision(3)} of it for failed ones` : "";
+  const tokens = `${of.promptTokens} + ${of.completionTokens} tokens${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+  return `${tokens}, cost ${of.cost.toPrecision(3)}${calls}${inVain}`;
+}
+
 function describeConversation({
   request,
   decision,
@@ -162,8 +175,7 @@ function describeConversation({
   lines.push("", pc.bold("response"));
   if (response === undefined) lines.push("  none recorded yet");
   else {
-    const { status, arm, model, source, totalMs, promptTokens, completionTokens, cost, errorCode, errorMessage } =
-      response;
+    const { status, arm, model, source, totalMs, errorCode, errorMessage } = response;
     for (const failed of response.failedArms)
       lines.push(
         pc.yellow(`  ${failed.arm} failed: ${failed.code} after ${failed.attempts} attempts; another arm took over`),
@@ -173,7 +185,7 @@ function describeConversation({
     );
     lines.push(
       pc.dim(
-        `  ${arm ?? source} (${model ?? "?"}), ${source}${describeDispatch(decision)}, ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
+        `  ${arm ?? source} (${model ?? "?"}), ${source}${describeDispatch(decision)}, ${totalMs.toFixed(0)} ms, ${describeCost(response)}`,
       ),
     );
   }

@@ -76,7 +76,15 @@ export interface Conversation {
         linkedTokens: number;
         recomputedTokens: number;
         prefilledTokens: number;
+        /** By the endpoint: cached before, and written to its cache. */
+        cachedTokens: number;
+        cacheWriteTokens: number;
         completionTokens: number;
+        reasoningTokens: number;
+        /** Model calls, those that were charged, and what failed ones were charged with. */
+        attempt: number;
+        billed: number;
+        failedCost: number;
         cost: number;
         /** What an answer given from the cache had cost. */
         savedCost?: number;
@@ -149,7 +157,8 @@ export async function findConversation(
     ),
     one<Of<"response">>(
       `SELECT status, text, arm, model, failed_arms AS failedArms, source, plan_ms AS planMs, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs,
-              prompt_tokens AS promptTokens, linked_tokens AS linkedTokens, recomputed_tokens AS recomputedTokens, prefilled_tokens AS prefilledTokens, completion_tokens AS completionTokens,
+              prompt_tokens AS promptTokens, linked_tokens AS linkedTokens, recomputed_tokens AS recomputedTokens, prefilled_tokens AS prefilledTokens, cached_tokens AS cachedTokens, cache_write_tokens AS cacheWriteTokens,
+              completion_tokens AS completionTokens, reasoning_tokens AS reasoningTokens, attempt, billed, failed_cost AS failedCost,
               cost, saved_cost AS savedCost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
     ),
     one<Of<"alternative">>(

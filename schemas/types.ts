@@ -395,6 +395,8 @@ export interface Response {
   usage: Usage;
   duplicate: boolean;
   cost: number;
+  failedCost: number;
+  billed: number;
   savedCost: number;
   account: string | null;
   timings: ResponseTimings;
@@ -412,6 +414,7 @@ export interface FailedArm {
   code: string;
   attempts: number;
   cost: number;
+  billed: number;
 }
 
 /** Tokens. */
@@ -420,7 +423,10 @@ export interface Usage {
   linked: number;
   recomputed: number;
   prefilled: number;
+  cached: number;
+  cacheWrite: number;
   completion: number;
+  reasoning: number;
   estimated: boolean;
 }
 

@@ -13,6 +13,22 @@ import {
   name,
 } from "./common.ts";
 
+const prices = z.strictObject({
+  /** Absent: the catalogue's. */
+  prompt: factor.optional(),
+  /**
+   * Prompt tokens that the endpoint had cached, and those that it charges for writing to its cache;
+   * absent: the catalogue's share of the prompt's price, else that price.
+   */
+  cachedPrompt: factor.optional(),
+  cacheWrite: factor.optional(),
+  /** Absent: the catalogue's. */
+  completion: factor.optional(),
+  /** Reasoning tokens of the completion; absent: the completion's price. */
+  reasoning: factor.optional(),
+  /** provider/model of the price catalogue, for the prices that are absent. */
+  catalogue: z.string().min(1).max(200).optional(),
+});
 const armBase = {
   name,
   /** Whether it gets the examples. */
@@ -38,8 +54,11 @@ const armBase = {
    * generate, which scales apart from plan (docs/arms.md).
    */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
-  /** Per million tokens. */
-  prices: z.strictObject({ prompt: factor, completion: factor }).default({ prompt: 0, completion: 0 }),
+  /**
+   * Per million tokens, or catalogue: those of its provider and model, in US dollars
+   * (docs/arms.md, Prices).
+   */
+  prices: z.union([z.literal("catalogue"), prices]).default({ prompt: 0, completion: 0 }),
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),

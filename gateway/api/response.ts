@@ -16,8 +16,12 @@ export const usageOf = ({ usage }: Pick<Response, "usage">) => ({
   prompt_tokens: usage.prompt,
   completion_tokens: usage.completion,
   total_tokens: usage.prompt + usage.completion,
-  // What was not computed again: a provider's own cache, or linked KV caches.
-  prompt_tokens_details: { cached_tokens: Math.max(0, usage.prompt - usage.prefilled) },
+  // A provider's own cache, or linked KV caches; OpenRouter's name for what was written to it.
+  prompt_tokens_details: {
+    cached_tokens: usage.cached,
+    ...(usage.cacheWrite > 0 && { cache_write_tokens: usage.cacheWrite }),
+  },
+  completion_tokens_details: { reasoning_tokens: usage.reasoning },
 });
 
 /** What OpenAI's format has no field for. */

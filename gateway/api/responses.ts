@@ -128,14 +128,15 @@ export function finishedResponse(response: Response, of: ResponseOf) {
   const cut = reason === "length" ? "max_output_tokens" : reason;
   const isCut = cut === "max_output_tokens" || cut === "content_filter";
   const status = isCut ? "incomplete" : "completed";
-  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usageOf(response);
+  const { prompt_tokens, completion_tokens, total_tokens, ...details } = usageOf(response);
   return {
     ...openResponse({ ...of, model: response.model ?? of.model }),
     ...{ status, incomplete_details: isCut ? { reason: cut } : null },
     output: [messageItem(of.requestId, status, [textPart(response.text)])],
     usage: {
       ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens, total_tokens },
-      ...{ input_tokens_details: prompt_tokens_details, output_tokens_details: { reasoning_tokens: 0 } },
+      input_tokens_details: details.prompt_tokens_details,
+      output_tokens_details: details.completion_tokens_details,
     },
     precedent: ownFields(response),
   };

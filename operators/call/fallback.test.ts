@@ -24,7 +24,7 @@ const set = (change: Partial<FallbackOptions> = {}) =>
 const after = (...failed: [string, string][]): Partial<Work> => ({
   fallback: {
     arm: failed.length === 1 ? "middle" : "large",
-    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1, cost: 0 })),
+    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1, cost: 0, billed: 1 })),
   },
 });
 
@@ -86,7 +86,7 @@ describe("its work", () => {
     ]);
     expect(handed.fallback).toEqual({
       arm: "large",
-      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3, cost: 0 }],
+      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3, cost: 0, billed: 0 }],
     });
     expect({ ...handed, pieces: [], fallback: null }).toEqual({ ...given, pieces: [], fallback: null });
     expect(reported).toEqual(["small,large,endpoint_refused"]);
