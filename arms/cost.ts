@@ -43,6 +43,17 @@ export function normalisedCosts(arms: readonly ArmConfig[], at = Date.now()): Ma
 
 const mixedPrice = ({ prompt, completion }: Prices): number => promptShare * prompt + (1 - promptShare) * completion;
 
+/**
+ * What a call costs with that share of its prompt cached, [0, 1], of what it costs without: 1 where
+ * cached tokens have no price of their own.
+ */
+export function cachedCostShare(list: PriceList, cached: number, at = Date.now()): number {
+  const prices = pricesAt(list, at, 0);
+  const whole = mixedPrice(prices);
+  const prompt = cached * prices.cachedPrompt + (1 - cached) * prices.prompt;
+  return whole > 0 ? mixedPrice({ ...prices, prompt }) / whole : 1;
+}
+
 type Priced = Pick<ArmConfig, "maxTokens"> & { prices: PriceList; contextTokens?: number | undefined };
 
 /**

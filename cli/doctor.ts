@@ -4,10 +4,11 @@ import type { Command } from "commander";
 import pc from "picocolors";
 import { messageOf } from "../connections/errors.ts";
 import { loadConfig } from "../config/load.ts";
-import { probeEndpoint } from "../arms/probe-endpoint.ts";
+import { probeReplicas } from "../arms/probe-replicas.ts";
 import { missingFiles } from "../config/files.ts";
 import { pathText } from "../config/problems.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { describePrices } from "./describe-prices.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
 import { machineChecks } from "./doctor-machine.ts";
@@ -43,12 +44,15 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
     const exampleReplay: Check = { name: "example replay", state: "fine", detail: describeNext(config, Date.now()) };
     const schedule = scheduleOf(config) === undefined ? [] : [exampleReplay];
+    const priced = describePrices(config.arms);
+    const prices: Check = { name: "prices", state: "fine", detail: `per million tokens; ${priced.join("; ")}` };
     return [
       good,
+      ...(priced.length > 0 ? [prices] : []),
       ...lost,
       ...schedule,
       ...(await machineChecks(config, io.environment)),
-      ...(await Promise.all(config.arms.flatMap(endpointCheck))),
+      ...(await Promise.all(config.arms.map(endpointChecks))).flat(),
       ...(await connectionChecks(config, { repair })),
     ];
   } catch (error) {
@@ -59,8 +63,11 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
   }
 }
 
-const endpointCheck = (arm: ArmConfig, index: number): Promise<Check>[] =>
-  arm.type === "openai" ? [probeEndpoint(arm).then((found) => ({ name: `arms[${index}] ${arm.name}`, ...found }))] : [];
+async function endpointChecks(arm: ArmConfig, index: number): Promise<Check[]> {
+  if (arm.type !== "openai") return [];
+  const found = await probeReplicas(arm);
+  return found.map(({ of, ...check }) => ({ name: `arms[${index}] ${arm.name} ${of}`.trimEnd(), ...check }));
+}
 
 const marks: Readonly<Record<Check["state"], string>> = {
   fine: pc.green("✓"),

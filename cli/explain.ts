@@ -38,12 +38,18 @@ const indent = (text: string): string =>
     .join("\n");
 const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** What was busy; nothing when nothing was. */
+/** What was busy, and what was expected of engines' caches; nothing when nothing was. */
 function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>, "load" | "arms">): string[] {
   const saturated = arms.filter(({ saturation }) => saturation > 0);
-  if (load === 0 && saturated.length === 0) return [];
   const own = saturated.map(({ arm, saturation }) => `; ${saturation.toFixed(3)} of the bias of ${arm} for its own`);
-  return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
+  const cached = arms.filter(({ cachedShare }) => cachedShare > 0);
+  const shares = cached.map(({ arm, cachedShare }) => `${arm} ${(100 * cachedShare).toFixed(0)} %`);
+  return [
+    ...(load === 0 && saturated.length === 0
+      ? []
+      : [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`]),
+    ...(shares.length === 0 ? [] : [`  of the prompt, expected in engines' caches: ${shares.join(", ")}`]),
+  ];
 }
 
 const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision"]>): string[] =>

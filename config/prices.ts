@@ -39,6 +39,7 @@ export interface PricedArm {
   prices: ConfiguredPrices;
   /** Of openai arms: what the catalogue finds provider and model by. */
   baseUrl?: string | undefined;
+  endpoints?: readonly { baseUrl: string }[] | undefined;
   model?: string | undefined;
 }
 
@@ -67,7 +68,12 @@ export function priceSource(arm: PricedArm): string | null {
   return entry === null || typeof entry === "string" ? null : `${entry.provider}/${entry.model}`;
 }
 
-const entryOf = ({ prices, baseUrl, model }: PricedArm): CatalogueEntry | string | null =>
+const entryOf = ({
+  prices,
+  endpoints,
+  baseUrl = endpoints?.[0]?.baseUrl,
+  model,
+}: PricedArm): CatalogueEntry | string | null =>
   prices === "catalogue"
     ? catalogueEntry({ baseUrl, model })
     : prices.catalogue === undefined

@@ -150,8 +150,8 @@ export async function findConversation(
   const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
   const [recorded, response, alternative, feedback, reward, admission, trial] = await Promise.all([
-    one<Of<"decision"> & { saturation: Record<string, number> }>(
-      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
+    one<Of<"decision"> & Beside>(
+      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, cached_shares AS cachedShares, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
               reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, alternative_arm AS alternativeArm, degraded, timings, template, helpfulness_version AS helpfulnessVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
@@ -189,7 +189,14 @@ export async function findConversation(
   return { request, decision, examples, trial, response, alternative, feedback, reward, admission };
 }
 
-/** In ClickHouse what arms lost for their saturation stands beside them. */
-function withSaturation({ saturation, ...decision }: Of<"decision"> & { saturation: Record<string, number> }) {
-  return { ...decision, arms: decision.arms.map((arm) => ({ ...arm, saturation: saturation[arm.arm] ?? 0 })) };
+/** What in ClickHouse stands beside the arms, by name. */
+interface Beside {
+  saturation: Record<string, number>;
+  cachedShares: Record<string, number>;
 }
+const withSaturation = ({ saturation, cachedShares, ...decision }: Of<"decision"> & Beside) => ({
+  ...decision,
+  arms: decision.arms.map((arm) => ({
+    ...{ ...arm, saturation: saturation[arm.arm] ?? 0, cachedShare: cachedShares[arm.arm] ?? 0 },
+  })),
+});

@@ -119,6 +119,7 @@ export interface ArmScore {
   sampled: number;
   bias: number;
   saturation: number;
+  cachedShare: number;
   probability: number;
   examples: ShownExample[];
   trial: ExampleTrial | null;
@@ -312,6 +313,8 @@ export interface Request {
   mayCompare: boolean;
   replyPartition: number | null;
   deltas: boolean;
+  promptCacheKey: string | null;
+  cacheSalt: string | null;
   passthrough: string | null;
   requires: string[];
   account: string | null;

@@ -25,6 +25,7 @@ export function aWork(change: Partial<Work> = {}): Work {
           sampled: 0,
           bias: 0,
           saturation: 0,
+          cachedShare: 0,
           probability: 1,
           examples: [],
           trial: null,

@@ -80,6 +80,9 @@ const armColumn = (score: ArmScore): object => ({
   })),
 });
 
+const byArm = (arms: readonly ArmScore[], what: "cachedShare" | "saturation"): object =>
+  Object.fromEntries(arms.flatMap((score) => (score[what] === 0 ? [] : [[score.arm, double(score[what])]])));
+
 const reuseColumns = (reuse: Decision["reuse"]): object => ({
   reuse_arm: reuse?.arm ?? "",
   reuse_example: reuse?.exampleId ?? "",
@@ -105,9 +108,8 @@ export const decisionRow = (record: Decision, position: RowPosition): Row => ({
   threshold: double(record.threshold),
   explored_threshold: doubleOrNull(record.exploredThreshold),
   load: double(record.load),
-  saturation: Object.fromEntries(
-    record.arms.flatMap(({ arm, saturation }) => (saturation === 0 ? [] : [[arm, double(saturation)]])),
-  ),
+  cached_shares: byArm(record.arms, "cachedShare"),
+  saturation: byArm(record.arms, "saturation"),
   policy_version: record.policyVersion,
   helpfulness_version: record.helpfulnessVersion,
   template: record.template,

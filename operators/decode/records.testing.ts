@@ -20,6 +20,7 @@ const request: RecordOf["requests"] = {
   mayCompare: true,
   replyPartition: null,
   deltas: false,
+  ...{ promptCacheKey: null, cacheSalt: null },
   passthrough: '{"response_format":{"type":"json_object"}}',
   requires: ["parameters"],
   account: "prk-1",
@@ -74,6 +75,7 @@ const armScore = {
   sampled: 0.7,
   bias: 0.03,
   saturation: 0.01,
+  cachedShare: 0,
   probability: 0.75,
   examples: ["e1", "e2"].map((id, index) => ({
     id,

@@ -9,11 +9,13 @@ import { openRoute } from "../../operators/route/open.ts";
 import { openSelect } from "../../operators/select/open.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
 import type { BreakersOf } from "../../state/breakers/breakers.ts";
+import { createCachedShares } from "../../state/cached-shares.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
 import { shareCalls } from "../../state/inline-calls.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { assembleStage } from "../stage.ts";
+import { openEngines } from "../../arms/engines.ts";
 import { openInlineArms } from "./inline-arms.ts";
 import { monitoredArms } from "./monitored-arms.ts";
 import { plan } from "./pipeline.ts";
@@ -34,13 +36,16 @@ export async function startPlan(
   const { config, kafka, logReplay } = session;
   const log = session.log.child({ stage: plan.name });
   const clock = logReplay?.clock ?? Date.now;
-  const inline = await openInlineArms(session, breakers);
+  const cached = createCachedShares(clock);
+  const inline = await openInlineArms(session, breakers, cached);
   const tables = await openTables(session, { instance, clock, log });
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
   const select = openSelect(session, { examples, placements: policies.placements, helpfulness, log });
   const calls = shareCalls(session, { own: inline.calls, instance, log });
-  const monitored = () => monitoredArms(session, calls);
-  const route = openRoute(session, { policies, breakers, monitored, clock, log });
+  // A log replay's arms call no engine.
+  const engines = logReplay ? undefined : openEngines(session.arms.configured, log, inline.replicas);
+  const monitored = () => monitoredArms(session, calls, engines);
+  const route = openRoute(session, { policies, breakers, cached, monitored, clock, log });
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
   const call = await openCall(session, { breakers, log });
   const deduplicate = openDeduplicate(session, { sent: sent.find, clock, log });
@@ -67,6 +72,7 @@ export async function startPlan(
   const stop = async (): Promise<void> => {
     await stage.stop();
     route.stop();
+    engines?.stop();
     replies.stop();
     await documents.stop();
     await Promise.all([inline.close(), calls.stop(), call.stop(), deduplicate.stop()]);

@@ -102,6 +102,7 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
     threshold Float64 COMMENT 'Helpfulness threshold in force, 0 to 1',
     explored_threshold Nullable(Float64) COMMENT 'Threshold tried instead on this request, 0 to 1; NULL: none',
     load Float64 COMMENT 'Mean utilisation of the arms above the cheapest when it was decided; 1: all slots busy',
+    cached_shares Map(LowCardinality(String), Float64) COMMENT 'By arm: share of the prompt that its engine was expected to have cached, 0 to 1, as its cost assumes; absent: 0' CODEC(ZSTD(1)),
     saturation Map(LowCardinality(String), Float64) COMMENT 'By arm: the part of its bias that is for its own saturation; arms without are absent',
     policy_version UInt64 COMMENT 'Version of the router policy; 0: the prior',
     helpfulness_version UInt64 COMMENT 'Version of the helpfulness model; 0: none',

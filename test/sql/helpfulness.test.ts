@@ -83,6 +83,7 @@ async function serve(...all: Served[]): Promise<void> {
       sampled: mean,
       bias: 0,
       saturation: 0,
+      cachedShare: 0,
       probability,
       examples: shown.map((example) => ({
         id: example,

@@ -14,6 +14,7 @@ const score = (arm: string, probability: number, examples: ArmScore["examples"])
   sampled: 0.5,
   bias: 0,
   saturation: 0,
+  cachedShare: 0,
   probability,
   examples,
   trial: null,
