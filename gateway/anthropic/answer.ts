@@ -38,7 +38,7 @@ export function finishedMessage(response: Response, of: Named): string {
   const calls = listOf(extraOf(response).message["tool_calls"]).map((call) => toolUse(call));
   const text = response.text === "" ? [] : [{ type: "text", text: response.text }];
   return exactJson({
-    ...openMessage({ ...of, model: response.model ?? of.model }),
+    ...openMessage(of),
     content: [...text, ...calls],
     ...{ stop_reason: stopReason(response), usage: anthropicUsage(response), precedent: ownFields(response) },
   });

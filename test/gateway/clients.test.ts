@@ -34,6 +34,7 @@ beforeAll(async () => {
         { ...openai, name: "mock", baseUrl: model.baseUrl, model: "mock-1" },
         { ...openai, name: "tools", baseUrl: toolsModel.baseUrl, model: "tools-1", ...capable },
       ],
+      gateway: { models: [{ name: "claude-*", arms: ["mock"] }] },
     },
     { stages: stageNames.filter((name) => name !== "learn" && name !== "curate") },
   );
@@ -93,7 +94,8 @@ describe("Python", () => {
 
   test("Anthropic's client, and LangChain with it", async () => {
     expect(await reported("with_anthropic.py")).toEqual({
-      answer: ["anthropic asks", "end_turn", 2, true],
+      answer: ["anthropic asks", "end_turn", 2, "claude-sonnet-4-5"],
+      request_id: true,
       ...{ stream: "slowly in many words", stream_usage: 2 },
       tool: ["tool_use", "weather", { city: "Ulm" }],
       tool_result: "heard sunny",
@@ -102,7 +104,7 @@ describe("Python", () => {
         ["time", { city: "Bonn" }],
       ],
       tokens: true,
-      models: expect.arrayContaining(["auto", "mock", "tools"]) as string[],
+      models: expect.arrayContaining(["auto", "mock", "tools", "claude-*"]) as string[],
       unknown_model: [404, "not_found_error"],
       refused: ["invalid_request_error", "container"],
       ...{ failed: 502, left: true },
