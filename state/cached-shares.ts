@@ -1,5 +1,5 @@
-// What share of a prompt each arm's engine is expected to have cached: by what it reported of recent
-// prompts, and by whether it answered the conversation's last turn. Of one process; bounded.
+// Share of a prompt that each arm's engine is expected to have cached: by what it reported of recent
+// prompts, and whether it answered the conversation's last turn. Of one process; bounded.
 import { requestKey } from "../algorithms/identity/identity.ts";
 import type { Arm } from "../arms/arm.ts";
 import type { Usage } from "../schemas/types.ts";

@@ -11,7 +11,9 @@ export function conversationKey(
   turns: readonly { role: string; content: string }[],
 ): string {
   const first = turns.findIndex(({ role }) => role === "user");
-  const beginning = turns.slice(0, first < 0 ? undefined : first + 1).filter(({ role }) => role === "system" || role === "user");
+  const beginning = turns
+    .slice(0, first < 0 ? undefined : first + 1)
+    .filter(({ role }) => role === "system" || role === "user");
   const of = session ?? beginning.map(({ role, content }) => [role, content]);
   return hash("sha256", JSON.stringify([tenant, of])).slice(0, 32);
 }
