@@ -5,7 +5,17 @@ import { armRequest } from "./request.testing.ts";
 
 const answered = (text: string): ArmAnswer => ({
   ...{ kind: "answer", text, finishReason: "stop", model: "m", cost: 2, attempts: 2, queueMs: 3, firstTokenMs: 4 },
-  usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 5, estimated: false },
+  usage: {
+    prompt: 1,
+    linked: 0,
+    recomputed: 0,
+    cached: 0,
+    cacheWrite: 0,
+    reasoning: 0,
+    prefilled: 1,
+    completion: 5,
+    estimated: false,
+  },
 });
 
 /** Says the texts, the first in an attempt that failed. */

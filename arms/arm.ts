@@ -13,6 +13,9 @@ export interface ArmRequest {
   caching?: Caching;
   /** JSON for the endpoint (algorithms/routing/passthrough.ts), for arms that declare it. */
   passthrough?: string | undefined;
+  /** The client's own hints for the engine's prefix cache (arms/openai/hints.ts). */
+  promptCacheKey?: string | undefined;
+  cacheSalt?: string | undefined;
   /** Policy of linked prefill that the request asks for; other arms ignore it. */
   linkPolicy?: string | undefined;
   /**
@@ -41,6 +44,8 @@ export interface ArmAnswer {
   passthrough?: string | undefined;
   /** Failed calls before it are in it where they were charged. */
   cost: number;
+  /** Those calls; absent: there were none. */
+  spent?: Spent | undefined;
   /** Model calls made, retries included, from 1. */
   attempts: number;
   /** Milliseconds in the queue, and until the first token; null when not streamed. */
@@ -74,11 +79,19 @@ export interface ArmFailure {
   spent?: Spent | undefined;
 }
 
+/** Tokens of what no model was called for. */
+export const NO_USAGE: Readonly<Usage> = {
+  ...{ prompt: 0, linked: 0, recomputed: 0, prefilled: 0, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 },
+  estimated: false,
+};
+
 export interface Spent {
   /** The last one's. */
   usage: Usage;
   /** Their sum. */
   cost: number;
+  /** How many they were. */
+  calls: number;
 }
 
 export type ArmResult = ArmAnswer | ArmFailure;

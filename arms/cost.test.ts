@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { armSchema, type ArmConfig } from "../config/schema.ts";
-import { answerCost, normalisedCosts, promptTokens, textsSent } from "./cost.ts";
+import { splitmix64 } from "../algorithms/numeric/random.ts";
+import { answerCost, costAtMost, normalisedCosts, promptTokens, textsSent } from "./cost.ts";
 
 const arm = (name: string, prices: ArmConfig["prices"], cost?: number): ArmConfig =>
   armSchema.parse({ name, type: "recorded", file: "x", prices, ...(cost === undefined ? {} : { cost }) });
@@ -24,6 +25,55 @@ describe("cost", () => {
     expect([
       ...normalisedCosts([arm("a", { prompt: 0, completion: 0 }), arm("b", { prompt: 0, completion: 0 })]).values(),
     ]).toEqual([0, 0]);
+  });
+});
+
+describe("cost of details", () => {
+  const list = { prompt: 2_000, cachedPrompt: 200, cacheWrite: 2_500, completion: 10_000, reasoning: 8_000 };
+  const usage = { prompt: 100, cached: 60, cacheWrite: 30, completion: 20, reasoning: 15 };
+
+  it.each<[string, object, object, number]>([
+    ["each at its price", {}, {}, 10 * 2_000 + 60 * 200 + 30 * 2_500 + 5 * 10_000 + 15 * 8_000],
+    [
+      "the prompt's price where theirs is absent",
+      {},
+      { cachedPrompt: undefined, cacheWrite: undefined },
+      200_000 + 170_000,
+    ],
+    ["the completion's where reasoning has none", { cached: 0, cacheWrite: 0 }, { reasoning: undefined }, 400_000],
+    ["at most the whole", { cached: 900, cacheWrite: 900, reasoning: 900 }, {}, 100 * 200 + 20 * 8_000],
+    ["none that is negative or no number", { cached: -5, cacheWrite: NaN, reasoning: -1 }, {}, 400_000],
+  ])("is %s", (_how, change, prices, millionths) => {
+    const all = { ...list, ...prices };
+    expect(answerCost({ ...usage, ...change }, all) * 1e6).toBeCloseTo(millionths, 6);
+  });
+
+  it("equals a recount token by token, over 2,000 odd usages, and stays below costAtMost()", () => {
+    const random = splitmix64(1n);
+    const upTo = (most: number): number => Math.floor(random() * (most + 1));
+    for (let n = 0; n < 2_000; n++) {
+      const [prompt, completion] = [upTo(300), upTo(100)];
+      const odd = (whole: number): number => [0, -1 - upTo(9), upTo(whole), whole, whole + upTo(500)][upTo(4)]!;
+      const of = { prompt, completion, cached: odd(prompt), cacheWrite: odd(prompt), reasoning: odd(completion) };
+      const prices = {
+        prompt: upTo(9),
+        cachedPrompt: upTo(9),
+        cacheWrite: upTo(12),
+        completion: upTo(30),
+        reasoning: upTo(30),
+      };
+      let millionths = 0;
+      for (let i = 0; i < prompt; i++)
+        millionths +=
+          i < of.cached
+            ? prices.cachedPrompt
+            : i < Math.max(0, of.cached) + of.cacheWrite
+              ? prices.cacheWrite
+              : prices.prompt;
+      for (let i = 0; i < completion; i++) millionths += i < of.reasoning ? prices.reasoning : prices.completion;
+      expect(answerCost(of, prices), JSON.stringify({ of, prices })).toBe(millionths / 1e6);
+      expect(costAtMost({ maxTokens: completion, prices }, prompt, null)).toBeGreaterThanOrEqual(millionths / 1e6);
+    }
   });
 });
 

@@ -5,32 +5,69 @@ import { isObject, listOf } from "../algorithms/text/json-shape.ts";
 import { tokensAtMost, tokensPerTurn } from "../algorithms/text/tokens.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Piece, Usage } from "../schemas/types.ts";
+import { priceList, pricesAt, pricesUpTo, type PriceList, type Prices } from "../config/prices.ts";
 
 const million = 1_000_000;
 // An arm's price is taken at this mix of tokens: prompts with examples are long, answers short.
 const promptShare = 0.75;
 
-/** In the prices' currency, which are per million tokens. Linked tokens cost as prompt tokens. */
-export function answerCost(usage: Pick<Usage, "prompt" | "completion">, prices: ArmConfig["prices"]): number {
-  return (usage.prompt * prices.prompt + usage.completion * prices.completion) / million;
+type Tokens = Pick<Usage, "prompt" | "completion"> & Partial<Pick<Usage, "cached" | "cacheWrite" | "reasoning">>;
+
+/** A part of `whole`, whatever a log says of it. */
+const within = (part: number | undefined, whole: number): number =>
+  part !== undefined && part > 0 ? Math.min(part, whole) : 0;
+
+/**
+ * In the prices' currency, at the prices of time `at`. Details beyond their whole are cut to it,
+ * negative and missing ones are none. Linked tokens cost as prompt tokens.
+ */
+export function answerCost(usage: Tokens, list: PriceList, at = Date.now()): number {
+  const [prompt, completion] = [Math.max(0, usage.prompt), Math.max(0, usage.completion)];
+  const cached = within(usage.cached, prompt);
+  const written = within(usage.cacheWrite, prompt - cached);
+  const reasoning = within(usage.reasoning, completion);
+  const prices = pricesAt(list, at, prompt);
+  const input =
+    (prompt - cached - written) * prices.prompt + cached * prices.cachedPrompt + written * prices.cacheWrite;
+  return (input + (completion - reasoning) * prices.completion + reasoning * prices.reasoning) / million;
 }
 
 /** C_i, [0, 1]: relative to the most expensive arm, or as configured; 0 without prices. */
-export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number> {
-  const prices = arms.map((arm) => promptShare * arm.prices.prompt + (1 - promptShare) * arm.prices.completion);
+export function normalisedCosts(arms: readonly ArmConfig[], at = Date.now()): Map<string, number> {
+  const prices = arms.map((arm) => mixedPrice(pricesAt(priceList(arm), at, 0)));
   const highest = Math.max(0, ...prices);
   return new Map(
     arms.map((arm, index) => [arm.name, arm.cost ?? (highest === 0 ? 0 : (prices[index] ?? 0) / highest)]),
   );
 }
 
-type Priced = Pick<ArmConfig, "maxTokens" | "prices"> & { contextTokens?: number | undefined };
+const mixedPrice = ({ prompt, completion }: Prices): number => promptShare * prompt + (1 - promptShare) * completion;
 
-/** What a call may cost: of that many prompt tokens, and the longest answer that it asks for. */
+/**
+ * What a call costs with that share of its prompt cached, [0, 1], of what it costs without: 1 where
+ * cached tokens have no price of their own.
+ */
+export function cachedCostShare(list: PriceList, cached: number, at = Date.now()): number {
+  const prices = pricesAt(list, at, 0);
+  const whole = mixedPrice(prices);
+  const prompt = cached * prices.cachedPrompt + (1 - cached) * prices.prompt;
+  return whole > 0 ? mixedPrice({ ...prices, prompt }) / whole : 1;
+}
+
+type Priced = Pick<ArmConfig, "maxTokens"> & { prices: PriceList; contextTokens?: number | undefined };
+
+/**
+ * What a call may cost: of that many prompt tokens, and the longest answer that it asks for, at the
+ * highest prices that may hold for them.
+ */
 export function costAtMost(arm: Priced, prompt: number, maxTokens: number | null): number {
   const most = arm.contextTokens ?? Infinity;
-  const usage = { prompt: Math.min(prompt, most), completion: Math.min(maxTokens ?? arm.maxTokens, most) };
-  return answerCost(usage, arm.prices);
+  const [input, output] = [Math.min(prompt, most), Math.min(maxTokens ?? arm.maxTokens, most)];
+  const costs = pricesUpTo(arm.prices, input).map(
+    (one) =>
+      input * Math.max(one.prompt, one.cachedPrompt, one.cacheWrite) + output * Math.max(one.completion, one.reasoning),
+  );
+  return Math.max(...costs) / million;
 }
 
 /** More than most vision models make of an image in full detail. */

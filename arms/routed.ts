@@ -2,6 +2,7 @@
 import { capabilities } from "../algorithms/routing/passthrough.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
 import { costAtMost, normalisedCosts, promptTokens } from "./cost.ts";
+import { priceList, type PriceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Request } from "../schemas/types.ts";
 import type { ReuseSettings } from "./reuse/settings.ts";
@@ -21,7 +22,7 @@ export interface RouteArm extends Declares {
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
   maxTokens: number;
-  prices: { prompt: number; completion: number };
+  prices: PriceList;
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
   reuse?: ReuseSettings | undefined;
 }
@@ -44,7 +45,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     settings: settingsOf(arm),
     capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
     maxTokens: arm.maxTokens,
-    prices: arm.prices,
+    prices: priceList(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
   }));
 }

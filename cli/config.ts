@@ -5,6 +5,7 @@ import { missingFiles } from "../config/files.ts";
 import type { Problem } from "../config/problems.ts";
 import type { Config } from "../config/schema.ts";
 import { listenerOf } from "../stack/ports.ts";
+import { describePrices } from "./describe-prices.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
@@ -24,7 +25,11 @@ export function addConfig(program: Command, io: Io): void {
         where("clickhouse", config.clickhouse.url !== undefined),
       ];
       io.out(
-        `${file ?? "no file: the defaults"}: fine\narms: ${armsOf(config).join(", ")}\n${servers.join(", ")}\n${notes.join("")}`,
+        `${file ?? "no file: the defaults"}: fine\narms: ${armsOf(config).join(", ")}\n${servers.join(", ")}\n${describePrices(
+          config.arms,
+        )
+          .map((line) => `prices of ${line}\n`)
+          .join("")}${notes.join("")}`,
       );
     });
 }

@@ -8,6 +8,7 @@ import { probeReplicas } from "../arms/probe-replicas.ts";
 import { missingFiles } from "../config/files.ts";
 import { pathText } from "../config/problems.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { describePrices } from "./describe-prices.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
 import { machineChecks } from "./doctor-machine.ts";
@@ -43,8 +44,11 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
     const exampleReplay: Check = { name: "example replay", state: "fine", detail: describeNext(config, Date.now()) };
     const schedule = scheduleOf(config) === undefined ? [] : [exampleReplay];
+    const priced = describePrices(config.arms);
+    const prices: Check = { name: "prices", state: "fine", detail: `per million tokens; ${priced.join("; ")}` };
     return [
       good,
+      ...(priced.length > 0 ? [prices] : []),
       ...lost,
       ...schedule,
       ...(await machineChecks(config, io.environment)),

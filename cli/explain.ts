@@ -38,12 +38,18 @@ const indent = (text: string): string =>
     .join("\n");
 const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** What was busy; nothing when nothing was. */
+/** What was busy, and what was expected of engines' caches; nothing when nothing was. */
 function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>, "load" | "arms">): string[] {
   const saturated = arms.filter(({ saturation }) => saturation > 0);
-  if (load === 0 && saturated.length === 0) return [];
   const own = saturated.map(({ arm, saturation }) => `; ${saturation.toFixed(3)} of the bias of ${arm} for its own`);
-  return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
+  const cached = arms.filter(({ cachedShare }) => cachedShare > 0);
+  const shares = cached.map(({ arm, cachedShare }) => `${arm} ${(100 * cachedShare).toFixed(0)} %`);
+  return [
+    ...(load === 0 && saturated.length === 0
+      ? []
+      : [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`]),
+    ...(shares.length === 0 ? [] : [`  of the prompt, expected in engines' caches: ${shares.join(", ")}`]),
+  ];
 }
 
 const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision"]>): string[] =>
@@ -80,6 +86,19 @@ function describeAsking({ asked, askProbability, alternativeArm }: NonNullable<C
 /** Plan times its own call of an inline arm; what it queues has none. */
 const describeDispatch = (decision: Conversation["decision"]): string =>
   decision?.timings.some(({ operator }) => operator === "call") === true ? " inline (called by plan)" : "";
+
+function describeCost(of: NonNullable<Conversation["response"]>): string {
+  const among = [
+    [of.cachedTokens, "cached"],
+    [of.cacheWriteTokens, "written to the cache"],
+    [of.reasoningTokens, "reasoning"],
+  ] as const;
+  const details = among.filter(([tokens]) => tokens > 0).map(([tokens, what]) => `${tokens} ${what}`);
+  const calls = of.attempt > 1 ? ` for ${of.billed} of ${of.attempt} attempts` : "";
+  const inVain = of.failedCost > 0 ? `, ${of.failedCost.toPrecision(3)} of it for failed ones` : "";
+  const tokens = `${of.promptTokens} + ${of.completionTokens} tokens${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+  return `${tokens}, cost ${of.cost.toPrecision(3)}${calls}${inVain}`;
+}
 
 function describeConversation({
   request,
@@ -162,8 +181,7 @@ function describeConversation({
   lines.push("", pc.bold("response"));
   if (response === undefined) lines.push("  none recorded yet");
   else {
-    const { status, arm, model, source, totalMs, promptTokens, completionTokens, cost, errorCode, errorMessage } =
-      response;
+    const { status, arm, model, source, totalMs, errorCode, errorMessage } = response;
     for (const failed of response.failedArms)
       lines.push(
         pc.yellow(`  ${failed.arm} failed: ${failed.code} after ${failed.attempts} attempts; another arm took over`),
@@ -173,7 +191,7 @@ function describeConversation({
     );
     lines.push(
       pc.dim(
-        `  ${arm ?? source} (${model ?? "?"}), ${source}${describeDispatch(decision)}, ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
+        `  ${arm ?? source} (${model ?? "?"}), ${source}${describeDispatch(decision)}, ${totalMs.toFixed(0)} ms, ${describeCost(response)}`,
       ),
     );
   }

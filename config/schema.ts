@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { refuseCredentials } from "./credentials.ts";
 import { refuseJudges } from "./judges.ts";
+import { priceProblem } from "./prices.ts";
 import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
 import { bytes, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
@@ -123,6 +124,8 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
   const names = config.arms.map((arm) => arm.name);
   names.forEach((arm, index) => {
     if (names.indexOf(arm) !== index) refuse(["arms", index, "name"], `"${arm}" is the name of two arms`);
+    const unknown = priceProblem(config.arms[index]!);
+    if (unknown !== null) refuse(["arms", index, "prices"], unknown);
   });
   if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
     refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");

@@ -76,7 +76,15 @@ export interface Conversation {
         linkedTokens: number;
         recomputedTokens: number;
         prefilledTokens: number;
+        /** By the endpoint: cached before, and written to its cache. */
+        cachedTokens: number;
+        cacheWriteTokens: number;
         completionTokens: number;
+        reasoningTokens: number;
+        /** Model calls, those that were charged, and what failed ones were charged with. */
+        attempt: number;
+        billed: number;
+        failedCost: number;
         cost: number;
         /** What an answer given from the cache had cost. */
         savedCost?: number;
@@ -142,14 +150,15 @@ export async function findConversation(
   const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
   const [recorded, response, alternative, feedback, reward, admission, trial] = await Promise.all([
-    one<Of<"decision"> & { saturation: Record<string, number> }>(
-      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
+    one<Of<"decision"> & Beside>(
+      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, cached_shares AS cachedShares, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
               reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, alternative_arm AS alternativeArm, degraded, timings, template, helpfulness_version AS helpfulnessVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
       `SELECT status, text, arm, model, failed_arms AS failedArms, source, plan_ms AS planMs, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs,
-              prompt_tokens AS promptTokens, linked_tokens AS linkedTokens, recomputed_tokens AS recomputedTokens, prefilled_tokens AS prefilledTokens, completion_tokens AS completionTokens,
+              prompt_tokens AS promptTokens, linked_tokens AS linkedTokens, recomputed_tokens AS recomputedTokens, prefilled_tokens AS prefilledTokens, cached_tokens AS cachedTokens, cache_write_tokens AS cacheWriteTokens,
+              completion_tokens AS completionTokens, reasoning_tokens AS reasoningTokens, attempt, billed, failed_cost AS failedCost,
               cost, saved_cost AS savedCost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
     ),
     one<Of<"alternative">>(
@@ -180,7 +189,14 @@ export async function findConversation(
   return { request, decision, examples, trial, response, alternative, feedback, reward, admission };
 }
 
-/** In ClickHouse what arms lost for their saturation stands beside them. */
-function withSaturation({ saturation, ...decision }: Of<"decision"> & { saturation: Record<string, number> }) {
-  return { ...decision, arms: decision.arms.map((arm) => ({ ...arm, saturation: saturation[arm.arm] ?? 0 })) };
+/** What in ClickHouse stands beside the arms, by name. */
+interface Beside {
+  saturation: Record<string, number>;
+  cachedShares: Record<string, number>;
 }
+const withSaturation = ({ saturation, cachedShares, ...decision }: Of<"decision"> & Beside) => ({
+  ...decision,
+  arms: decision.arms.map((arm) => ({
+    ...{ ...arm, saturation: saturation[arm.arm] ?? 0, cachedShare: cachedShares[arm.arm] ?? 0 },
+  })),
+});

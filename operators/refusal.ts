@@ -1,17 +1,9 @@
 // The response that plan gives to a request it will not pass on: still exactly one response, on the
 // partition the client reads.
 import { identify } from "../algorithms/identity/identity.ts";
+import { NO_USAGE } from "../arms/arm.ts";
 import type { Emit, Received } from "../runtime/step.ts";
-import type { Request, Response, ResponseError, Usage } from "../schemas/types.ts";
-
-export const NO_USAGE: Readonly<Usage> = {
-  prompt: 0,
-  linked: 0,
-  recomputed: 0,
-  prefilled: 0,
-  completion: 0,
-  estimated: false,
-};
+import type { Request, Response, ResponseError } from "../schemas/types.ts";
 
 /**
  * The partition asked for, if it exists; else the key decides. A record for a missing partition
@@ -63,8 +55,7 @@ export function refusedResponse(
     exampleIds: [],
     usage: { ...NO_USAGE },
     duplicate: repeat,
-    cost: 0,
-    savedCost: 0,
+    ...{ cost: 0, failedCost: 0, billed: 0, savedCost: 0 },
     account: null,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: responseError({ code, message }),

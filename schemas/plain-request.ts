@@ -16,6 +16,8 @@ export function plainRequest<R extends Partial<Request>>(question: string, more:
     mayCompare: false,
     replyPartition: null,
     deltas: false,
+    promptCacheKey: null,
+    cacheSalt: null,
     passthrough: null,
     requires: [],
     account: null,

@@ -119,6 +119,7 @@ export interface ArmScore {
   sampled: number;
   bias: number;
   saturation: number;
+  cachedShare: number;
   probability: number;
   examples: ShownExample[];
   trial: ExampleTrial | null;
@@ -312,6 +313,8 @@ export interface Request {
   mayCompare: boolean;
   replyPartition: number | null;
   deltas: boolean;
+  promptCacheKey: string | null;
+  cacheSalt: string | null;
   passthrough: string | null;
   requires: string[];
   account: string | null;
@@ -395,6 +398,8 @@ export interface Response {
   usage: Usage;
   duplicate: boolean;
   cost: number;
+  failedCost: number;
+  billed: number;
   savedCost: number;
   account: string | null;
   timings: ResponseTimings;
@@ -412,6 +417,7 @@ export interface FailedArm {
   code: string;
   attempts: number;
   cost: number;
+  billed: number;
 }
 
 /** Tokens. */
@@ -420,7 +426,10 @@ export interface Usage {
   linked: number;
   recomputed: number;
   prefilled: number;
+  cached: number;
+  cacheWrite: number;
   completion: number;
+  reasoning: number;
   estimated: boolean;
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { requestKey } from "../algorithms/identity/identity.ts";
 import { utilisationOf, type Load, type SaturationBias } from "../algorithms/routing/load-bias.ts";
 import { splitmix64, type Random } from "../algorithms/numeric/random.ts";
-import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arms/arm.ts";
+import { NO_USAGE, type Arm, type ArmFailure, type ArmRequest, type ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { LogReplayWorld } from "./session.ts";
@@ -104,14 +104,20 @@ const answerOf = (known: Omit<LoggedAnswer, "arm"> & { text: string; model: stri
   finishReason: known.finishReason,
   model: known.model,
   usage: {
+    ...NO_USAGE,
     ...{ prompt: known.promptTokens, completion: known.completionTokens },
-    ...{ linked: 0, recomputed: 0, prefilled: known.promptTokens, estimated: false },
+    ...prefillOf(known),
   },
   cost: known.cost,
   attempts: 1,
   queueMs: 0,
   firstTokenMs: known.firstTokenMs,
 });
+
+export function prefillOf(known: Pick<LoggedAnswer, "promptTokens" | "prefilledTokens">) {
+  const { promptTokens: prompt, prefilledTokens: prefilled = prompt } = known;
+  return { prefilled, cached: Math.max(0, prompt - prefilled) };
+}
 
 const notRecorded = (arm: string): ArmFailure => ({
   ...{ kind: "failure", code: "not_recorded", attempts: 0, retriable: false },

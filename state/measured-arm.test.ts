@@ -7,7 +7,17 @@ import { measureArm } from "./measured-arm.ts";
 
 const answer: ArmResult = {
   ...{ kind: "answer", text: "yes", finishReason: "stop", model: "m", attempts: 1, queueMs: 5, firstTokenMs: 300 },
-  usage: { prompt: 10, linked: 4, recomputed: 1, prefilled: 6, completion: 3, estimated: false },
+  usage: {
+    prompt: 10,
+    linked: 4,
+    recomputed: 1,
+    cached: 0,
+    cacheWrite: 0,
+    reasoning: 0,
+    prefilled: 6,
+    completion: 3,
+    estimated: false,
+  },
   cost: 0.5,
 };
 const armOf = (name: string, results: ArmResult[]): Arm => ({

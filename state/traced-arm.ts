@@ -43,7 +43,9 @@ function answered({ model, finishReason, usage, firstTokenMs, attempts, cost, so
     ...{ responseModel: model, finishReasons: [finishReason], attempts, cost, source },
     inputTokens: usage.prompt,
     outputTokens: usage.completion,
-    cachedTokens: Math.max(0, usage.prompt - usage.prefilled),
+    cachedTokens: usage.cached,
+    cacheWriteTokens: usage.cacheWrite,
+    reasoningTokens: usage.reasoning,
     ...(firstTokenMs === null ? {} : { firstTokenAfter: firstTokenMs / 1_000 }),
   };
 }

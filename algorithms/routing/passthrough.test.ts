@@ -4,6 +4,8 @@ import { readPassthrough } from "./passthrough.ts";
 
 const requires = (members: object) => readPassthrough(JSON.stringify(members));
 
+const hinted = { type: "text", text: "long", cache_control: { type: "ephemeral", ttl: "1h" } };
+
 describe("a passthrough", () => {
   it.each<[string, object, string[]]>([
     ["tools", { tools: [{}], tool_choice: "auto" }, ["tools"]],
@@ -14,6 +16,8 @@ describe("a passthrough", () => {
     ["a name", { messages: [{ role: "user", name: "ann", content: "hi" }] }, ["parameters"]],
     ["plain messages, and nothing", { messages: [{ role: "user", content: "hi" }] }, ["parameters"]],
     ["nothing", {}, ["parameters"]],
+    ["a hint alone", { messages: [{ role: "user", content: [hinted] }] }, ["parameters"]],
+    ["a hint beside tools", { tools: [{}], messages: [{ role: "user", content: [hinted] }] }, ["tools"]],
   ])("of %s requires what an arm must declare for it", (_what, members, expected) => {
     expect(requires(members)).toEqual({ members, requires: expected });
   });
@@ -25,6 +29,13 @@ describe("a passthrough", () => {
     ["n", '{"n":2}'],
     ["messages[0].role", '{"messages":[{"role":"stranger"}]}'],
     ["messages[0].content[0]", '{"messages":[{"role":"user","content":[{"type":"input_audio"}]}]}'],
+    [
+      "messages[0].content[0]",
+      JSON.stringify({ messages: [{ role: "user", content: [{ ...hinted, cache_control: 1 }] }] }),
+    ],
+    ["messages[0].content[0]", JSON.stringify({ messages: [{ role: "user", content: [{ ...hinted, more: 1 }] }] })],
+    ["prompt_cache_key", '{"prompt_cache_key":"x"}'],
+    ["cache_salt", '{"cache_salt":"x"}'],
     ["messages is no array", '{"messages":"x"}'],
   ])("is refused for %s", (problem, json) => {
     expect(readPassthrough(json as string)).toEqual({ problem: expect.stringContaining(problem) as string });

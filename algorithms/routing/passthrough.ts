@@ -10,6 +10,7 @@ export type Members = Readonly<Record<string, unknown>>;
 const reserved: ReadonlySet<string> = new Set([
   ...["model", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop", "user", "metadata"],
   ...["stream", "stream_options", "n", "modalities", "audio", "store", "precedent"],
+  ...["prompt_cache_key", "cache_salt"],
   // Other names of the longest answer, more answers than one, or other models: what they cost would
   // not be bounded.
   ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],
@@ -26,6 +27,8 @@ export const requiredByMember = (name: string): Capability => (ofTools.has(name)
 export interface Beyond {
   path: string;
   requires: Capability | null;
+  /** It changes no answer: which of the prompt the endpoint shall cache. */
+  isHint?: true;
 }
 
 const roles = new Set(["system", "developer", "user", "assistant"]);
@@ -50,6 +53,7 @@ export function beyondText(message: Members): Beyond[] {
       const type = isObject(part) ? part["type"] : undefined;
       if (type === "image_url") found.push({ path, requires: "vision" });
       else if (type === "refusal") found.push({ path, requires: "parameters" });
+      else if (type === "text" && hasHint(part)) found.push({ path, requires: "parameters", isHint: true });
       else if (type !== "text" || !isText(part)) found.push({ path, requires: null });
     }
   else if (content !== null && content !== undefined && typeof content !== "string")
@@ -57,9 +61,15 @@ export function beyondText(message: Members): Beyond[] {
   return found;
 }
 
-/** A text part that says nothing else; caching hints and the like are not ours to drop. */
+/** A text part that says nothing else: nothing of it is ours to drop. */
 const isText = (part: unknown): boolean =>
   isObject(part) && typeof part["text"] === "string" && Object.keys(part).length === 2;
+/** A text part with Anthropic's hint where a prefix to be cached ends. */
+const hasHint = (part: unknown): boolean => {
+  if (!isObject(part)) return false;
+  const { cache_control: hint, ...rest } = part;
+  return isObject(hint) && isText(rest);
+};
 
 export type Passthrough = { members: Members; requires: Capability[] } | { problem: string };
 
@@ -81,7 +91,8 @@ export function readPassthrough(json: string): Passthrough {
   if (messages !== undefined) {
     if (!Array.isArray(messages) || !messages.every(isObject)) return { problem: "messages is no array of objects" };
     for (const [index, message] of messages.entries())
-      for (const { path, requires: needed } of beyondText(message)) {
+      for (const { path, requires: needed, isHint } of beyondText(message)) {
+        if (isHint === true) continue;
         if (needed === null) return { problem: `messages[${index}].${path} is not served` };
         requires.add(needed);
       }

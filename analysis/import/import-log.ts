@@ -10,11 +10,13 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import { hasTexts, rewrite, scopeOfRow } from "../../operators/redact/columns.ts";
+import { NO_USAGE } from "../../arms/arm.ts";
 import { computing, type RouteArm } from "../../arms/routed.ts";
 import { lastUserTurn } from "../../operators/validate/validate.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Feedback, Response } from "../../schemas/types.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
+import { prefillOf } from "../../state/log-replay-world.ts";
 import { firstGuess } from "../../state/policies/prior.ts";
 import { createKnown, feedbackKey, type ImportedRequest } from "./known.ts";
 import type { ForeignFeedback } from "./presets/preset.ts";
@@ -74,6 +76,7 @@ export function createLogImport(dependencies: ImportDependencies) {
           sampled: firstGuess.priorMean,
           bias: 0,
           saturation: 0,
+          cachedShare: 0,
           examples: [],
           trial: null,
         },
@@ -207,12 +210,13 @@ const redactedRows = (table: string, rows: readonly Row[], options: { key: strin
 
 function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>): Response {
   const { promptTokens: prompt, completionTokens: completion, firstTokenMs: firstToken, serviceMs } = answer;
+  const usage = { ...NO_USAGE, prompt, completion, ...prefillOf(answer) };
   return {
     ...{ requestId: request.id, tenant: request.tenant, attempt: 1, status: "ok", text: answer.text ?? "" },
     ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
     ...{ asked: false, alternative: null },
-    ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion, estimated: false } },
-    ...{ duplicate: false, cost: answer.cost, savedCost: 0, account: null },
+    ...{ exampleIds: [], usage, duplicate: false, account: null },
+    ...{ cost: answer.cost, failedCost: 0, billed: 1, savedCost: 0 },
     ...{ error: null, passthrough: answer.passthrough ?? null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },
     createdAt: request.createdAt + (serviceMs ?? 0),

@@ -45,6 +45,7 @@ interface AnswerRow {
   text: string;
   finish_reason: string | null;
   prompt_tokens: number;
+  cached_tokens: number;
   completion_tokens: number;
   cost: number;
   waited: number;
@@ -74,7 +75,7 @@ const selectRequests = `
     AND (toUnixTimestamp64Milli(created_at), request_id, tenant) > ({since:Int64}, {id:String}, {tenant:String})
   ORDER BY created_at, request_id, tenant LIMIT ${pageSize}`;
 const selectAnswers = `
-  SELECT request_id AS id, tenant, arm, model, text, finish_reason, prompt_tokens, completion_tokens, cost,
+  SELECT request_id AS id, tenant, arm, model, text, finish_reason, prompt_tokens, cached_tokens, completion_tokens, cost,
     plan_ms + queue_ms AS waited, first_token_ms, total_ms
   FROM responses FINAL WHERE request_id IN {ids:Array(String)} AND NOT duplicate AND status = 'ok' AND source = 'generated'`;
 const selectDecisions = `
@@ -124,6 +125,7 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
     ...{ deadlineMs: row.deadline_ms, costWeight: row.cost_weight },
   },
   privacy: { cache: row.cache, share: row.share, fresh: row.fresh },
+  ...{ promptCacheKey: null, cacheSalt: null },
   ...{ passthrough: row.passthrough === "" ? null : row.passthrough, requires: row.requires },
   ...{
     mayAsk: row.may_ask,
@@ -156,8 +158,9 @@ function answerOf(
   const since = (ms: number | null): number | null => (ms === null ? null : Math.max(0, ms - waited));
   return {
     ...{ arm, model: answer?.model ?? null, text: answer?.text ?? null, finishReason: answer?.finish_reason ?? "stop" },
-    ...{ promptTokens: answer?.prompt_tokens ?? 0, completionTokens: answer?.completion_tokens ?? 0 },
-    cost: answer?.cost ?? 0,
+    promptTokens: answer?.prompt_tokens ?? 0,
+    prefilledTokens: (answer?.prompt_tokens ?? 0) - (answer?.cached_tokens ?? 0),
+    ...{ completionTokens: answer?.completion_tokens ?? 0, cost: answer?.cost ?? 0 },
     ...{ firstTokenMs: since(answer?.first_token_ms ?? null), serviceMs: since(answer?.total_ms ?? null) },
     reward,
     propensity: decided && answer !== undefined && decision.probability > 0 ? decision.probability : null,

@@ -37,7 +37,17 @@ function world({ failsAfter = Infinity } = {}) {
         text.startsWith("Write one") || text.startsWith("This is")
           ? `"What of ${subject}, ${calls}?"\n`
           : `of ${subject}`;
-      const usage = { prompt: 1, completion: 1, cached: 0, linked: 0, recomputed: 0, prefilled: 0, estimated: false };
+      const usage = {
+        prompt: 1,
+        completion: 1,
+        linked: 0,
+        recomputed: 0,
+        cached: 0,
+        cacheWrite: 0,
+        reasoning: 0,
+        prefilled: 0,
+        estimated: false,
+      };
       return {
         ...{
           kind: "answer",

@@ -9,6 +9,7 @@ import { everybody } from "../../connections/kv/keys.ts";
 import { superviseWorker } from "../../connections/worker/supervised.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult, Caching } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
+import { priceList } from "../../config/prices.ts";
 import { answerCost } from "../cost.ts";
 import { type BuildAgenda, createIdleBuild } from "../linked/build.ts";
 import { createLinkedChoice } from "../linked/choice.ts";
@@ -236,14 +237,18 @@ function resultOf(
   }
   if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
   const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
-  const usage = { prompt, linked, recomputed, prefilled, completion, estimated: false };
+  const cached = Math.max(0, prompt - prefilled - recomputed);
+  const usage = {
+    ...{ prompt, linked, recomputed, prefilled, cached, cacheWrite: 0 },
+    ...{ completion, reasoning: 0, estimated: false },
+  };
   return {
     kind: "answer",
     text,
     finishReason,
     model,
     usage,
-    cost: answerCost(usage, config.prices),
+    cost: answerCost(usage, priceList(config)),
     attempts: attempt,
     queueMs,
     firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,

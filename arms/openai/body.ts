@@ -6,6 +6,7 @@ import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.t
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { ArmRequest } from "../arm.ts";
+import { engineHints } from "./hints.ts";
 import { chatMessages, type ChatMessage } from "../messages.ts";
 
 /** JSON. plan has seen that what passes through can be read. */
@@ -24,6 +25,7 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): st
     ...(stop.length > 0 && { stop }),
     stream: config.stream,
     ...(config.stream && { stream_options: { include_usage: true } }),
+    ...engineHints(config, request),
   };
   if (messages !== undefined) members.set("messages", withSystem(messages, pieces));
   for (const [name, value] of Object.entries(ours)) members.set(name, JSON.stringify(value));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createCounts } from "./counts.ts";
 
 /** What 7 estimated tokens of the prompt and 3 of what was written stand in for. */
@@ -86,7 +87,229 @@ describe("tokens are", () => {
     const counts = createCounts();
     counts.add(usage(10, 0));
     expect(counts.result({ prompt: () => 7, written: () => 0 })).toEqual({
-      ...{ prompt: 10, completion: 0, cached: 0, estimated: false },
+      ...{ prompt: 10, completion: 0, cached: 0, cacheWrite: 0, reasoning: 0, estimated: false },
     });
+  });
+});
+
+describe("details are", () => {
+  const detailed = (...reports: unknown[]) => {
+    const counts = createCounts();
+    for (const report of reports) counts.add(report);
+    return counts.result({ prompt: () => 7, written: () => 3 });
+  };
+  it.each<[string, unknown[], object]>([
+    [
+      "what Anthropic wrote to its cache, beside input_tokens",
+      [{ input_tokens: 2, output_tokens: 5, cache_read_input_tokens: 8, cache_creation_input_tokens: 90 }],
+      { prompt: 100, cached: 8, cacheWrite: 90 },
+    ],
+    [
+      "the same by its time to live alone",
+      [
+        { input_tokens: 2, cache_creation: { ephemeral_5m_input_tokens: 60, ephemeral_1h_input_tokens: 30 } },
+        { output_tokens: 5 },
+      ],
+      { prompt: 92, cacheWrite: 90, completion: 5 },
+    ],
+    [
+      "a prompt that was cached whole",
+      [{ input_tokens: 0, output_tokens: 5, cache_read_input_tokens: 80 }],
+      { prompt: 80, cached: 80, estimated: false },
+    ],
+    [
+      "within input_tokens where the total says so",
+      [{ input_tokens: 100, output_tokens: 5, total_tokens: 105, cache_read_input_tokens: 80 }],
+      { prompt: 100, cached: 80 },
+    ],
+    [
+      "never within input_tokens that are fewer, whatever the total says",
+      [{ input_tokens: 2, output_tokens: 5, total_tokens: 7, cache_read_input_tokens: 80 }],
+      { prompt: 82, cached: 80 },
+    ],
+    [
+      "Anthropic's beside a prompt_tokens that can't hold them",
+      [usage(2, 5, { cache_read_input_tokens: 80 })],
+      { prompt: 82, cached: 80 },
+    ],
+    [
+      "DeepSeek's hits and misses, without their sum",
+      [{ prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36, completion_tokens: 5 }],
+      { prompt: 100, cached: 64, estimated: false },
+    ],
+    [
+      "llama-server's timings beside its usage",
+      [usage(100, 5, { total_tokens: 105 }), { cache_n: 90, prompt_n: 10, predicted_n: 5 }],
+      { prompt: 100, cached: 90, completion: 5 },
+    ],
+    ["what its slot held before", [usage(100, 5), { tokens_cached: 60 }], { cached: 60 }],
+    ["not what its slot holds in the end", [usage(100, 5), { tokens_cached: 105 }], { cached: 0 }],
+    [
+      "reasoning within the completion",
+      [usage(10, 9, { total_tokens: 19, completion_tokens_details: { reasoning_tokens: 4 } })],
+      { completion: 9, reasoning: 4 },
+    ],
+    [
+      "reasoning and cached tokens beside both",
+      [usage(10, 5, { total_tokens: 59, cached_tokens: 40, reasoning_tokens: 4 })],
+      { prompt: 50, cached: 40, completion: 9, reasoning: 4 },
+    ],
+    [
+      "written where nothing explains the total",
+      [usage(10, 5, { total_tokens: 30, reasoning_tokens: 4 })],
+      { completion: 20 },
+    ],
+    [
+      "none where they are negative, lists or objects",
+      [usage(10, 5, { prompt_tokens_details: { cached_tokens: -8 }, reasoning_tokens: [4], cached_tokens: {} })],
+      { cached: 0, reasoning: 0 },
+    ],
+    [
+      "rounded to what costs more",
+      [usage(9.5, 5, { prompt_tokens_details: { cached_tokens: 7.9 }, cache_write_tokens: 1.1 })],
+      { prompt: 10, cached: 7, cacheWrite: 2 },
+    ],
+    [
+      "cut to what a record holds",
+      [{ input_tokens: 9e8, cache_read_input_tokens: 9e8, cache_creation_input_tokens: 9e8 }],
+      { prompt: 2 ** 31 - 1 },
+    ],
+  ])("%s", (_what, reports, expected) => {
+    expect(detailed(...reports)).toMatchObject(expected);
+  });
+
+  const random = splitmix64(35n);
+  const upTo = (most: number): number => Math.floor(random() * (most + 1));
+  type Truth = { p: number; k: number; w: number; c: number; r: number };
+  const styles: Record<string, (of: Truth) => { truth?: Partial<Truth>; reports: unknown[] }> = {
+    openai: ({ p, k, c, r }) => ({
+      truth: { w: 0 },
+      reports: [
+        usage(p, c, {
+          total_tokens: p + c,
+          prompt_tokens_details: { cached_tokens: k },
+          completion_tokens_details: { reasoning_tokens: r },
+        }),
+      ],
+    }),
+    openrouter: ({ p, k, w, c, r }) => ({
+      reports: [
+        usage(p, c, {
+          total_tokens: p + c,
+          prompt_tokens_details: { cached_tokens: k, cache_write_tokens: w },
+          completion_tokens_details: { reasoning_tokens: r },
+        }),
+      ],
+    }),
+    litellm: ({ p, k, w, c }) => ({
+      truth: { r: 0 },
+      reports: [
+        usage(p, c, {
+          total_tokens: p + c,
+          cache_read_input_tokens: k,
+          cache_creation_input_tokens: w,
+          prompt_tokens_details: null,
+        }),
+      ],
+    }),
+    anthropic: ({ p, k, w, c }) => ({
+      truth: { r: 0 },
+      reports: [
+        { input_tokens: p - k - w, output_tokens: 1, cache_read_input_tokens: k, cache_creation_input_tokens: w },
+        { output_tokens: c },
+      ],
+    }),
+    responses: ({ p, k, c, r }) => ({
+      truth: { w: 0 },
+      reports: [
+        {
+          input_tokens: p,
+          output_tokens: c,
+          total_tokens: p + c,
+          input_tokens_details: { cached_tokens: k },
+          output_tokens_details: { reasoning_tokens: r },
+        },
+      ],
+    }),
+    xai: ({ p, k, c, r }) => ({
+      truth: { w: 0 },
+      reports: [
+        usage(p, c - r, {
+          total_tokens: p + c,
+          prompt_tokens_details: { cached_tokens: k },
+          completion_tokens_details: { reasoning_tokens: r },
+        }),
+      ],
+    }),
+    deepseek: ({ p, k, c, r }) => ({
+      truth: { w: 0 },
+      reports: [
+        {
+          prompt_cache_hit_tokens: k,
+          prompt_cache_miss_tokens: p - k,
+          completion_tokens: c,
+          completion_tokens_details: { reasoning_tokens: r },
+        },
+      ],
+    }),
+    llamaServer: ({ p, k, c }) => ({
+      truth: { w: 0, r: 0 },
+      reports: [usage(p, c, { total_tokens: p + c }), { cache_n: k, prompt_n: p - k, predicted_n: c }],
+    }),
+    gemini: ({ p, k, c, r }) => ({
+      truth: { w: 0 },
+      reports: [
+        {
+          promptTokenCount: p,
+          cachedContentTokenCount: k,
+          candidatesTokenCount: c - r,
+          thoughtsTokenCount: r,
+          totalTokenCount: p + c,
+        },
+      ],
+    }),
+  };
+  it.each(Object.keys(styles))("the truth that %s has, in 500 usages", (name) => {
+    for (let n = 0; n < 500; n++) {
+      const p = 1 + upTo(n % 3 === 0 ? 20 : 100_000);
+      const k = n % 5 === 0 ? 0 : upTo(p);
+      const w = n % 2 === 0 ? 0 : upTo(p - k);
+      const c = 1 + upTo(5_000);
+      const r = n % 4 === 0 ? 0 : upTo(c - 1);
+      const { truth, reports } = styles[name]!({ p, k, w, c, r });
+      const result = detailed(...reports);
+      expect(result, JSON.stringify(reports)).toMatchObject({ prompt: p, cached: k, completion: c, estimated: false });
+      expect([result.cacheWrite, result.reasoning], JSON.stringify(reports)).toEqual([truth?.w ?? w, truth?.r ?? r]);
+    }
+  });
+
+  it("parts of their wholes and whole numbers, whatever is reported", () => {
+    const odd = [0, -1, 1, 3.5, 7, 100, "12", "x", null, undefined, true, [], {}, NaN, Infinity, 1e12];
+    const names = [
+      "prompt_tokens",
+      "input_tokens",
+      "completion_tokens",
+      "output_tokens",
+      "total_tokens",
+      "cached_tokens",
+    ];
+    const more = [
+      "cache_read_input_tokens",
+      "cache_creation_input_tokens",
+      "reasoning_tokens",
+      "prompt_n",
+      "cache_n",
+      "tokens_cached",
+    ];
+    for (let n = 0; n < 2_000; n++) {
+      const report = Object.fromEntries(
+        [...names, ...more].filter(() => random() < 0.4).map((name) => [name, odd[upTo(odd.length - 1)]]),
+      );
+      const { prompt, cached, cacheWrite, completion, reasoning } = detailed(report);
+      for (const count of [prompt, cached, cacheWrite, completion, reasoning])
+        expect(Number.isInteger(count) && count >= 0).toBe(true);
+      expect(cached + cacheWrite, JSON.stringify(report)).toBeLessThanOrEqual(prompt);
+      expect(reasoning).toBeLessThanOrEqual(completion);
+    }
   });
 });

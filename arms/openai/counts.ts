@@ -2,45 +2,53 @@
 // name; what is missing or can't be right is derived from the others, or estimated.
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
+import type { Usage } from "../../schemas/types.ts";
 
 const names = {
-  prompt: ["prompt_tokens", "input_tokens", "promptTokenCount"],
-  completion: ["completion_tokens", "output_tokens", "candidatesTokenCount"],
+  prompt: ["prompt_tokens", "promptTokenCount"],
+  completion: ["completion_tokens", "output_tokens", "candidatesTokenCount", "predicted_n"],
   total: ["total_tokens", "totalTokenCount"],
   reasoning: ["reasoning_tokens", "thoughtsTokenCount"],
-  cached: ["cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount", "cache_read_input_tokens"],
+  cached: [
+    ...["cached_tokens", "num_cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount"],
+    ...["cache_read_input_tokens", "cache_n"],
+  ],
+  written: ["cache_creation_input_tokens", "cache_creation_tokens", "cache_write_tokens"],
 } as const;
-type Name = keyof typeof names;
-const details: Partial<Record<Name, readonly string[]>> = {
+const promptDetails = ["prompt_tokens_details", "input_tokens_details"];
+const details: Partial<Record<string, readonly string[]>> = {
   reasoning: ["completion_tokens_details", "output_tokens_details"],
-  cached: ["prompt_tokens_details", "input_tokens_details"],
+  cached: promptDetails,
+  written: promptDetails,
 };
-/** Anthropic's input_tokens leave these out. */
-const beside = ["cache_read_input_tokens", "cache_creation_input_tokens"];
+/** Cached tokens and the others (DeepSeek, llama-server): together the prompt. */
+const parts = [
+  ["prompt_cache_hit_tokens", "prompt_cache_miss_tokens"],
+  ["cache_n", "prompt_n"],
+] as const;
 
-/** Tokens that an answer may have; more is a mistake. */
+const besideNames = ["cache_read_input_tokens", "cache_creation_input_tokens"];
+
+/** Tokens that an answer may have; more is a mistake. Of sums, what records can hold. */
 const most = 1_000_000_000;
+const mostRecorded = 2 ** 31 - 1;
 
-/** A whole number > 0; undefined: zero, or no count at all. Parts of a token are rounded up. */
-function countOf(value: unknown): number | undefined {
+/** A whole number; undefined: zero, or no count at all. Parts of a token are rounded up. */
+function countOf(value: unknown, rounded: (count: number) => number = Math.ceil): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && number > 0 && number <= most ? Math.ceil(number) : undefined;
+  return typeof number === "number" && number > 0 && number <= most ? rounded(number) : undefined;
 }
 
-export interface Counted {
-  prompt: number;
-  completion: number;
-  /** Prompt tokens that the endpoint had cached. */
-  cached: number;
-  /** One of them was neither reported nor derivable. */
-  estimated: boolean;
-}
+export type Counted = Omit<Usage, "linked" | "recomputed" | "prefilled">;
 
 export interface Counts {
+  /** An object with counts: a usage, timings, or what else may have some. */
   add(usage: unknown): void;
   /** What stands in for counts that are missing: of the prompt, and of all that was written. */
   result(estimate: { prompt: () => number; written: () => number }): Counted;
 }
+
+type Name = keyof typeof names | "input" | "parts" | "cachedBeside" | "writtenBeside" | "slot";
 
 export function createCounts(): Counts {
   const read: Partial<Record<Name, number>> = {};
@@ -51,49 +59,95 @@ export function createCounts(): Counts {
     if (count !== undefined) read[name] = Math.max(read[name] ?? 0, count);
   };
 
+  /** The prompt as reported, cached tokens included; undefined: it is not. */
+  function promptOf(completion: number | undefined): number | undefined {
+    const { prompt = read.parts, input, total, cachedBeside = 0, writtenBeside = 0 } = read;
+    const beside = cachedBeside + writtenBeside;
+    // Anthropic's input_tokens leave them out, unless the total says that they don't.
+    const isWithin = completion !== undefined && beside <= (input ?? 0) && total === (input ?? 0) + completion;
+    if (input !== undefined) return Math.max(prompt ?? 0, isWithin ? input : input + beside);
+    return prompt !== undefined && beside > prompt ? prompt + beside : prompt;
+  }
+
   return {
     add(usage) {
       if (!isObject(usage)) return;
-      for (const name of Object.keys(names) as Name[]) {
+      for (const [name, keys] of Object.entries(names) as [keyof typeof names, readonly string[]][]) {
         const places = [usage, ...(details[name] ?? []).map((member) => usage[member])].filter(isObject);
-        for (const place of places) for (const key of names[name]) note(name, countOf(place[key]));
+        // Rounded towards what costs more.
+        const rounded = name === "cached" ? Math.floor : Math.ceil;
+        for (const place of places) for (const key of keys) note(name, countOf(place[key], rounded));
       }
-      const input = countOf(usage["input_tokens"]);
-      if (countOf(usage["prompt_tokens"]) === undefined && input !== undefined)
-        note(
-          "prompt",
-          beside.reduce((sum, member) => sum + (countOf(usage[member]) ?? 0), input),
-        );
+      // Of a prompt that is cached whole, Anthropic's input_tokens are 0.
+      const isCached = usage["input_tokens"] === 0 && sumOf(besideNames.map((name) => usage[name])) !== undefined;
+      if (countOf(usage["prompt_tokens"]) === undefined) note("input", isCached ? 0 : countOf(usage["input_tokens"]));
+      note("cachedBeside", countOf(usage["cache_read_input_tokens"]));
+      const { cache_creation: creation, cache_creation_input_tokens: written } = usage;
+      const byTime = isObject(creation) ? sumOf(Object.values(creation)) : undefined;
+      note("written", byTime);
+      note("writtenBeside", countOf(written) ?? byTime);
+      for (const of of parts) if (of[1] in usage) note("parts", sumOf(of.map((key) => usage[key])));
+      note("slot", countOf(usage["tokens_cached"]));
       isZero ||= usage["completion_tokens"] === 0 || usage["output_tokens"] === 0;
     },
     result({ prompt: ofPrompt, written: ofWritten }) {
-      const { total, reasoning = 0, cached = 0 } = read;
-      const written = ofWritten();
-      let { prompt, completion } = read;
+      const { total, reasoning = 0, written = 0, slot = 0 } = read;
+      let { completion, cached = 0 } = read;
+      const answered = ofWritten();
+      let prompt = promptOf(completion);
+      // llama-server counts what a slot holds in the end: less than the prompt was there before.
+      if (cached === 0 && prompt !== undefined && slot < prompt) cached = slot;
       if (completion === undefined && prompt !== undefined && total !== undefined && total > prompt)
         completion = total - prompt;
-      let estimated = completion === undefined && !(isZero && written === 0);
-      completion ??= written === 0 ? 0 : written + reasoning;
+      let estimated = completion === undefined && !(isZero && answered === 0);
+      completion ??= answered === 0 ? 0 : answered + reasoning;
+      let thought = reasoning;
       if (prompt === undefined && total !== undefined && total > completion) prompt = total - completion;
       else if (prompt !== undefined) {
         const gap = Math.max(0, (total ?? 0) - prompt - completion);
-        if (gap > 0 && gap === cached) prompt += gap;
-        else completion += unreported(gap, completion, reasoning);
+        const left = leftOut(gap, { prompt, completion, cached, written, reasoning });
+        prompt += left.prompt;
+        completion += left.completion;
+        thought = Math.max(reasoning, left.completion);
       }
       estimated ||= prompt === undefined;
-      prompt ??= Math.max(ofPrompt(), cached);
-      return { prompt, completion, cached: Math.min(prompt, cached), estimated };
+      prompt = Math.min(mostRecorded, prompt ?? Math.max(ofPrompt(), cached + written));
+      completion = Math.min(mostRecorded, completion);
+      const inCache = Math.min(prompt, cached);
+      return {
+        ...{ prompt, completion, cached: inCache, cacheWrite: Math.min(prompt - inCache, written) },
+        ...{ reasoning: Math.min(completion, thought), estimated },
+      };
     },
   };
 }
 
+/** undefined: there is none. */
+const sumOf = (values: readonly unknown[]): number | undefined =>
+  countOf(values.reduce<number>((sum, value) => sum + (countOf(value) ?? 0), 0));
+
+interface Reported {
+  prompt: number;
+  completion: number;
+  cached: number;
+  written: number;
+  reasoning: number;
+}
+
 /**
- * Reasoning that the completion leaves out: the total says so (xAI, Gemini; the latter without a
- * count of its own), or there is more of it than of the completion.
+ * What prompt and completion leave out of the total, by `gap` tokens: reasoning (xAI, Gemini; the
+ * latter without a count of its own), tokens of caches, or both. What nothing explains was written.
+ * Without a total, reasoning beyond the completion can't be within it.
  */
-function unreported(gap: number, completion: number, reasoning: number): number {
-  if (gap > 0 && (reasoning === 0 || gap === reasoning)) return gap;
-  return reasoning > completion ? reasoning : 0;
+function leftOut(
+  gap: number,
+  { completion, cached, written, reasoning }: Reported,
+): Pick<Reported, "prompt" | "completion"> {
+  if (gap === 0) return { prompt: 0, completion: reasoning > completion ? reasoning : 0 };
+  const beside =
+    [cached, written, cached + written].find((of) => of > 0 && (of === gap || of + reasoning === gap)) ?? 0;
+  if (gap === reasoning) return { prompt: 0, completion: gap };
+  return { prompt: beside, completion: gap - beside };
 }
 
 /** What an answer wrote: text, reasoning and calls of tools. */

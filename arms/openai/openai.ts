@@ -5,6 +5,7 @@ import OpenAI from "openai";
 import type { Logger } from "pino";
 import type { BreakerSettings, Verdict } from "../../algorithms/queueing/breaker.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
+import { priceList } from "../../config/prices.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
@@ -79,6 +80,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     // At any other level it logs prompts.
     logLevel: "off",
   });
+  const prices = priceList(config);
   const members = followMembers(config, { log, lookup: dependencies.lookup });
   const { breaker = usualBreaker, choose } = dependencies;
   const replicas = createReplicas({ members, breaker, clock: () => performance.now(), random: Math.random, choose });
@@ -143,12 +145,12 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       const call = { attempts: attempt, queueMs, started };
       if ("text" in result) {
         const answer = answerOf(request, result, call);
-        return { ...answer, cost: answer.cost + (spent?.cost ?? 0) };
+        return { ...answer, cost: answer.cost + (spent?.cost ?? 0), spent };
       }
       // An endpoint charges what it has written, whether or not it came to its end.
       const part = soFar && answerOf(request, soFar(), call);
       if (part !== undefined && (hasText || part.usage.completion > 0 || !part.usage.estimated))
-        spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0) };
+        spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0), calls: (spent?.calls ?? 0) + 1 };
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
       const hasOther = isArmsProblem(result) && replicas.hasOther(tried);
@@ -171,7 +173,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   }
 
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
-    costAtMost(config, promptTokens(pieces, passthrough), params.maxTokens);
+    costAtMost({ ...config, prices }, promptTokens(pieces, passthrough), params.maxTokens);
 
   function tooExpensive(atMost: number, left: number): ArmFailure {
     const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or lower max_tokens.`;
@@ -219,8 +221,8 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     reported: Completion,
     call: { attempts: number; queueMs: number; started: number },
   ): ArmAnswer {
-    const { prompt, completion, cached, estimated } = reported.usage(() => estimatedPrompt(request));
-    const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion, estimated };
+    const counted = reported.usage(() => estimatedPrompt(request));
+    const usage = { ...counted, linked: 0, recomputed: 0, prefilled: counted.prompt - counted.cached };
     return {
       kind: "answer",
       text: reported.text,
@@ -228,7 +230,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       finishReason: reported.finishReason,
       model: (reported.model ?? config.model).slice(0, longestName),
       usage,
-      cost: answerCost(usage, config.prices),
+      cost: answerCost(usage, prices, clock.now()),
       attempts: call.attempts,
       queueMs: call.queueMs,
       firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,

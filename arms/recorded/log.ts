@@ -6,6 +6,17 @@ import { linesOf } from "../../connections/lines.ts";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
 
 const count = z.number().int().nonnegative();
+const usageSchema = z
+  .object({
+    ...{ prompt: count, completion: count },
+    ...{ cached: count.default(0), cacheWrite: count.default(0), reasoning: count.default(0) },
+  })
+  .refine(({ prompt, cached, cacheWrite }) => cached + cacheWrite <= prompt, {
+    message: "cached and cacheWrite are parts of prompt, and must not be more",
+  })
+  .refine(({ completion, reasoning }) => reasoning <= completion, {
+    message: "reasoning is a part of completion, and must not be more",
+  });
 const lineSchema = z
   .object({
     request: z.string().refine((text) => canonicalText(text) !== "", "must not be blank"),
@@ -13,7 +24,7 @@ const lineSchema = z
     responses: z.array(z.string()).min(1).optional(),
     arm: z.string().optional(),
     model: z.string().optional(),
-    usage: z.object({ prompt: count, completion: count }).optional(),
+    usage: usageSchema.optional(),
     cost: z.number().nonnegative().optional(),
     latencyMs: z.number().nonnegative().optional(),
   })
@@ -21,10 +32,11 @@ const lineSchema = z
     message: "needs either response or responses",
   });
 
+export type RecordedUsage = z.infer<typeof usageSchema>;
 export interface RecordedAnswer {
   text: string;
   model: string | undefined;
-  usage: { prompt: number; completion: number } | undefined;
+  usage: RecordedUsage | undefined;
   cost: number | undefined;
   latencyMs: number | undefined;
 }

@@ -4,12 +4,13 @@ import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
+import { priceList } from "../../config/prices.ts";
 import type { RecordedArmConfig } from "../../config/schema.ts";
-import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
+import { NO_USAGE, type Arm, type ArmFailure, type ArmRequest, type ArmResult } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost } from "../cost.ts";
 import { lastUserTurn } from "../messages.ts";
-import { readRecordedLog, type RecordedAnswer } from "./log.ts";
+import { readRecordedLog, type RecordedAnswer, type RecordedUsage } from "./log.ts";
 
 type OnText = Parameters<Arm["answer"]>[2];
 
@@ -19,6 +20,7 @@ export async function createRecordedArm(
   { weightOf }: { weightOf?: (tenant: string) => number } = {},
 ): Promise<Arm> {
   const answers = await readRecordedLog(config.file, config.name);
+  const prices = priceList(config);
   const calls = createCalls(config.concurrency, weightOf);
 
   async function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
@@ -45,17 +47,23 @@ export async function createRecordedArm(
   ): ArmResult {
     if (found === undefined) return notRecorded(config.name);
     onText?.(found.text, 1);
-    const tokens = found.usage ?? {
+    const tokens: RecordedUsage = found.usage ?? {
       prompt: request.pieces.reduce((sum, piece) => sum + estimateTokens(piece.text), 0),
       completion: estimateTokens(found.text),
+      ...{ cached: 0, cacheWrite: 0, reasoning: 0 },
     };
     return {
       kind: "answer",
       text: found.text,
       finishReason: "stop",
       model: found.model ?? config.model,
-      usage: { ...tokens, linked: 0, recomputed: 0, prefilled: tokens.prompt, estimated: found.usage === undefined },
-      cost: found.cost ?? answerCost(tokens, config.prices),
+      usage: {
+        ...NO_USAGE,
+        ...tokens,
+        prefilled: tokens.prompt - tokens.cached,
+        estimated: found.usage === undefined,
+      },
+      cost: found.cost ?? answerCost(tokens, prices),
       attempts: 1,
       queueMs,
       firstTokenMs: onText === undefined ? null : performance.now() - started,

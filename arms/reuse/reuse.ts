@@ -2,7 +2,7 @@
 // may be reused (operators/select, operators/route).
 import { REUSE_MODEL } from "../../algorithms/routing/reuse-quality.ts";
 import type { ReuseArmConfig } from "../../config/schema.ts";
-import type { Arm, ArmRequest, ArmResult } from "../arm.ts";
+import { NO_USAGE, type Arm, type ArmRequest, type ArmResult } from "../arm.ts";
 
 export function createReuseArm({ name, concurrency }: Pick<ReuseArmConfig, "name" | "concurrency">): Arm {
   function answer(
@@ -22,7 +22,7 @@ export function createReuseArm({ name, concurrency }: Pick<ReuseArmConfig, "name
       text: kept.text,
       finishReason: "stop",
       model: REUSE_MODEL,
-      usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0, estimated: false },
+      usage: { ...NO_USAGE },
       cost: 0,
       attempts: 0,
       queueMs: 0,

@@ -106,7 +106,17 @@ async function replayed(example: Example, right: string): Promise<string | undef
         ...{ kind: "answer", text: right, finishReason: "stop", model: "recorded", cost: 0, attempts: 1, queueMs: 0 },
         ...{
           firstTokenMs: null,
-          usage: { prompt: 0, completion: 0, linked: 0, recomputed: 0, prefilled: 0, estimated: false },
+          usage: {
+            prompt: 0,
+            completion: 0,
+            linked: 0,
+            recomputed: 0,
+            cached: 0,
+            cacheWrite: 0,
+            reasoning: 0,
+            prefilled: 0,
+            estimated: false,
+          },
         },
       }),
   };

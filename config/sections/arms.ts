@@ -13,6 +13,22 @@ import {
   name,
 } from "./common.ts";
 
+const prices = z.strictObject({
+  /** Absent: the catalogue's. */
+  prompt: factor.optional(),
+  /**
+   * Prompt tokens that the endpoint had cached, and those that it charges for writing to its cache;
+   * absent: the catalogue's share of the prompt's price, else that price.
+   */
+  cachedPrompt: factor.optional(),
+  cacheWrite: factor.optional(),
+  /** Absent: the catalogue's. */
+  completion: factor.optional(),
+  /** Reasoning tokens of the completion; absent: the completion's price. */
+  reasoning: factor.optional(),
+  /** provider/model of the price catalogue, for the prices that are absent. */
+  catalogue: z.string().min(1).max(200).optional(),
+});
 /** Endpoints of an arm, and addresses of a host that are taken. */
 export const mostReplicas = 256;
 
@@ -41,8 +57,11 @@ const armBase = {
    * generate, which scales apart from plan (docs/arms.md).
    */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
-  /** Per million tokens. */
-  prices: z.strictObject({ prompt: factor, completion: factor }).default({ prompt: 0, completion: 0 }),
+  /**
+   * Per million tokens, or catalogue: those of its provider and model, in US dollars
+   * (docs/arms.md, Prices).
+   */
+  prices: z.union([z.literal("catalogue"), prices]).default({ prompt: 0, completion: 0 }),
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),
@@ -93,6 +112,16 @@ const openaiShape = z.strictObject({
   tools: z.boolean().default(false),
   vision: z.boolean().default(false),
   parameters: z.boolean().default(false),
+  /**
+   * Sends prompt_cache_key, made of arm, sharing domain and first prefix, where the client names
+   * none: providers route by it to a machine that has the prefix (docs/arms.md, Prices).
+   */
+  promptCacheKey: z.boolean().default(false),
+  /**
+   * Sends vLLM's cache_salt, one for each sharing domain: no tenant can find out by timing what
+   * another has asked. Domains then share no cached prefix.
+   */
+  cacheSalt: z.boolean().default(false),
   /** How the endpoint calls the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });

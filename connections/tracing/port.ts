@@ -34,7 +34,9 @@ export interface Facts {
   finishReasons?: string[] | undefined;
   inputTokens?: number | undefined;
   cachedTokens?: number | undefined;
+  cacheWriteTokens?: number | undefined;
   outputTokens?: number | undefined;
+  reasoningTokens?: number | undefined;
   /** Seconds. */
   firstTokenAfter?: number | undefined;
   // Precedent's own attributes.

@@ -26,7 +26,7 @@ export function messageOf(body: MessageBody, index: number): ReadMessage {
   const ours = role === "developer" ? "system" : role === "function" ? "tool" : role;
   return {
     message: { role: ours, content: parts.join("\n") },
-    beyond: beyondText(body).map(({ path, requires }) => ({ path: `messages[${index}].${path}`, requires })),
+    beyond: beyondText(body).map((one) => ({ ...one, path: `messages[${index}].${one.path}` })),
   };
 }
 

@@ -62,7 +62,7 @@ describe("the body of a chat completion", () => {
       allow: { arms: ["small"], maxCost: 0.1, deadlineMs: 1_000, costWeight: 2 },
       privacy: { cache: false, share: false, fresh: true },
       ...{ mayAsk: false, mayCompare: true, metadata: { user: "u1", a: "b" } },
-      ...{ passthrough: null, requires: [], account: null },
+      ...{ promptCacheKey: null, cacheSalt: null, passthrough: null, requires: [], account: null },
     });
   });
 
@@ -219,5 +219,40 @@ describe("what arms declare to serve besides text", () => {
     expect(() => checkCapable(["a"], fields, arms)).toThrow(
       expect.objectContaining({ status: 400, code: "unsupported_parameter", param: "logprobs" }),
     );
+  });
+});
+
+describe("hints for an engine's cache", () => {
+  const hinted = '{"type":"text", "text":"long","cache_control":{"ttl":"1h", "type":"ephemeral"}}';
+  const text = `{"model":"auto","messages":[{"role":"system","content":[${hinted}]},{"role":"user","content":"hi"}]}`;
+  const read = (served: ("tools" | "parameters")[], json = text) =>
+    chatRequest(JSON.parse(json), new Set(served), json).request;
+
+  it("are kept beside the request, which stays what it is", () => {
+    const { request } = chatRequest({ ...hello, prompt_cache_key: "k", cache_salt: "s" });
+    expect(request).toEqual({ ...chatRequest(hello).request, promptCacheKey: "k", cacheSalt: "s" });
+    expect(chatRequest({ ...hello, prompt_cache_key: "", cache_salt: null }).request).toEqual(
+      chatRequest(hello).request,
+    );
+    for (const wrong of [{ prompt_cache_key: 1 }, { prompt_cache_key: "k".repeat(1_025) }, { cache_salt: ["s"] }])
+      expect(() => chatRequest({ ...hello, ...wrong })).toThrow(ApiError);
+  });
+
+  it("in parts of messages go out byte for byte where an arm takes them", () => {
+    const request = read(["parameters"]);
+    expect(request.passthrough).toContain(hinted);
+    expect(request).toMatchObject({ requires: ["parameters"], messages: [{ content: "long" }, { content: "hi" }] });
+    const tools = text.replace("{", '{"tools":[{"type":"function"}],');
+    expect(read(["tools"], tools)).toMatchObject({
+      requires: ["tools"],
+      passthrough: expect.stringContaining(hinted) as string,
+    });
+  });
+
+  it("are left out where none does, and the request is as without them", () => {
+    const plain = read([], text.replace(`[${hinted}]`, '"long"'));
+    expect(read([])).toEqual(plain);
+    const documents = text.replace("{", '{"precedent":{"documents":["d"]},');
+    expect(read(["parameters"], documents)).toMatchObject({ passthrough: null, documents: ["d"] });
   });
 });

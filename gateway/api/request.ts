@@ -42,6 +42,8 @@ const fields = {
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   user: z.string().nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
+  prompt_cache_key: z.string().max(1_024).nullish(),
+  cache_salt: z.string().max(1_024).nullish(),
   precedent: own.nullish(),
 };
 const names = new Set(Object.keys(fields));
@@ -65,8 +67,7 @@ const neutral = new Map<string, (value: unknown) => boolean>(
     modalities: (value: unknown) => Array.isArray(value) && value.every((one) => one === "text"),
     service_tier: (value: unknown) => value === "auto" || value === "default",
     store: (value: unknown) => value === false,
-    // Hints for the provider's own caches and moderation: there is no such provider here.
-    prompt_cache_key: (value: unknown) => typeof value === "string",
+    // A hint for the provider's moderation: there is no such provider here.
     safety_identifier: (value: unknown) => typeof value === "string",
   }),
 );
@@ -108,19 +109,27 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
   if (!parsed.success) throw invalid(parsed.error);
   const { model, messages, precedent, metadata, user, stop, stream, stream_options, ...params } = parsed.data;
   const read = messages.map(messageOf);
-  const beyond = read.flatMap((one) => one.beyond);
+  const found = read.flatMap((one) => one.beyond);
+  const beyond = found.filter(({ isHint }) => isHint !== true);
   for (const { path, requires } of beyond) {
     if (requires === null || !served.has(requires)) throw unservedMessage(path);
     if (!fields.has(requires)) fields.set(requires, path);
   }
+  const hasDocuments = (precedent?.documents ?? []).length > 0;
   if (beyond.length > 0) {
-    if ((precedent?.documents ?? []).length > 0)
+    if (hasDocuments)
       throw badRequest(
         "Documents can't be put into messages that are not text alone: leave either out.",
         "precedent.documents",
         "unsupported_value",
       );
     through.push("messages");
+  }
+  // Hints go out as they are written where the messages can; else they are left out.
+  const hint = found.find(({ isHint }) => isHint);
+  if (hint !== undefined && !hasDocuments && (through.length > 0 || served.has("parameters"))) {
+    if (through.length === 0) fields.set("parameters", hint.path);
+    if (beyond.length === 0) through.push("messages");
   }
   const isPlain = through.length === 0;
   const allow = precedent?.allow;
@@ -149,6 +158,8 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
     },
     mayAsk: precedent?.may_ask ?? true,
     mayCompare: precedent?.may_compare ?? false,
+    promptCacheKey: params.prompt_cache_key || null,
+    cacheSalt: params.cache_salt || null,
     passthrough: isPlain ? null : only(text ?? JSON.stringify(body), through),
     requires: capabilities.filter((one) => fields.has(one)),
     metadata: { ...(typeof user === "string" ? { user } : {}), ...metadata },

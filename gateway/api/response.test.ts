@@ -16,6 +16,7 @@ describe("a response", () => {
         completion_tokens: 5,
         total_tokens: 35,
         prompt_tokens_details: { cached_tokens: 10 },
+        completion_tokens_details: { reasoning_tokens: 0 },
       },
       precedent: {
         request_id: "r1",

@@ -6,7 +6,8 @@ import type { Response } from "../../schemas/types.ts";
 /** The id of a completion names its request. */
 const idPrefix = "chatcmpl-";
 export const responseIdPrefix = "resp_";
-const prefixes = [idPrefix, responseIdPrefix];
+export const messageIdPrefix = "msg_";
+const prefixes = [idPrefix, responseIdPrefix, messageIdPrefix];
 export const completionId = (requestId: string): string => idPrefix + requestId;
 export const requestIdOf = (id: string): string => id.slice(prefixes.find((one) => id.startsWith(one))?.length ?? 0);
 
@@ -16,8 +17,12 @@ export const usageOf = ({ usage }: Pick<Response, "usage">) => ({
   prompt_tokens: usage.prompt,
   completion_tokens: usage.completion,
   total_tokens: usage.prompt + usage.completion,
-  // What was not computed again: a provider's own cache, or linked KV caches.
-  prompt_tokens_details: { cached_tokens: Math.max(0, usage.prompt - usage.prefilled) },
+  // A provider's own cache, or linked KV caches; OpenRouter's name for what was written to it.
+  prompt_tokens_details: {
+    cached_tokens: usage.cached,
+    ...(usage.cacheWrite > 0 && { cache_write_tokens: usage.cacheWrite }),
+  },
+  completion_tokens_details: { reasoning_tokens: usage.reasoning },
 });
 
 /** What OpenAI's format has no field for. */

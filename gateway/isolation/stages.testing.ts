@@ -226,7 +226,17 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         {
           ...{ kind: "answer", text, finishReason: "stop", model: "small-1", cost: 1, attempts: 1, queueMs: 0 },
           ...{
-            usage: { prompt: 9, linked: 0, recomputed: 0, prefilled: 9, completion: count, estimated: false },
+            usage: {
+              prompt: 9,
+              linked: 0,
+              recomputed: 0,
+              cached: 0,
+              cacheWrite: 0,
+              reasoning: 0,
+              prefilled: 9,
+              completion: count,
+              estimated: false,
+            },
             firstTokenMs: null,
           },
         },

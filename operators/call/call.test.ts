@@ -97,9 +97,21 @@ describe("call", () => {
           failedArms: [],
           source: "generated",
           exampleIds: ["e1"],
-          usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5, estimated: false },
+          usage: {
+            prompt: 30,
+            linked: 0,
+            recomputed: 0,
+            cached: 10,
+            cacheWrite: 0,
+            reasoning: 0,
+            prefilled: 20,
+            completion: 5,
+            estimated: false,
+          },
           duplicate: false,
           cost: 0.25,
+          failedCost: 0,
+          billed: 1,
           savedCost: 0,
           account: "prk-1",
           timings: { plan: 10, queue: 24, firstToken: 39, total: 50 },
@@ -175,7 +187,10 @@ describe("call", () => {
         isTooLong === true ? undefined : { name: "large", examples: true, template: "chat-turns" },
       handOver: (work, { name }, { code, attempts, spent }) => ({
         ...work,
-        fallback: { arm: name, failed: [{ arm: work.decision.arm, code, attempts, cost: spent?.cost ?? 0 }] },
+        fallback: {
+          arm: name,
+          failed: [{ arm: work.decision.arm, code, attempts, cost: spent?.cost ?? 0, billed: spent?.calls ?? 0 }],
+        },
       }),
     };
 
@@ -232,7 +247,7 @@ describe("call", () => {
     });
 
     it("answers as that arm, with the attempts of those that failed", async () => {
-      const before = { arm: "first", code: "endpoint_refused", attempts: 3, cost: 0.5 };
+      const before = { arm: "first", code: "endpoint_refused", attempts: 3, cost: 0.5, billed: 1 };
       const [emit] = emits((await run({ work: { fallback: { arm: "small", failed: [before] } } })).outcome);
       expect(emit?.record).toMatchObject({
         ...{ status: "ok", arm: "small", attempt: 5, failedArms: [before], degraded: ["embedder", "fallback"] },
@@ -242,25 +257,41 @@ describe("call", () => {
 });
 
 describe("what calls cost", () => {
-  const usage = { prompt: 30, linked: 0, recomputed: 0, prefilled: 30, completion: 7, estimated: false };
-  const spent = { usage, cost: 0.5 };
-  const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125 };
+  const usage = {
+    prompt: 30,
+    linked: 0,
+    recomputed: 0,
+    cached: 0,
+    cacheWrite: 0,
+    reasoning: 0,
+    prefilled: 30,
+    completion: 7,
+    estimated: false,
+  };
+  const spent = { usage, cost: 0.5, calls: 2 };
+  const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125, billed: 1 };
   const allow = { arms: null, maxCost: 1, deadlineMs: null, costWeight: null };
   const fallback = { arm: "small", failed: [before] };
 
   it("is that of arms that failed before, too, in the response and of what may be spent", async () => {
     const { outcome, calls } = await run({ request: { allow }, work: { fallback } });
     expect(calls[0]).toMatchObject({ maxCost: 0.875 });
-    expect(emits(outcome)).toMatchObject([{ record: { status: "ok", cost: answer.cost + 0.125 } }]);
+    expect(emits(outcome)).toMatchObject([
+      { record: { status: "ok", cost: answer.cost + 0.125, failedCost: 0.125, billed: 2 } },
+    ]);
     expect((await run({})).calls[0]).not.toHaveProperty("maxCost");
   });
 
   it("is booked where none answers, and where the deadline ends it", async () => {
     const result = { ...failed("stream_cut"), spent };
     const failure = await run({ result, work: { fallback } });
-    expect(emits(failure.outcome)).toMatchObject([{ record: { status: "failed", cost: 0.625, usage } }]);
+    expect(emits(failure.outcome)).toMatchObject([
+      { record: { status: "failed", cost: 0.625, failedCost: 0.625, billed: 3, usage } },
+    ]);
     const late = await run({ result, at: [30, 120_001] });
-    expect(emits(late.outcome)).toMatchObject([{ record: { status: "refused", cost: 0.5, usage } }]);
+    expect(emits(late.outcome)).toMatchObject([
+      { record: { status: "refused", cost: 0.5, failedCost: 0.5, billed: 2, usage } },
+    ]);
   });
 
   it("tells the client which member of its request is wrong, and when to come back", async () => {

@@ -50,13 +50,15 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     if (called >= notAfter) return refuse("deadline_exceeded", lateMessage(notAfter, called));
 
     const { pieces, linkPolicy } = linked.prompt;
-    const { params, tenant, passthrough, privacy } = request;
+    const { params, tenant, passthrough, privacy, promptCacheKey, cacheSalt } = request;
     const isAnswer = work.role === "answer";
     const next = isAnswer ? fallback?.next(work) : undefined;
     const asked = {
       ...{ requestId, tenant, pieces, params, deadline: notAfter },
       caching: { domain: work.decision.domain, mayStore: privacy.cache && privacy.share },
       ...(passthrough !== null && { passthrough }),
+      ...(promptCacheKey !== null && { promptCacheKey }),
+      ...(cacheSalt !== null && { cacheSalt }),
       ...(linkPolicy && { linkPolicy }),
       ...(next && { replaceable: true }),
       // Every call counts, in whichever stage: what failed arms have cost is gone.

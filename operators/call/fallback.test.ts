@@ -5,7 +5,18 @@ import { createFallback, type FallbackOptions } from "./fallback.ts";
 import { aWork } from "./values.testing.ts";
 
 const scored = (arm: string, sampled: number, bias = 0, shown: string[] = []): ArmScore => ({
-  ...{ arm, model: `${arm}-1`, cost: 0, context: [], mean: 0, deviation: 0, sampled, bias, saturation: 0 },
+  ...{
+    arm,
+    model: `${arm}-1`,
+    cost: 0,
+    context: [],
+    mean: 0,
+    deviation: 0,
+    sampled,
+    bias,
+    saturation: 0,
+    cachedShare: 0,
+  },
   ...{ probability: 0.25, examples: shown.map((id) => anExample(id)), trial: null },
 });
 const scores = [scored("small", 0.9), scored("large", 0.8, 0.5), scored("middle", 0.6), scored("gone", 0.7)];
@@ -24,7 +35,7 @@ const set = (change: Partial<FallbackOptions> = {}) =>
 const after = (...failed: [string, string][]): Partial<Work> => ({
   fallback: {
     arm: failed.length === 1 ? "middle" : "large",
-    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1, cost: 0 })),
+    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1, cost: 0, billed: 1 })),
   },
 });
 
@@ -86,7 +97,7 @@ describe("its work", () => {
     ]);
     expect(handed.fallback).toEqual({
       arm: "large",
-      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3, cost: 0 }],
+      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3, cost: 0, billed: 0 }],
     });
     expect({ ...handed, pieces: [], fallback: null }).toEqual({ ...given, pieces: [], fallback: null });
     expect(reported).toEqual(["small,large,endpoint_refused"]);

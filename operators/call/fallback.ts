@@ -58,11 +58,15 @@ export function createFallback(options: FallbackOptions): Fallback {
       return {
         ...work,
         pieces: recompose(work, next, selected),
-        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts, cost: spent?.cost ?? 0 }] },
+        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts, ...charged(spent) }] },
       };
     },
   };
 }
+
+const charged = (spent: ArmFailure["spent"]): Pick<FailedArm, "cost" | "billed"> => ({
+  ...{ cost: spent?.cost ?? 0, billed: spent?.calls ?? 0 },
+});
 
 const promptOf = ({ pieces }: Pick<Work, "pieces">): number =>
   pieces.reduce((sum, { text }) => sum + estimateTokens(text), 0);

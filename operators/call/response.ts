@@ -1,8 +1,8 @@
 // The final response, from a unit of work and what the arm said. Pure: the clock's times are passed
 // in.
-import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
+import { NO_USAGE, type ArmAnswer, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
 import type { Response, Work } from "../../schemas/types.ts";
-import { NO_USAGE, responseError } from "../refusal.ts";
+import { responseError } from "../refusal.ts";
 import { armOf, failedArms } from "./fallback.ts";
 
 export interface CallTimes {
@@ -24,7 +24,8 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     model: answer.model,
     usage: answer.usage,
     passthrough: answer.passthrough ?? null,
-    cost: answer.cost + failedCost(work),
+    ...{ cost: answer.cost + failedCost(work), failedCost: failedCost(work) + (answer.spent?.cost ?? 0) },
+    billed: billedCalls(work) + (answer.spent?.calls ?? 0) + (answer.source === undefined ? 1 : 0),
     savedCost: answer.source === "reuse" ? (work.decision.reuse?.savedCost ?? 0) : 0,
     timings: {
       plan: work.planMs,
@@ -101,10 +102,14 @@ const attemptsOf = (work: Work, { attempts }: Pick<ArmResult, "attempts">): numb
 export const failedCost = (work: Pick<Work, "fallback">): number =>
   failedArms(work).reduce((sum, { cost }) => sum + cost, 0);
 
-const spentBy = (work: Work, { spent }: ArmFailure): Pick<Response, "usage" | "cost"> => ({
-  usage: spent?.usage ?? { ...NO_USAGE },
-  cost: (spent?.cost ?? 0) + failedCost(work),
-});
+const billedCalls = (work: Pick<Work, "fallback">): number =>
+  failedArms(work).reduce((sum, { billed }) => sum + billed, 0);
+
+function spentBy(work: Work, { spent }: ArmFailure): Pick<Response, "usage" | "cost" | "failedCost" | "billed"> {
+  const cost = (spent?.cost ?? 0) + failedCost(work);
+  const billed = billedCalls(work) + (spent?.calls ?? 0);
+  return { usage: spent?.usage ?? { ...NO_USAGE }, cost, failedCost: cost, billed };
+}
 
 function base(work: Work, requestId: string, times: CallTimes): Response {
   const arm = armOf(work);
@@ -126,8 +131,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     ],
     usage: { ...NO_USAGE },
     duplicate: false,
-    cost: failedCost(work),
-    savedCost: 0,
+    ...{ cost: failedCost(work), failedCost: failedCost(work), billed: billedCalls(work), savedCost: 0 },
     // The operator pays for an alternative answer, not the account of the request.
     account: work.role === "alternative" ? null : work.request.account,
     timings: {

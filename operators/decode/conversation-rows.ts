@@ -80,6 +80,9 @@ const armColumn = (score: ArmScore): object => ({
   })),
 });
 
+const byArm = (arms: readonly ArmScore[], what: "cachedShare" | "saturation"): object =>
+  Object.fromEntries(arms.flatMap((score) => (score[what] === 0 ? [] : [[score.arm, double(score[what])]])));
+
 const reuseColumns = (reuse: Decision["reuse"]): object => ({
   reuse_arm: reuse?.arm ?? "",
   reuse_example: reuse?.exampleId ?? "",
@@ -105,9 +108,8 @@ export const decisionRow = (record: Decision, position: RowPosition): Row => ({
   threshold: double(record.threshold),
   explored_threshold: doubleOrNull(record.exploredThreshold),
   load: double(record.load),
-  saturation: Object.fromEntries(
-    record.arms.flatMap(({ arm, saturation }) => (saturation === 0 ? [] : [[arm, double(saturation)]])),
-  ),
+  cached_shares: byArm(record.arms, "cachedShare"),
+  saturation: byArm(record.arms, "saturation"),
   policy_version: record.policyVersion,
   helpfulness_version: record.helpfulnessVersion,
   template: record.template,
@@ -134,17 +136,22 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   finish_reason: record.finishReason,
   arm: record.arm,
   model: record.model,
-  failed_arms: record.failedArms.map(({ arm, code, attempts }) => ({ arm, code, attempts })),
+  failed_arms: record.failedArms.map(({ cost, ...failed }) => ({ ...failed, cost: double(cost) })),
   source: record.source,
   example_ids: record.exampleIds,
   prompt_tokens: record.usage.prompt,
   linked_tokens: record.usage.linked,
   recomputed_tokens: record.usage.recomputed,
   prefilled_tokens: record.usage.prefilled,
+  cached_tokens: record.usage.cached,
+  cache_write_tokens: record.usage.cacheWrite,
   completion_tokens: record.usage.completion,
+  reasoning_tokens: record.usage.reasoning,
   tokens_estimated: record.usage.estimated,
   duplicate: record.duplicate,
   cost: double(record.cost),
+  failed_cost: double(record.failedCost),
+  billed: record.billed,
   saved_cost: double(record.savedCost),
   plan_ms: double(record.timings.plan),
   queue_ms: double(record.timings.queue),

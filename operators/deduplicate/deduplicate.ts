@@ -19,7 +19,8 @@ import {
 } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { NO_USAGE, replyPartition } from "../refusal.ts";
+import { NO_USAGE } from "../../arms/arm.ts";
+import { replyPartition } from "../refusal.ts";
 import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
 
@@ -123,8 +124,7 @@ function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs,
     failedArms: [],
     usage: { ...NO_USAGE },
     duplicate: true,
-    cost: 0,
-    savedCost: 0,
+    ...{ cost: 0, failedCost: 0, billed: 0, savedCost: 0 },
     account: null,
     asked: false,
     alternative: null,

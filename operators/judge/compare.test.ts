@@ -60,7 +60,17 @@ describe("verdicts together", () => {
   });
 });
 
-const usage = { prompt: 10, linked: 0, recomputed: 0, prefilled: 10, completion: 2, estimated: false };
+const usage = {
+  prompt: 10,
+  linked: 0,
+  recomputed: 0,
+  cached: 0,
+  cacheWrite: 0,
+  reasoning: 0,
+  prefilled: 10,
+  completion: 2,
+  estimated: false,
+};
 const answered = (text: string): ArmResult => ({
   kind: "answer",
   text,

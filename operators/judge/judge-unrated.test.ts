@@ -53,7 +53,17 @@ describe("an unrated answer", () => {
   });
 
   it("gets its other answer from the reference arm, at a cost that counts", async () => {
-    const usage = { prompt: 8, linked: 0, recomputed: 0, prefilled: 8, completion: 2, estimated: false };
+    const usage = {
+      prompt: 8,
+      linked: 0,
+      recomputed: 0,
+      cached: 0,
+      cacheWrite: 0,
+      reasoning: 0,
+      prefilled: 8,
+      completion: 2,
+      estimated: false,
+    };
     const { judge, asked, comparisons } = setUp(verdict, {
       ...{ kind: "answer", text: "ls -A", finishReason: "stop", model: "m", usage, cost: 0.5 },
       ...{ attempts: 1, queueMs: 0, firstTokenMs: null },

@@ -3,7 +3,8 @@
 import type { Emit } from "../../runtime/step.ts";
 import type { StepTiming } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { NO_USAGE, replyPartition } from "../refusal.ts";
+import { NO_USAGE } from "../../arms/arm.ts";
+import { replyPartition } from "../refusal.ts";
 import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
 export interface Hit extends Pick<Validated, "request" | "position" | "domain" | "receivedAt" | "timestamp"> {
@@ -58,8 +59,7 @@ export const hitResponse = (
     exampleIds: [],
     usage: { ...NO_USAGE },
     duplicate: false,
-    cost: 0,
-    savedCost: answer.cost,
+    ...{ cost: 0, failedCost: 0, billed: 0, savedCost: answer.cost },
     account: null,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
     error: null,

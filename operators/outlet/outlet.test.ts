@@ -1,13 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { Response } from "../../schemas/types.ts";
-import { NO_USAGE } from "../refusal.ts";
+import { NO_USAGE } from "../../arms/arm.ts";
 import { aContext, NOW } from "../values.testing.ts";
 import { createOutlet, outletContract } from "./outlet.ts";
 
 const response: Response = {
   ...{ requestId: "r1", tenant: "acme", attempt: 1, status: "ok", text: "answer", finishReason: "stop" },
   ...{ arm: "small", model: "m", failedArms: [], source: "generated", exampleIds: [], usage: { ...NO_USAGE } },
-  ...{ duplicate: false, cost: 0, savedCost: 0, timings: { plan: 1, queue: 1, firstToken: null, total: 3 } },
+  ...{
+    duplicate: false,
+    cost: 0,
+    failedCost: 0,
+    billed: 0,
+    savedCost: 0,
+    timings: { plan: 1, queue: 1, firstToken: null, total: 3 },
+  },
   ...{ error: null, passthrough: null, degraded: [], asked: false, alternative: null, account: null, createdAt: NOW },
 };
 const from = (tenant: string) => ({

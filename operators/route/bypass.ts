@@ -25,6 +25,7 @@ export function bypass(
       sampled: mean,
       bias: 0,
       saturation: 0,
+      cachedShare: 0,
       probability,
       examples,
       trial,

@@ -7,9 +7,11 @@ import { winProbabilities } from "../../algorithms/routing/propensity.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
-import { aContext, anExample, decidedOf, NOW, selected } from "../values.testing.ts";
+import { aContext, anExample, aRequest, decidedOf, NOW, selected } from "../values.testing.ts";
 import type { RouteArm } from "../../arms/routed.ts";
 import { priorPolicy, type ArmPosterior } from "../../state/policies/router.ts";
+import { createCachedShares } from "../../state/cached-shares.ts";
+import { choiceProbabilities } from "./score.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
 import { undecided } from "./score.ts";
 
@@ -428,4 +430,52 @@ it("calls two arms undecided up to a standard deviation of 0.1, as the paper doe
   expect(undecided([0.6, 0.4])).toBe(true);
   expect(undecided([0.61, 0.39])).toBe(false);
   expect(undecided([1])).toBe(false);
+});
+
+describe("prompts that an engine has cached", () => {
+  const cachedArm = (name: string, cost: number): RouteArm => ({
+    ...arm(name, cost),
+    prices: { prompt: 10 * cost, cachedPrompt: cost, completion: 10 * cost },
+  });
+  const two = () => [cachedArm("small", 0.8), cachedArm("large", 1)];
+  const first = [{ role: "user" as const, content: "x".repeat(900) }];
+  const second = [
+    ...first,
+    { role: "assistant" as const, content: "y" },
+    { role: "user" as const, content: "z".repeat(99) },
+  ];
+  const policy = () => policyOf({ small: 0.5, large: 0.5 });
+  const scoreOf = ({ arms: scores }: Decision, name: string) => scores.find((score) => score.arm === name)!;
+
+  it("make a switch of arms within a conversation cost what the arm's cache is worth", async () => {
+    const cached = createCachedShares(() => NOW);
+    const change = { policy, arms: two, cached };
+    const before = await decide(change, {}, { messages: first, allow: { ...aRequest().allow, arms: ["large"] } });
+    expect(before.arms).toMatchObject([{ arm: "large", cost: 1, cachedShare: 0 }]);
+    const after = await decide(change, {}, { messages: second });
+    const [small, large] = [scoreOf(after, "small"), scoreOf(after, "large")];
+    expect(small).toMatchObject({ cost: 0.8, cachedShare: 0 });
+    expect(large.cachedShare).toBeCloseTo(0.45, 3);
+    // Three quarters of the price are the prompt's, of which 45 % cost a tenth.
+    expect(large.cost).toBeCloseTo(0.25 + 0.75 * (0.55 + 0.045), 3);
+    expect(large.bias).toBeCloseTo(0.3 * large.cost, 12);
+    expect(large.probability).toBeGreaterThan(small.probability);
+    const elsewhere = await decide(change, {}, { messages: second, tenant: "other" });
+    expect(scoreOf(elsewhere, "large")).toMatchObject({ cost: 1, cachedShare: 0 });
+  });
+
+  it("leave probabilities what the logged scores make of them", async () => {
+    const cached = { expected: (name: string) => (name === "large" ? 0.9 : 0.2), chosen: () => undefined };
+    const decision = await decide({ policy, arms: two, cached });
+    const expected = choiceProbabilities(decision.arms);
+    expect(decision.arms.map(({ probability }) => probability)).toEqual(expected);
+    expect(decision.arms.map(({ cachedShare }) => cachedShare)).toEqual([0.2, 0.9]);
+  });
+
+  it("change nothing where cached tokens have no price of their own", async () => {
+    const cached = { expected: () => expect.fail("asked"), chosen: () => expect.fail("told") };
+    const asked = { policy, random: splitmix64(7) };
+    const plain = await decide({ ...asked, random: splitmix64(7) });
+    expect(await decide({ ...asked, cached: cached })).toEqual(plain);
+  });
 });

@@ -9,16 +9,18 @@ import {
   type Pressing,
 } from "../../algorithms/routing/load-bias.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
+import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ReuseTrial, ShownExample } from "../../schemas/types.ts";
 import type { Choice, Embedded, Routed, Selected } from "../flow.ts";
 import { serves } from "../../arms/serves.ts";
-import { costAtMost, promptTokens } from "../../arms/cost.ts";
+import { cachedCostShare, costAtMost, promptTokens } from "../../arms/cost.ts";
 import { computing, type RouteArm } from "../../arms/routed.ts";
 import { templates } from "../../arms/templates.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { findDocuments } from "../documents.ts";
+import type { CachedShares } from "../../state/cached-shares.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf } from "../../state/policies/router.ts";
 import type { PolicyState } from "../../state/policies/router-table.ts";
@@ -58,6 +60,8 @@ export interface RouteDependencies {
   health?: ArmHealth;
   /** Bound of a reuse arm's wrong answers; absent: 1, and the arm is off. */
   reuseBound?: ReuseBound;
+  /** What engines are expected to have cached; absent: nothing. */
+  cached?: Pick<CachedShares, "expected" | "chosen"> | undefined;
   /** Called for every request that an answer could be reused for, for metrics. */
   onReuse?: (trial: ReuseTrial, isChosen: boolean) => void;
   random: Random;
@@ -68,7 +72,7 @@ export interface RouteDependencies {
 /** Refuses with no_capable_arm (nothing declares it), too_expensive or no_arm (none allowed). */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
   const { policy, arms, documents, load, health = healthyArms, random, clock, routing } = dependencies;
-  const { reuseBound = () => 1 } = dependencies;
+  const { reuseBound = () => 1, cached } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
@@ -94,6 +98,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
         `No arm declares all that the request requires: ${request.requires.join(", ")} (an openai arm's tools, vision, parameters).`,
       );
     const costs: number[] = [];
+    const now = clock();
+    const caching = cached !== undefined && capable.some(({ prices }) => cachedCostShare(prices, 1, now) !== 1);
+    const conversation = caching ? conversationKey(request.tenant, sessionOf(request), request.messages) : "";
     const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
       const chosen = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []) : [];
@@ -111,7 +118,10 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const messages = request.messages.length;
       const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
       const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
-      return [{ arm, examples, trial, context }];
+      if (!caching) return [{ arm, examples, trial, context }];
+      const cachedShare = cached.expected(arm.name, conversation, promptCharacters);
+      const cost = Math.min(1, arm.cost * cachedCostShare(arm.prices, cachedShare, now));
+      return [{ arm, examples, trial, context, cachedShare, cost }];
     });
     const own = allowed.filter(({ arm }) => arm.reuse !== undefined);
     const {
@@ -160,6 +170,10 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const chosen = drawn.scores[drawn.chosen]!;
     const even = scored !== null && undecided(scored.loadFree, routing.askWithin);
     const askProbability = !request.mayAsk ? 0 : even ? 1 : routing.askShare;
+    if (caching)
+      cached.chosen(chosen.arm, {
+        ...{ conversation, characters: promptCharacters, tenant: request.tenant, requestId: request.id },
+      });
     if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
@@ -180,6 +194,10 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     return ok({ ...selected, degraded, choice });
   };
 }
+
+/** The client's name for its conversation. */
+const sessionOf = ({ metadata }: Pick<Selected["request"], "metadata">): string | null =>
+  metadata["session_id"] ?? metadata["conversation_id"] ?? null;
 
 /** A loop: every() calls a function a number, with a new object for it. */
 function areFinite(numbers: ArrayLike<number>): boolean {

@@ -22,6 +22,10 @@ export interface Contender {
   context: number[];
   examples: ShownExample[];
   trial: ExampleTrial | null;
+  /** Share of the prompt that the arm's engine is expected to have cached; 0 by default. */
+  cachedShare?: number;
+  /** C_i with it; the arm's own by default. */
+  cost?: number;
 }
 
 export interface Scored {
@@ -77,18 +81,19 @@ export function scoreArms(
   { costWeight, load, loadBias, saturationBias, indifference = 0, explorationFloor = 0 }: Biases,
   random: Random,
 ): Scored {
-  const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
+  const scores = contenders.map(({ arm, context, examples, trial, cachedShare = 0, cost = arm.cost }): ArmScore => {
     const prediction = predicted(policy, prior, arm, context);
     const saturation = saturationPenalty(load.byArm.get(arm.name) ?? 0, saturationBias);
     return {
       arm: arm.name,
       model: arm.model,
-      cost: arm.cost,
+      cost,
       context,
       ...prediction,
       sampled: sample({ ...prediction, deviation: triedWith(prediction.deviation, indifference) }, random),
-      bias: costWeight * arm.cost + loadPenalty(load.costlier, arm.cost, loadBias) + saturation,
+      bias: costWeight * cost + loadPenalty(load.costlier, arm.cost, loadBias) + saturation,
       saturation,
+      cachedShare,
       probability: 0,
       examples,
       trial,

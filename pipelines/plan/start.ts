@@ -9,6 +9,7 @@ import { openRoute } from "../../operators/route/open.ts";
 import { openSelect } from "../../operators/select/open.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
 import type { BreakersOf } from "../../state/breakers/breakers.ts";
+import { createCachedShares } from "../../state/cached-shares.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
 import { shareCalls } from "../../state/inline-calls.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
@@ -35,7 +36,8 @@ export async function startPlan(
   const { config, kafka, logReplay } = session;
   const log = session.log.child({ stage: plan.name });
   const clock = logReplay?.clock ?? Date.now;
-  const inline = await openInlineArms(session, breakers);
+  const cached = createCachedShares(clock);
+  const inline = await openInlineArms(session, breakers, cached);
   const tables = await openTables(session, { instance, clock, log });
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
   const select = openSelect(session, { examples, placements: policies.placements, helpfulness, log });
@@ -43,7 +45,7 @@ export async function startPlan(
   // A log replay's arms call no engine.
   const engines = logReplay ? undefined : openEngines(session.arms.configured, log, inline.replicas);
   const monitored = () => monitoredArms(session, calls, engines);
-  const route = openRoute(session, { policies, breakers, monitored, clock, log });
+  const route = openRoute(session, { policies, breakers, cached, monitored, clock, log });
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
   const call = await openCall(session, { breakers, log });
   const deduplicate = openDeduplicate(session, { sent: sent.find, clock, log });

@@ -1,11 +1,18 @@
 // What the calls of models take and cost, by arm: an arm has few names, a tenant would have many.
 // Counted when a call ends, so that a call which a crash makes happen twice is spent twice.
 import { Counter, Histogram } from "prom-client";
+import type { Usage } from "../../schemas/types.ts";
 import { oncePerRegistry } from "./instruments.ts";
 
+const kinds = ["prompt", "linked", "prefilled", "cached", "cacheWrite", "completion", "reasoning"] as const;
+type Kind = (typeof kinds)[number];
+
+const none: Readonly<Record<Kind, number>> = {
+  ...{ prompt: 0, linked: 0, prefilled: 0, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 },
+};
+
 export interface CallFigures {
-  /** Tokens of the prompt, those of them that a cache had and that none had, and of the answer. */
-  usage: { prompt: number; linked: number; prefilled: number; completion: number };
+  usage: Pick<Usage, Kind>;
   cost: number;
   /** From the call on; null: the arm does not stream. */
   firstTokenMs: number | null;
@@ -37,16 +44,16 @@ export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
   });
   const tokens = new Counter({
     name: "precedent_tokens_total",
-    help: "Tokens of the calls that an arm answered, by kind: prompt; of those linked (from caches) and prefilled (in none); completion.",
+    help: "Tokens of the calls that an arm answered, by kind: prompt; of those linked (from KV caches of ours), prefilled (computed), cached (by the endpoint) and cacheWrite (to its cache); completion; of those reasoning.",
     labelNames: ["arm", "kind"],
     registers,
   });
   const add = (arm: string, { usage, cost: spent }: Pick<CallFigures, "usage" | "cost">): void => {
     cost.inc({ arm }, spent);
-    for (const kind of ["prompt", "linked", "prefilled", "completion"] as const) tokens.inc({ arm, kind }, usage[kind]);
+    for (const kind of kinds) tokens.inc({ arm, kind }, usage[kind]);
   };
   return {
-    opened: (arm) => add(arm, { usage: { prompt: 0, linked: 0, prefilled: 0, completion: 0 }, cost: 0 }),
+    opened: (arm) => add(arm, { usage: none, cost: 0 }),
     answered(arm, figures) {
       add(arm, figures);
       if (figures.firstTokenMs !== null) firstToken.observe({ arm }, figures.firstTokenMs / 1_000);

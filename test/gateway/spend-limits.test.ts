@@ -15,6 +15,7 @@ import { createSpendLimits, type SpendLimited } from "../../gateway/keys/spend-l
 import { createSpending } from "../../gateway/keys/spending.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
+import { readRequests } from "../../gateway/page/data/requests.ts";
 import { startModel, type TestModel } from "../support/model.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
@@ -28,7 +29,7 @@ let cost: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-spend-limits-"));
   model = await startModel();
-  const prices = { prompt: 1_000, completion: 1_000 };
+  const prices = { prompt: 1_000, cachedPrompt: 125, cacheWrite: 1_250, completion: 1_000, reasoning: 500 };
   const arms = [{ name: "small", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0, prices }];
   system = await startSystem(
     { arms, limits: { drainMs: 1_000 } },
@@ -125,6 +126,73 @@ test("what is under way is held against it: of many at once one is answered, and
   const later = await Promise.allSettled([1, 2].map(() => client.chat.completions.create(body)));
   expect(later.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   expect(later.find(({ status }) => status === "rejected")).toMatchObject({ reason: refused });
+});
+
+test("cached, written and reasoning tokens cost the same in answers, spend limits, savings and on the page", async () => {
+  const key = await create();
+  const openAi = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+  const anthropic = {
+    input_tokens: 10,
+    output_tokens: 20,
+    cache_read_input_tokens: 60,
+    cache_creation_input_tokens: 30,
+  };
+  // Millionths, by hand: prompt, cached, written, completion, reasoning.
+  const odd: [object, number][] = [
+    [openAi, 100 * 1_000 + 20 * 1_000],
+    [{ ...openAi, prompt_tokens_details: { cached_tokens: 60 } }, 40 * 1_000 + 60 * 125 + 20 * 1_000],
+    [{ ...openAi, prompt_tokens_details: { cached_tokens: 600 } }, 100 * 125 + 20 * 1_000],
+    [{ ...openAi, prompt_tokens_details: { cached_tokens: -6 } }, 100 * 1_000 + 20 * 1_000],
+    [{ ...openAi, completion_tokens_details: { reasoning_tokens: 15 } }, 100 * 1_000 + 5 * 1_000 + 15 * 500],
+    [{ ...openAi, total_tokens: 135, reasoning_tokens: 15 }, 100 * 1_000 + 20 * 1_000 + 15 * 500],
+    [anthropic, 10 * 1_000 + 60 * 125 + 30 * 1_250 + 20 * 1_000],
+    [
+      { prompt_cache_hit_tokens: 60, prompt_cache_miss_tokens: 40, completion_tokens: 20 },
+      40 * 1_000 + 60 * 125 + 20 * 1_000,
+    ],
+  ];
+  const answers = [];
+  for (const [usage, millionths] of odd) {
+    const content = `usage ${JSON.stringify(usage)}`;
+    const body = { model: "small", messages: [{ role: "user" as const, content }] };
+    const { data, response } = await clientOf(key).chat.completions.create(body).withResponse();
+    const charged = Number(response.headers.get("x-precedent-cost"));
+    expect(Math.round(charged * 1e6), content).toBe(millionths);
+    answers.push({ id: response.headers.get("x-precedent-request-id") ?? "", charged, usage: data.usage });
+  }
+  expect(answers[1]?.usage?.prompt_tokens_details).toEqual({ cached_tokens: 60 });
+  expect(answers[4]?.usage?.completion_tokens_details).toEqual({ reasoning_tokens: 15 });
+  expect(answers[6]?.usage).toMatchObject({
+    prompt_tokens: 100,
+    prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+  });
+  const total = odd.reduce((sum, [, millionths]) => sum + millionths, 0);
+  const ids = answers.map(({ id }) => id);
+  const { clickhouse } = system.session;
+  const query = <T>(sql: string) => clickhouse.query<T>(sql, { account: idOf(key), ids });
+  await system.eventually("all costs in account_costs", async () => {
+    const [row] = await query<{ sum: number }>(
+      "SELECT sum(cost) AS sum FROM account_costs FINAL WHERE account = {account:String}",
+    );
+    return Math.round(Number(row?.sum) * 1e6) === total ? true : undefined;
+  });
+  const saved = await system.eventually("all in savings", async () => {
+    const rows = await query<{ id: string; cost: number; most: number }>(
+      "SELECT request_id AS id, cost, most_expensive_cost AS most FROM savings WHERE request_id IN {ids:Array(String)}",
+    );
+    return rows.length === ids.length ? rows : undefined;
+  });
+  for (const { id, cost: recordedCost, most } of saved)
+    expect([recordedCost, most]).toEqual(Array(2).fill(answers.find((one) => one.id === id)?.charged));
+  const shown = await readRequests(clickhouse, { search: "usage {", tenant: "spend-limits" }, Date.now());
+  expect(new Map(shown.map(({ id, cost: onPage }) => [id, onPage]))).toEqual(
+    new Map(answers.map(({ id, charged }) => [id, charged])),
+  );
+  const [sums] = await query<object>(
+    `SELECT sum(cached_tokens) AS cached, sum(cache_write_tokens) AS written, sum(reasoning_tokens) AS reasoning
+     FROM outcomes WHERE request_id IN {ids:Array(String)}`,
+  );
+  expect(sums).toEqual({ cached: 60 + 100 + 60 + 60, written: 30, reasoning: 30 });
 });
 
 test("it can be raised and taken away, and a rotated key has spent what the one before has", async () => {

@@ -83,6 +83,7 @@ async function serve(...all: Served[]): Promise<void> {
       sampled: mean,
       bias: 0,
       saturation: 0,
+      cachedShare: 0,
       probability,
       examples: shown.map((example) => ({
         id: example,
@@ -325,7 +326,7 @@ it("what an example gained with a model that the arm has no more counts a quarte
     { id: "elsewhere", reward: 0.5, arm: "large", model: "m1", shown: ["b"] },
     { id: "taken", reward: 0.5, model: "m2", shown: ["a"] },
   );
-  const failed = { arm: "small", code: "endpoint_refused", attempts: 1, cost: 0 };
+  const failed = { arm: "small", code: "endpoint_refused", attempts: 1, cost: 0, billed: 0 };
   const responses = ["before", "after", "elsewhere", "taken"].flatMap((requestId, i) =>
     rowsOf
       .responses(

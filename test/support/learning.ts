@@ -49,6 +49,7 @@ export const decisionOf = (requestId: string, arm: string, x: number[], more: Pa
       sampled: 0.5,
       bias: 0,
       saturation: 0,
+      cachedShare: 0,
       probability: 0.5,
       examples: [],
       trial: null,

@@ -1,7 +1,7 @@
 // A model behind an OpenAI endpoint on the loopback, for tests. It answers with the last message,
 // word by word where it streams. The message can make it fail, hang (at once or after some words),
-// break off, take its time, wait for release, or break off once and give another, or the same,
-// answer on the retry.
+// break off, take its time, wait for release, break off once and give another, or the same, answer
+// on the retry, or report a usage ("usage {...}").
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -81,7 +81,8 @@ interface Manner {
 }
 
 async function answer(response: ServerResponse, text: string, { stream, call, whenReleased }: Manner): Promise<void> {
-  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  const usual = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  const usage = text.startsWith("usage ") ? (JSON.parse(text.slice("usage ".length)) as object) : usual;
   const base = { id: "x", model: "mock-1" };
   if (text.startsWith("takes a while")) await sleep(1_500);
   if (!stream) {

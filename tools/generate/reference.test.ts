@@ -21,5 +21,5 @@ it("takes types, ranges, defaults and comments from the schema", () => {
   expect(text).toContain(
     "| `linked.diskBytes` | integer, 1 to 4398046511104 | `2147483648` | Under the stack folder, in kv/ARM. |",
   );
-  expect(text).toContain("| `arms[].prices.prompt` | number, 0 to 1000000 | required |");
+  expect(text).toContain("| `arms[].prices.prompt` | number, 0 to 1000000 |  | Absent: the catalogue's. |");
 });

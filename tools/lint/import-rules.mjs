@@ -188,6 +188,7 @@ export const packages = [
     use: "typed values",
   },
   { packages: ["yaml"], within: ["config/**"], use: "config/load.ts" },
+  { packages: ["@pydantic/genai-prices"], within: ["config/**"], use: "config/prices.ts" },
   {
     packages: ["commander", "cli-table3"],
     within: ["cli/**", "bench/**"],

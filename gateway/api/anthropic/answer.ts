@@ -3,11 +3,11 @@ import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { FinishReason } from "../../../algorithms/text/finish-reason.ts";
 import type { Response } from "../../../schemas/types.ts";
-import { extraOf, openAiReason, ownFields, usageOf } from "../response.ts";
+import { extraOf, messageIdPrefix, openAiReason, ownFields } from "../response.ts";
 import { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
 
-export const messageId = (requestId: string): string => `msg_${requestId}`;
+export const messageId = (requestId: string): string => messageIdPrefix + requestId;
 
 /** Null: the endpoint gave a reason that is not known. */
 const stopReasons: Readonly<Record<FinishReason, string | null>> = {
@@ -19,13 +19,11 @@ const stopReasons: Readonly<Record<FinishReason, string | null>> = {
 };
 export const stopReason = (response: Response): string | null => stopReasons[openAiReason(response)];
 
-/** Anthropic counts what its cache had apart from the other tokens of the prompt. */
-export function anthropicUsage(response: Response) {
-  const { prompt_tokens, completion_tokens, prompt_tokens_details } = usageOf(response);
-  const cached = Math.min(prompt_tokens, prompt_tokens_details.cached_tokens);
+/** Anthropic counts what its cache had or got apart from the other tokens of the prompt. */
+export function anthropicUsage({ usage: { prompt, cached, cacheWrite, completion } }: Pick<Response, "usage">) {
   return {
-    ...{ input_tokens: prompt_tokens - cached, cache_read_input_tokens: cached, cache_creation_input_tokens: 0 },
-    output_tokens: completion_tokens,
+    input_tokens: Math.max(0, prompt - cached - cacheWrite),
+    ...{ cache_read_input_tokens: cached, cache_creation_input_tokens: cacheWrite, output_tokens: completion },
   };
 }
 

@@ -169,9 +169,14 @@ describe("an answer", () => {
   });
   it("has cached tokens apart from the others", () => {
     const response = aResponse({ text: "x" });
-    const usage = { ...response.usage, prompt: 10, prefilled: 4, completion: 2 };
+    const usage = { ...response.usage, prompt: 10, prefilled: 4, cached: 6, cacheWrite: 1, completion: 2 };
     const { usage: counted } = JSON.parse(finishedMessage({ ...response, usage }, of)) as { usage: object };
-    expect(counted).toMatchObject({ input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 2 });
+    expect(counted).toMatchObject({
+      input_tokens: 3,
+      cache_read_input_tokens: 6,
+      cache_creation_input_tokens: 1,
+      output_tokens: 2,
+    });
   });
   it.each([
     ["stop", "end_turn"],

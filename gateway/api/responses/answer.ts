@@ -46,7 +46,7 @@ export function finishedResponse(response: Response, of: ResponseOf, output?: (s
   const cut = reason === "length" ? "max_output_tokens" : reason;
   const isCut = cut === "max_output_tokens" || cut === "content_filter";
   const status = isCut ? "incomplete" : "completed";
-  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usageOf(response);
+  const { prompt_tokens, completion_tokens, total_tokens, ...details } = usageOf(response);
   const calls = callsOf(response);
   const hasMessage = response.text !== "" || calls.length === 0;
   const items = () => [
@@ -59,7 +59,8 @@ export function finishedResponse(response: Response, of: ResponseOf, output?: (s
     output: output?.(status) ?? items(),
     usage: {
       ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens, total_tokens },
-      ...{ input_tokens_details: prompt_tokens_details, output_tokens_details: { reasoning_tokens: 0 } },
+      input_tokens_details: details.prompt_tokens_details,
+      output_tokens_details: details.completion_tokens_details,
     },
     precedent: ownFields(response),
   };

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import type { ArmRequest } from "../arm.ts";
+import { engineHints } from "./hints.ts";
+
+const arm = { name: "large", parameters: false, promptCacheKey: false, cacheSalt: false };
+const asked = (change: Partial<ArmRequest> = {}): ArmRequest => ({
+  ...{ requestId: "r", deadline: 0, tenant: "acme", caching: { domain: "acme/geo", mayStore: true } },
+  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
+  pieces: [
+    { kind: "system", id: null, role: "system", text: "Be brief." },
+    { kind: "turn", id: null, role: "user", text: "Hi" },
+    { kind: "turn", id: null, role: "user", text: "And?" },
+  ],
+  ...change,
+});
+const keyed = { ...arm, promptCacheKey: true };
+const salted = { ...arm, cacheSalt: true };
+const keyOf = (request: ArmRequest, of = keyed) => engineHints(of, request).prompt_cache_key;
+const saltOf = (request: ArmRequest, of = salted) => engineHints(of, request).cache_salt;
+
+describe("an engine's hints", () => {
+  it("are left out where neither the arm nor the client wants them", () => {
+    expect(engineHints(arm, asked())).toEqual({});
+    expect(engineHints(arm, asked({ promptCacheKey: "k", cacheSalt: "s" }))).toEqual({});
+    expect(engineHints({ ...arm, parameters: true }, asked())).toEqual({});
+  });
+
+  it("have a key of arm, sharing domain and first prefix", () => {
+    const key = keyOf(asked());
+    expect(key).toMatch(/^[0-9a-f]{32}$/);
+    expect(keyOf(asked({ requestId: "other", pieces: asked().pieces.slice(0, 2) }))).toBe(key);
+    const others = [
+      keyOf(asked(), { ...keyed, name: "small" }),
+      keyOf(asked({ caching: { domain: "acme/law", mayStore: true } })),
+      keyOf(asked({ caching: { domain: "other/geo", mayStore: true } })),
+      keyOf(asked({ pieces: asked().pieces.slice(1) })),
+    ];
+    expect(new Set([key, ...others]).size).toBe(5);
+  });
+
+  it("keep a client's own key, where the arm takes keys or any parameter", () => {
+    for (const of of [keyed, { ...arm, parameters: true }])
+      expect(keyOf(asked({ promptCacheKey: "its own" }), of)).toBe("its own");
+  });
+
+  it("have a salt of the sharing domain, so that prompts of two are never shared", () => {
+    const salt = saltOf(asked());
+    expect(saltOf(asked({ pieces: [], requestId: "x" }))).toBe(salt);
+    expect(saltOf(asked({ caching: { domain: "evil/geo", mayStore: true } }))).not.toBe(salt);
+    expect(saltOf(asked({ caching: undefined as never, tenant: "evil" }))).not.toBe(salt);
+  });
+
+  it("let no client's salt cross its domain, whatever it writes", () => {
+    const victims = [saltOf(asked()), saltOf(asked({ cacheSalt: "s" }))];
+    const evil = { caching: { domain: "evil/geo", mayStore: true } };
+    const tried = ["s", victims[0]!, victims[1]!, '","s"]', "acme/geo", ""].map((cacheSalt) =>
+      saltOf(asked({ ...evil, cacheSalt })),
+    );
+    expect(tried.some((salt) => victims.includes(salt))).toBe(false);
+    expect(saltOf(asked({ cacheSalt: "s" }), { ...arm, parameters: true })).toBe(victims[1]);
+  });
+});
