@@ -96,7 +96,7 @@ describe("what an engine sends", () => {
     [
       "a cut text",
       (_request, response) =>
-        void response.writeHead(200, { "content-length": "99" }).write(gauge, () => response.destroy()),
+        response.writeHead(200, { "content-length": "99" }).write(gauge, () => response.destroy()),
       /./,
     ],
     [
