@@ -5,9 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { rendezvousOrder } from "../../algorithms/queueing/bounded-rendezvous.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
-import { createOpenAiArm } from "../../arms/openai/openai.ts";
-import type { Choose } from "../../arms/openai/replicas/replicas.ts";
-import { armSchema, type OpenAiArmConfig } from "../../config/schema.ts";
+import { createArm } from "../../arms/create.ts";
+import { armSchema } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { quantile, significant } from "../support/statistics.ts";
@@ -19,6 +18,8 @@ export const replicas: Benchmark = {
   about: "cached share and latency by how replicas are chosen, with faults",
   run,
 };
+
+type Choose = NonNullable<Parameters<typeof createArm>[1]["choose"]>;
 
 const engine = { slots: 4, capacity: 3_000, msPerToken: 0.3, decodeMs: 20 };
 const perSecond = 60;
@@ -110,8 +111,8 @@ async function play({ prompts, choose, count, slots, strike, signal }: Played): 
   const config = armSchema.parse({
     ...{ name: "mock", type: "openai", model: "mock", stream: false, concurrency: 4_096, metricsUrl: "/metrics" },
     endpoints: engines.map(({ url }) => url),
-  }) as OpenAiArmConfig;
-  const arm = createOpenAiArm(config, { log: pino({ level: "silent" }), ...(choose && { choose }) });
+  });
+  const arm = await createArm(config, { log: pino({ level: "silent" }), ...(choose && { choose }) });
   const arrivals = splitmix64(11n);
   const times: number[] = [];
   let lost = 0;
@@ -127,7 +128,7 @@ async function play({ prompts, choose, count, slots, strike, signal }: Played): 
     const params = { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] };
     const request = { requestId: `r${index}`, pieces, params, deadline: Date.now() + 60_000 };
     calls.push(
-      arm.answer(request, signal).then((result) => {
+      arm.answer(request, new AbortController().signal).then((result) => {
         if (result.kind === "answer") times.push(performance.now() - asked);
         else lost++;
       }),

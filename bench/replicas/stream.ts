@@ -21,7 +21,7 @@ export function promptsOf(count: number, random: () => number): Piece[][] {
   const system: Piece = { kind: "system", id: null, role: "system", text: wordsOf("system", exampleWords) };
   return Array.from({ length: count }, (_, index) => {
     const topic = topicOf();
-    // What is shown most comes first: the frequent half of a topic's examples is shown twice as often.
+    // What is shown most comes first: half of a topic's examples is shown twice as often.
     const chosen = Array.from({ length: perTopic }, (_, i) => ({ i, at: random() * (i < perTopic / 2 ? 1 : 2) }))
       .sort((a, b) => a.at - b.at)
       .slice(0, shown)
