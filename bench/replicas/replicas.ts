@@ -9,6 +9,7 @@ import { createArm } from "../../arms/create.ts";
 import { armSchema } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { blockTokens } from "../prefix/block-cache.ts";
 import { quantile, significant } from "../support/statistics.ts";
 import { startEngine, type Engine } from "./engine.ts";
 import { promptsOf } from "./stream.ts";
@@ -92,7 +93,7 @@ async function run({ quick, progress, signal }: BenchContext): Promise<Measured>
       metrics_stop: columns("metrics_stop"),
       requests: count,
       per_second: perSecond,
-      simulated: `times of the engines: ${engine.decodeMs} ms and ${engine.msPerToken} ms a token that is not cached, ${engine.slots} slots, ${engine.capacity} blocks of 16 tokens`,
+      simulated: `times of the engines: ${engine.decodeMs} ms and ${engine.msPerToken} ms a token that is not cached, ${engine.slots} slots, ${engine.capacity} blocks of ${blockTokens} tokens`,
     },
   };
 }
