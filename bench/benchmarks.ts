@@ -18,6 +18,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   privacy: async () => (await import("./privacy/privacy.ts")).privacy,
   replay: async () => (await import("./replay/replay.ts")).replay,
   stage: async () => (await import("./stage/stage.ts")).stage,
+  replicas: async () => (await import("./replicas/replicas.ts")).replicas,
   reuse: async () => (await import("./reuse/reuse.ts")).reuse,
   routing: async () => (await import("./routing/routing.ts")).routing,
   selection: async () => (await import("./selection/selection.ts")).selection,

@@ -11,6 +11,7 @@ import { createGatewayMetrics } from "../gateway/metrics.ts";
 import { createHealthMetrics } from "../runtime/metrics/health.ts";
 import { createJudgeMetrics } from "../operators/judge/metrics.ts";
 import { createLoadMetrics } from "../state/load/metrics.ts";
+import { createReplicaMetrics } from "../state/load/replica-metrics.ts";
 import { createPolicyMetrics } from "../state/policies/metrics.ts";
 import { createCacheMetrics } from "../state/response-cache/metrics.ts";
 import { createReuseMetrics } from "../operators/route/metrics.ts";
@@ -27,7 +28,7 @@ function known(): Map<string, Set<string>> {
   createHealthMetrics(registry, () => ({}), 1);
   for (const create of [
     ...[createBreakerMetrics, createCacheMetrics, createCallMetrics, createGatewayMetrics],
-    ...[createJudgeMetrics, createPolicyMetrics, createReuseMetrics, createTracingMetrics],
+    ...[createJudgeMetrics, createPolicyMetrics, createReplicaMetrics, createReuseMetrics, createTracingMetrics],
   ])
     create(registry);
   createLoadMetrics(registry, { load: pressing, saturation: pressing });

@@ -17,6 +17,7 @@ import { countUnreadable } from "../runtime/metrics/unreadable.ts";
 import { createHealthMetrics } from "../runtime/metrics/health.ts";
 import { createJudgeMetrics } from "../operators/judge/metrics.ts";
 import { createLoadMetrics } from "../state/load/metrics.ts";
+import { createReplicaMetrics } from "../state/load/replica-metrics.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics/stage.ts";
 import { createPolicyMetrics } from "../state/policies/metrics.ts";
 import { createCacheMetrics } from "../state/response-cache/metrics.ts";
@@ -187,6 +188,7 @@ it("operations.md names the metrics that there are", async () => {
   createKvMetrics(registry);
   createJudgeMetrics(registry);
   createCacheMetrics(registry);
+  createReplicaMetrics(registry);
   createReuseMetrics(registry);
   createSelectionMetrics(registry);
   createSeenIdsMetrics(registry);

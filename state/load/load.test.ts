@@ -2,7 +2,9 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Load } from "../../algorithms/routing/load-bias.ts";
 import { encodeFinished } from "../../runtime/finished-offsets.ts";
+import type { Arm, ReplicaState } from "../../arms/arm.ts";
 import { createLoadMetrics } from "./metrics.ts";
+import { createReplicaMetrics } from "./replica-metrics.ts";
 import { createLoadMonitor, type LoadMonitor, type MonitoredArm } from "./load.ts";
 import { createMetricsRegistry } from "../../runtime/metrics/stage.ts";
 
@@ -157,6 +159,18 @@ describe("load monitor", () => {
     expect(load().costlier).toBeCloseTo(2, 3);
   });
 
+  it("takes what an arm's engine reports where that is more, and its own count while it reports nothing", async () => {
+    let reported: number | undefined = 3;
+    const topics = new Map<string, Partition[]>([["work.large", [{ end: 4, committed: 0 }]]]);
+    const { load, after } = watch(() => [arm("large", { engine: () => reported })], topics);
+    await after(300);
+    expect(load().byArm.get("large")).toBeCloseTo(3, 3);
+    for (reported of [0.2, undefined]) {
+      await after(300);
+      expect(load().byArm.get("large")).toBeCloseTo(2, 3);
+    }
+  });
+
   it("forgets an arm that was removed; a new one begins idle", async () => {
     let arms = [arm("small"), arm("large")];
     const topics = new Map<string, Partition[]>(
@@ -190,4 +204,25 @@ it("shows load, utilisation and how hard each presses; a removed arm goes", asyn
   expect(text).toContain(`precedent_arm_saturation{arm="small"} ${Math.tanh(1)}`);
   expect(text).toContain('precedent_arm_saturation{arm="large"} 0');
   expect(text).not.toContain("gone");
+});
+
+it("shows the replicas of arms that have several, or whose engine reports, until the arm is closed", async () => {
+  const registry = createMetricsRegistry();
+  const { watch: show } = createReplicaMetrics(registry);
+  const state = { name: "http://a:8000/v1", calls: 1, load: 4, breaker: "half-open" as const, engine: undefined };
+  const armOf = (name: string, ...replicas: ReplicaState[]): Arm => ({
+    ...{ name, model: "m", concurrency: 1, answer: () => Promise.reject(new Error("not called")) },
+    ...{ replicas: () => replicas, close: () => Promise.resolve() },
+  });
+  show(armOf("lonely", state));
+  show(armOf("reported", { ...state, engine: { running: 1, waiting: 3, cacheUsage: null } }));
+  const pair = show(armOf("pair", state, { ...state, name: "http://b:8000/v1" }));
+  const text = await registry.metrics();
+  expect(text).not.toContain("lonely");
+  expect(text).toContain('precedent_replica_load{arm="pair",replica="http://b:8000/v1"} 4');
+  expect(text).toContain('precedent_replica_breaker{arm="pair",replica="http://a:8000/v1"} 1');
+  expect(text).toContain('precedent_replica_waiting{arm="reported",replica="http://a:8000/v1"} 3');
+  expect(text).not.toMatch(/precedent_replica_(waiting\{arm="pair"|cache_usage\{)/);
+  await pair.close();
+  expect(await registry.metrics()).not.toContain('arm="pair"');
 });

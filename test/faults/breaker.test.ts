@@ -138,3 +138,64 @@ describe("with generate as a process of its own", () => {
     await opensProbesAndCloses(system);
   });
 });
+
+describe("an arm with three replicas, one slow, one killed, one whose metrics stop", () => {
+  let system: TestSystem;
+  let replicas: Upstream[];
+  beforeAll(async () => {
+    replicas = await Promise.all(
+      ["slow", "killed", "silent"].map((name) => startUpstream(name, (asked) => `re: ${asked}`)),
+    );
+    for (const replica of replicas) replica.report("vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n");
+    const arms = ["queued", "inline"].map((dispatch) => ({
+      ...{ name: dispatch, type: "openai", model: "m", stream: false, dispatch, concurrency: 64 },
+      ...{ endpoints: replicas.map(({ baseUrl }) => baseUrl), metricsUrl: "/metrics" },
+    }));
+    system = await startSystem({ arms, routing: noFallback }, { stages: ["plan", "generate", "record"] });
+  });
+  afterAll(async () => {
+    await system.stop();
+    for (const replica of replicas) replica.close();
+  });
+  const requests = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...only(i % 2 === 0 ? "queued" : "inline"),
+      id: `replicas-${from + i}`,
+      messages: [{ role: "user" as const, content: `question ${from + i}` }],
+    }));
+
+  test("nothing is lost, and each request is answered once", async () => {
+    const [slow, killed, silent] = replicas as [Upstream, Upstream, Upstream];
+    await system.produce(requests(0, 30));
+    for (const { id } of requests(0, 30)) expect(await system.response(id)).toMatchObject({ status: "ok" });
+    for (const { asked } of replicas) expect(asked.length).toBeGreaterThan(0);
+
+    slow.behave("hold");
+    killed.behave("hold");
+    silent.report(null);
+    const before = killed.asked.length;
+    await system.produce(requests(30, 60));
+    await system.eventually("calls of the one that is killed", () =>
+      Promise.resolve(killed.asked.length > before || undefined),
+    );
+    // With its calls under way.
+    killed.close();
+    const metrics = await system.eventually("the others to be called in its place", async () => {
+      const answered = requests(30, 60).filter(({ id }) => system.responses.has(id)).length;
+      return answered > 20 ? system.session.metrics.metrics() : undefined;
+    });
+    expect(metrics).toContain(`precedent_replica_load{arm="inline",replica="${silent.baseUrl}"}`);
+    slow.behave("healthy");
+    slow.release("healthy");
+    for (const { id, messages } of requests(30, 60))
+      expect(await system.response(id)).toMatchObject({ status: "ok", text: `re: ${messages[0]!.content}` });
+    const stored = await system.eventually("all decisions", async () => {
+      const [row] = await system.session.clickhouse.query<{ n: number; failed: number }>(
+        "SELECT count() AS n, countIf(notEmpty(failed_arms)) AS failed FROM responses FINAL",
+      );
+      return row?.n === 90 ? row : undefined;
+    });
+    expect(stored.failed).toBe(0);
+    for (const { id } of requests(0, 90)) expect(system.responses.get(id)).toHaveLength(1);
+  });
+});

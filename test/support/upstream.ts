@@ -9,6 +9,8 @@ export interface Upstream {
   behave(how: "healthy" | "hold" | number): void;
   /** Questions that it was asked, in order. */
   readonly asked: string[];
+  /** What /metrics says from now on; null: it hangs. */
+  report(metrics: string | null): void;
   /** Ends the calls that it keeps. */
   release(how: "healthy" | number): void;
   close(): void;
@@ -20,6 +22,7 @@ export async function startUpstream(
   says: (question: string) => string = (question) => `${name}: ${question}`,
 ): Promise<Upstream> {
   let behaviour: "healthy" | "hold" | number = "healthy";
+  let metrics: string | null = "";
   const asked: string[] = [];
   const held: { question: string; response: ServerResponse }[] = [];
   const answer = (response: ServerResponse, question: string, how: "healthy" | number): void => {
@@ -34,6 +37,10 @@ export async function startUpstream(
     response.setHeader("content-type", "application/json").end(body);
   };
   const server = createServer((request, response) => {
+    if (request.url === "/metrics") {
+      if (metrics !== null) response.end(metrics);
+      return;
+    }
     let body = "";
     request.on("data", (chunk: Buffer) => (body += String(chunk)));
     request.on("end", () => {
@@ -48,6 +55,7 @@ export async function startUpstream(
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     asked,
+    report: (text) => void (metrics = text),
     behave: (how) => void (behaviour = how),
     release(how) {
       for (const { question, response } of held.splice(0)) answer(response, question, how);
