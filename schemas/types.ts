@@ -121,6 +121,8 @@ export interface ArmScore {
   saturation: number;
   probability: number;
   examples: ShownExample[];
+  order: string;
+  orderProbability: number;
   trial: ExampleTrial | null;
 }
 
@@ -233,6 +235,7 @@ export interface Example {
   bytes: number;
   expiresAt: number | null;
   replays: number;
+  shown: number;
   createdAt: number;
 }
 

@@ -1,6 +1,7 @@
 // Imports another system's log (docs/import.md) as the rows that record would have stored; nothing
 // on topics. What is there is not written again. Feedback comes last of each batch, under an origin
 // of its own, where learn finds it.
+import { bestLast } from "../../algorithms/selection/example-order.ts";
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import { requestKey, sharingDomain } from "../../algorithms/identity/identity.ts";
@@ -69,6 +70,7 @@ export function createLogImport(dependencies: ImportDependencies) {
       return {
         ...{ arm: name, model: isChosen ? (answer.model ?? model) : model, cost, context: features(asked) },
         ...{ mean: priorMean, deviation: 0, sampled: priorMean, bias: 0, saturation: 0, examples: [], trial: null },
+        ...bestLast,
         probability: isChosen ? (logged ?? 0) : rest,
       };
     });

@@ -26,6 +26,8 @@ export function aWork(change: Partial<Work> = {}): Work {
           bias: 0,
           saturation: 0,
           probability: 1,
+          order: "best_last",
+          orderProbability: 1,
           examples: [],
           trial: null,
         },

@@ -1,6 +1,7 @@
 // The choice without a policy, or without features that can be used.
 import type { ArmScore } from "../../schemas/types.ts";
 import type { PriorConfig } from "../../state/policies/prior.ts";
+import { bestLast } from "../../algorithms/selection/example-order.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /** The default arm. Contexts with NaN are not logged. */
@@ -11,7 +12,7 @@ export function bypass(
 ): Scored {
   const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
   const chosen = Math.max(0, wanted);
-  const scores = contenders.map(({ arm, context, examples, trial }, i): ArmScore => {
+  const scores = contenders.map(({ arm, context, examples, order = bestLast, trial }, i): ArmScore => {
     const { name, model, cost } = arm;
     const mean = routing.priorMean;
     const probability = i === chosen ? 1 : 0;
@@ -27,6 +28,7 @@ export function bypass(
       saturation: 0,
       probability,
       examples,
+      ...order,
       trial,
     };
   });

@@ -111,7 +111,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const messages = request.messages.length;
       const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
       const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
-      return [{ arm, examples, trial, context }];
+      return [{ arm, examples, order: selected.orderByArm.get(arm.name), trial, context }];
     });
     const own = allowed.filter(({ arm }) => arm.reuse !== undefined);
     const {

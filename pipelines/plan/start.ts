@@ -37,7 +37,7 @@ export async function startPlan(
   const inline = await openInlineArms(session, breakers);
   const tables = await openTables(session, { instance, clock, log });
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
-  const select = openSelect(session, { examples, placements: policies.placements, helpfulness, log });
+  const select = openSelect(session, { examples, placements: policies.placements, helpfulness, clock, log });
   const calls = shareCalls(session, { own: inline.calls, instance, log });
   const monitored = () => monitoredArms(session, calls);
   const route = openRoute(session, { policies, breakers, monitored, clock, log });
