@@ -1,12 +1,12 @@
 // bench -- prefix: what the order of examples is worth to an engine that caches prefixes. Streams
 // are played over a simulation of vLLM's block cache with a real tokenizer; helpfulness is the
-// similarity, as in serving before a model is learned. Best last is the baseline, a random order the
-// control.
-import { fullRequests, loadStreams, type Stream } from "./streams.ts";
+// similarity, as in serving before a model is learned. Best last is the baseline, a random order
+// the control.
 import { modelFile } from "../../config/models.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { mean, significant } from "../support/statistics.ts";
 import { openChat, promptsOf, type Prompts } from "./prompts.ts";
+import { loadStreams, type Stream } from "./streams.ts";
 import { simulate, type Settings, type Simulated, type Way, ways } from "./simulate.ts";
 
 export const prefix: Benchmark = {
@@ -19,10 +19,10 @@ const capacities = [20_000, 2_000, 50_000];
 /** Tokens a second that the predicted time to first token assumes: a 7B model on one GPU. */
 const prefillPerSecond = 10_000;
 const bonuses = { frequency: [0, 0.1, 0.2], tree: [0, 0.02, 0.05, 0.1], shared_prefix: [0, 0.02, 0.05, 0.1] };
-const quickRequests = 1_000;
+const requestsOf = { quick: 500, full: 2_000 };
 
 async function run(context: BenchContext): Promise<Measured> {
-  const requests = context.quick ? quickRequests : fullRequests;
+  const requests = context.quick ? requestsOf.quick : requestsOf.full;
   const streams = await loadStreams(context, requests);
   const { chat, close } = await openChat(modelFile());
   try {
@@ -61,7 +61,7 @@ async function run(context: BenchContext): Promise<Measured> {
         reward_price: null,
       },
       reasons: {
-        llama_server: "not built: the server is no part of what set-up makes",
+        llama_server: "set-up does not build llama-server",
         reward_price: "no kept answers have a random order; the view example_orders estimates it in service",
       },
     };

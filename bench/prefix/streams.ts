@@ -35,13 +35,16 @@ export async function loadStreams(context: BenchContext, requests: number): Prom
   const pairs = shuffled(await loadPairs(undefined), seed);
   const examples = pairs.slice(0, qqp.pool).map(({ kept, asked }) => ({ request: kept, response: asked }));
   const others = unique(pairs.slice(qqp.pool).map(({ asked }) => asked));
-  const made = reworded(unique(dev.map(({ request }) => request)), fullRequests).slice(0, requests);
-  const drawn = clustered(others, await vectorsOf(context, others)).slice(0, requests);
-  return [await streamOf(context, "nl2bash", train, made), await streamOf(context, "qqp", examples, drawn)];
+  const made = reworded(unique(dev.map(({ request }) => request)), kept);
+  const drawn = clustered(others, await vectorsOf(context, others)).slice(0, kept);
+  return [
+    await streamOf(context, "nl2bash", train, made, requests),
+    await streamOf(context, "qqp", examples, drawn, requests),
+  ];
 }
 
-/** The embeddings of the whole stream are kept. */
-export const fullRequests = 4_000;
+/** Questions whose embeddings are kept: of these, streams are the beginning. */
+const kept = 4_000;
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 
@@ -91,19 +94,29 @@ async function streamOf(
   name: Stream["name"],
   pool: Pair[],
   questions: string[],
+  requests: number,
 ): Promise<Stream> {
   const ofPool = await vectorsOf(
     context,
     pool.map(({ request }) => request),
   );
-  const vectors = await vectorsOf(context, questions);
+  const vectors = (await vectorsOf(context, questions)).slice(0, requests);
   return {
-    ...{ name, pool, questions },
-    nearest: vectors.map((vector) =>
-      ofPool
-        .map((other, index) => ({ index, similarity: dot(vector, other) }))
-        .sort((one, other) => other.similarity - one.similarity)
-        .slice(0, candidateCount),
-    ),
+    ...{ name, pool, questions: questions.slice(0, requests) },
+    nearest: vectors.map((vector) => nearestOf(vector, ofPool)),
   };
+}
+
+function nearestOf(vector: Float32Array, pool: readonly Float32Array[]): Stream["nearest"][number] {
+  const nearest: Stream["nearest"][number] = [];
+  let least = -Infinity;
+  pool.forEach((other, index) => {
+    const similarity = dot(vector, other);
+    if (similarity <= least) return;
+    const at = nearest.findIndex((one) => one.similarity < similarity);
+    nearest.splice(at < 0 ? nearest.length : at, 0, { index, similarity });
+    if (nearest.length > candidateCount) nearest.pop();
+    if (nearest.length === candidateCount) least = nearest.at(-1)!.similarity;
+  });
+  return nearest;
 }
