@@ -1,6 +1,6 @@
 // The prefix cache of vLLM: full blocks of 16 tokens, each known by a hash of its tokens and all
 // before them; the least recently used leaves. Time linear in the tokens.
-export const blockTokens = 16;
+const blockTokens = 16;
 
 export interface BlockCache {
   /** Tokens of the prompt whose blocks were there; then all of its full blocks are. */

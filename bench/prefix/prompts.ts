@@ -12,12 +12,12 @@ export interface Prompts {
   question(index: number): Int32Array;
 }
 
-export const systemOf = {
+const systemOf = {
   nl2bash: "Translate the request into one shell command. Answer with the command alone.",
   qqp: "Write the question in other words. Answer with the question alone.",
 } satisfies Record<Stream["name"], string>;
 
-export type Chat = ReturnType<typeof createChat>;
+type Chat = ReturnType<typeof createChat>;
 
 /** path: a GGUF file. */
 export async function openChat(path: string): Promise<{ chat: Chat; close: () => void }> {

@@ -50,7 +50,7 @@ const publishEvery = 200;
 const timeToLive = 1_000;
 
 /** What each request is shown, in order. */
-export function choices(stream: Stream, { way, bonus, processes }: Omit<Settings, "capacities">) {
+function choices(stream: Stream, { way, bonus, processes }: Omit<Settings, "capacities">) {
   const random = splitmix64(7);
   const uses = new Map<number, number>();
   const steps = new Map<number, number>();
