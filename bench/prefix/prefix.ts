@@ -37,15 +37,15 @@ async function run(context: BenchContext): Promise<Measured> {
         of(name, "shared_prefix").examples_cached / of(name, "best_last").examples_cached,
       ),
       ratio_served: significant(
-        of(name, "shared_prefix", 0.05).examples_cached / of(name, "best_last").examples_cached,
+        of(name, "shared_prefix", 0.02).examples_cached / of(name, "best_last").examples_cached,
       ),
       prompt_ratio_same_examples: significant(
         of(name, "shared_prefix").prompt_cached / of(name, "best_last").prompt_cached,
       ),
       prompt_ratio_served: significant(
-        of(name, "shared_prefix", 0.05).prompt_cached / of(name, "best_last").prompt_cached,
+        of(name, "shared_prefix", 0.02).prompt_cached / of(name, "best_last").prompt_cached,
       ),
-      helpfulness_kept: of(name, "shared_prefix", 0.05).helpfulness_kept,
+      helpfulness_kept: of(name, "shared_prefix", 0.02).helpfulness_kept,
     }));
     return {
       figures: {

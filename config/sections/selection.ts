@@ -34,7 +34,7 @@ export const selection = z.strictObject({
    * Helpfulness that each example shown may lose at most so that the prompt begins as an earlier
    * one did, at openai arms, whose engines cache prefixes; 0: none.
    */
-  prefixBonus: z.number().min(0).max(0.2).default(0.05),
+  prefixBonus: z.number().min(0).max(0.2).default(0.02),
   /** Requests from which selection learns; one is in trials or thresholds, not both. */
   explore: z
     .strictObject({
