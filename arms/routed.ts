@@ -1,5 +1,6 @@
 // The arms as plan sees them: names, models and costs. Rebuilt whenever the configuration changes.
 import { capabilities } from "../algorithms/routing/passthrough.ts";
+import type { ExampleOrder } from "../algorithms/selection/example-order.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
 import { costAtMost, normalisedCosts, promptTokens } from "./cost.ts";
 import { priceList, type PriceList } from "../config/prices.ts";
@@ -18,6 +19,8 @@ export interface RouteArm extends Declares {
   tokenBudget?: number | undefined;
   contextTokens?: number | undefined;
   template: TemplateName;
+  /** Of its examples; absent: the most helpful last. */
+  order?: ExampleOrder;
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
@@ -41,6 +44,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     tokenBudget: arm.tokenBudget,
     contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
     template: arm.template,
+    order: orderOf(arm),
     system: arm.system,
     settings: settingsOf(arm),
     capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
@@ -49,6 +53,10 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     reuse: arm.type === "reuse" ? arm : undefined,
   }));
 }
+
+/** Behind an endpoint, the engine caches prefixes; a guided prompt begins with the question. */
+const orderOf = ({ type, template }: ArmConfig): ExampleOrder =>
+  type === "openai" && template === "chat-turns" ? "shared_prefix" : "best_last";
 
 /** How an arm is called and paid says nothing of its answers; every other setting may. */
 const operational = new Set(

@@ -1,7 +1,7 @@
 // How a prompt is laid out (docs/design/selection.md, Templates). A template turns a conversation
 // and the examples of an arm into pieces; its name and version are recorded with every decision, so
 // a change of a layout is a new version. Pure.
-// - chat-turns: system, examples as chat turns with the most helpful last, then the conversation. A
+// - chat-turns: system, examples as chat turns in their order, then the conversation. A
 //   piece is what can be cached and linked on its own, so nothing of the request may leak into an
 //   example's piece.
 // - guided: IC-Cache Fig. 24: the question, the examples as guidance that may be ignored, the

@@ -157,9 +157,10 @@ function describeConversation({
     if (decision.degraded.length > 0) lines.push(pc.yellow(`  degraded: ${decision.degraded.join(", ")}`));
   }
 
-  const shown = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? [];
+  const score = decision?.arms.find(({ arm }) => arm === decision.arm);
+  const shown = score?.examples ?? [];
   if (shown.length > 0) {
-    lines.push("", pc.bold("examples shown, the most helpful last"));
+    lines.push("", pc.bold(`examples shown, in prompt order (${score?.order ?? "best_last"})`));
     const texts = new Map(examples.map((example) => [example.id, example]));
     for (const { id, similarity, helpfulness, explored } of shown) {
       const text = texts.get(id);

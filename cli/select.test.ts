@@ -1,3 +1,4 @@
+import { bestLast } from "../algorithms/selection/example-order.ts";
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import type { Inspected } from "../pipelines/plan/selection.ts";
@@ -36,7 +37,7 @@ const found: Inspected = {
   embeddingModel: "test-8",
   byArm: new Map([
     ["small", chosen],
-    ["large", { examples: [], settled: [], open: 0, verdicts: [], trial: null }],
+    ["large", { examples: [], order: bestLast, settled: [], open: 0, verdicts: [], trial: null }],
   ]),
   budgets: new Map([["small", 100]]),
   candidates: 7,

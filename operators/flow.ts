@@ -2,6 +2,7 @@
 // found.
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Decision, ExampleTrial, Piece, Request, Work } from "../schemas/types.ts";
+import type { DrawnOrder } from "../algorithms/selection/example-order.ts";
 
 /** A request whose id and creation time are settled (algorithms/identity/identity.ts). */
 export type IdentifiedRequest = Request & { id: string; createdAt: number };
@@ -45,9 +46,13 @@ export interface SelectedExample {
   cachedBonus: number;
   /** Its row of the helpfulness features; empty: not made. */
   features: number[];
+  /** Published count of its uses (algorithms/selection/shown-count.ts). */
+  shown: number;
 }
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
+  /** How they stand in the prompt, by arm that is shown any. */
+  orderByArm: ReadonlyMap<string, DrawnOrder>;
   /** The example forced in or kept out by chance, by arm with a trial. */
   trialByArm: ReadonlyMap<string, ExampleTrial>;
   /** tau in force. */

@@ -96,6 +96,7 @@ export function anExample(id: string, similarity = 0.8): SelectedExample {
     explored: false,
     cachedBonus: 0,
     features: [],
+    shown: 0,
   };
 }
 
@@ -104,6 +105,7 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     ...validated(request),
     embedding: Float32Array.of(1, 0, 0, 0),
     examplesByArm: new Map(),
+    orderByArm: new Map(),
     trialByArm: new Map(),
     threshold: 0.5,
     exploredThreshold: null,

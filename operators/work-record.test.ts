@@ -5,7 +5,7 @@ import { asRecord } from "./work-record.ts";
 
 const score = {
   ...{ arm: "small", model: "m", cost: 0.1, context: [1, 0.5], mean: 0.6, deviation: 0.1, sampled: 0.7, bias: 0.05 },
-  ...{ saturation: 0, cachedShare: 0, probability: 1, trial: null },
+  ...{ saturation: 0, cachedShare: 0, probability: 1, order: "best_last", orderProbability: 1, trial: null },
   examples: [
     { id: "e1", similarity: 0.9, helpfulness: 0.8, tokens: 12, explored: false, cachedBonus: 0, features: [0.25, 0.5] },
   ],

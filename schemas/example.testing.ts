@@ -14,6 +14,7 @@ export const plainExample = (change: Partial<Example> = {}): Example => ({
   bytes: 1,
   expiresAt: null,
   replays: 0,
+  shown: 0,
   createdAt: 0,
   ...change,
 });

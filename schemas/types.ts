@@ -122,6 +122,8 @@ export interface ArmScore {
   cachedShare: number;
   probability: number;
   examples: ShownExample[];
+  order: string;
+  orderProbability: number;
   trial: ExampleTrial | null;
 }
 
@@ -234,6 +236,7 @@ export interface Example {
   bytes: number;
   expiresAt: number | null;
   replays: number;
+  shown: number;
   createdAt: number;
 }
 

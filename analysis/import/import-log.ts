@@ -1,6 +1,7 @@
 // Imports another system's log (docs/import.md) as the rows that record would have stored; nothing
 // on topics. What is there is not written again. Feedback comes last of each batch, under an origin
 // of its own, where learn finds it.
+import { bestLast } from "../../algorithms/selection/example-order.ts";
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import { requestKey, sharingDomain } from "../../algorithms/identity/identity.ts";
@@ -80,6 +81,7 @@ export function createLogImport(dependencies: ImportDependencies) {
           examples: [],
           trial: null,
         },
+        ...bestLast,
         probability: isChosen ? (logged ?? 0) : rest,
       };
     });

@@ -75,7 +75,7 @@ export async function collect(context: BenchContext, given: Collecting): Promise
       stack: { folder },
       kafka: { prefix: `${name}.`, partitions: 1 },
       clickhouse: { database: name },
-      selection: { explore: { trials: 0, thresholds: 0 } },
+      selection: { explore: { trials: 0, thresholds: 0, orders: 0 } },
       // Each request comes to several arms, and to some of them again.
       cache: { enabled: false },
       arms: [

@@ -101,7 +101,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, helpfulne
   let cached = llama.inventory.summary();
   const select = createSelection({
     pool: { nearest: (_domain, vector, most) => Promise.resolve(nearestOf(data, vector, most)) },
-    selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, grid: [0.5] } },
+    selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, orders: 0, grid: [0.5] } },
     ...{ arms: () => [arm], clock: () => 0, random: splitmix64(1), helpfulnessModel: () => helpfulnessModel },
     caches: {
       tells: () => true,
@@ -148,7 +148,7 @@ function nearestOf({ pool, vectors }: HelpfulnessData, vector: Float32Array, mos
         example: {
           ...{ id: exampleId(domain, request, response), tenant, domain, request, response },
           source: { arm: "import", model: "unknown", requestId: null },
-          ...{ quality: 1, bytes: 0, expiresAt: null, replays: 0, createdAt: 0 },
+          ...{ quality: 1, bytes: 0, expiresAt: null, replays: 0, shown: 0, createdAt: 0 },
         },
         similarity,
         vector: vectors[index]!,

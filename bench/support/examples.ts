@@ -26,6 +26,7 @@ export const importedExample = (
   bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
   expiresAt: null,
   replays: 0,
+  shown: 0,
   createdAt,
 });
 

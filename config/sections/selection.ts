@@ -30,7 +30,12 @@ export const selection = z.strictObject({
    * 0: none. Never lets one pass the threshold.
    */
   cachedBonus: z.number().min(0).max(0.1).default(0.02),
-  /** Requests from which selection learns; one is in at most one of the shares. */
+  /**
+   * Helpfulness that each example shown may lose at most so that the prompt begins as an earlier
+   * one did, at openai arms, whose engines cache prefixes; 0: none.
+   */
+  prefixBonus: z.number().min(0).max(0.2).default(0.02),
+  /** Requests from which selection learns; one is in trials or thresholds, not both. */
   explore: z
     .strictObject({
       /**
@@ -43,6 +48,11 @@ export const selection = z.strictObject({
        * once a helpfulness model is learned.
        */
       thresholds: z.number().min(0).max(0.5).default(0.02),
+      /**
+       * Share on which an arm's examples stand in a random order: what an order costs in reward
+       * (docs/examples.md, Order).
+       */
+      orders: z.number().min(0).max(0.5).default(0.02),
       /** The thresholds that are tried. */
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })

@@ -120,7 +120,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
       helpfulnessVersion: 0,
       choice: aChoice({ createdAt: now() }),
     };
-    const composed = await compose({ ...lookedUp, examplesByArm: new Map(), ...found }, context);
+    const composed = await compose({ ...lookedUp, examplesByArm: new Map(), orderByArm: new Map(), ...found }, context);
     if (composed.kind !== "ok") throw new Error(`compose: ${composed.kind}`);
     const { decision, work } = decided({ ...composed.value, alternative: null }, context.timings);
     decide(decision);

@@ -5,19 +5,9 @@ import { createFallback, type FallbackOptions } from "./fallback.ts";
 import { aWork } from "./values.testing.ts";
 
 const scored = (arm: string, sampled: number, bias = 0, shown: string[] = []): ArmScore => ({
-  ...{
-    arm,
-    model: `${arm}-1`,
-    cost: 0,
-    context: [],
-    mean: 0,
-    deviation: 0,
-    sampled,
-    bias,
-    saturation: 0,
-    cachedShare: 0,
-  },
-  ...{ probability: 0.25, examples: shown.map((id) => anExample(id)), trial: null },
+  ...{ arm, model: `${arm}-1`, cost: 0, context: [], mean: 0, deviation: 0, sampled, bias, saturation: 0 },
+  ...{ cachedShare: 0, probability: 0.25, examples: shown.map((id) => anExample(id)), trial: null },
+  ...{ order: "best_last", orderProbability: 1 },
 });
 const scores = [scored("small", 0.9), scored("large", 0.8, 0.5), scored("middle", 0.6), scored("gone", 0.7)];
 function work(change: Partial<Work> = {}, arms = scores): Work {

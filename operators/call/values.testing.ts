@@ -27,6 +27,8 @@ export function aWork(change: Partial<Work> = {}): Work {
           saturation: 0,
           cachedShare: 0,
           probability: 1,
+          order: "best_last",
+          orderProbability: 1,
           examples: [],
           trial: null,
         },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import type { Request } from "../../schemas/types.ts";
 import { emitsOf } from "../call/decision.ts";
 import type { Choice } from "../flow.ts";
@@ -120,4 +121,29 @@ describe("compose", () => {
     context.timings.push({ operator: "call", ms: 1 });
     expect(decision.timings).toEqual([{ operator: "validate", ms: 0.1 }]);
   });
+});
+
+it("remembers what the chosen arm's prompt began with, and of a prompt without examples nothing", async () => {
+  const noted: unknown[] = [];
+  const order = { order: "shared_prefix" as const, orderProbability: 0.98 };
+  const remembering = createCompose({
+    arms: () => [
+      { name: "small", examples: true, template: "chat-turns" },
+      { name: "large", examples: false, template: "chat-turns" },
+      { name: "guided", examples: true, template: "guided" },
+    ],
+    documents: { get: () => undefined },
+    limits: { maxPromptBytes: 1_000 },
+    clock: () => NOW,
+    memory: { note: (...given) => void noted.push(given) },
+  });
+  const input = selected({
+    examplesByArm: new Map(["small", "large", "guided"].map((arm) => [arm, [anExample("b"), anExample("a")]])),
+    orderByArm: new Map(["small", "large", "guided"].map((arm) => [arm, order])),
+  });
+  for (const arm of ["large", "guided", "small"])
+    await remembering({ ...input, choice: { ...choice, arm } }, aContext());
+  const examples = ["b", "a"].map((id) => ({ id, similarity: 0.8, helpfulness: 0.8, tokens: 10 }));
+  const key = conversationKey(input.request.tenant, null, input.request.messages);
+  expect(noted).toEqual([[input.domain, key, { arm: "small", examples, order }]]);
 });

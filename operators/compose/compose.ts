@@ -1,13 +1,15 @@
 // Writes the prompt of the chosen arm, and says whether its answer may be kept. Needs route before
 // it. Refuses with prompt_too_large when the documents make it so.
 import { digestOf } from "../../algorithms/response-cache/cache-key.ts";
+import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
+import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 
-type Needs = Pick<Routed, "request" | "degraded" | "examplesByArm" | "choice" | "cacheKey">;
+type Needs = Pick<Routed, "request" | "domain" | "degraded" | "examplesByArm" | "orderByArm" | "choice" | "cacheKey">;
 /** `degraded` says what of the documents is missing, too. */
 type Adds = Pick<Composed, "prompt">;
 
@@ -25,9 +27,11 @@ export interface ComposeDependencies {
   documents: Documents;
   limits: { maxPromptBytes: number };
   clock: () => number;
+  /** Remembers what prompts began with; by default nothing does. */
+  memory?: Pick<PromptMemory, "note">;
 }
 
-export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Needs, Adds> {
+export function createCompose({ arms, documents, limits, clock, memory }: ComposeDependencies): Step<Needs, Adds> {
   return function compose(routed) {
     const { request, choice } = routed;
     const arm = arms().find(({ name }) => name === choice.arm);
@@ -52,6 +56,17 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const isOwn = arm?.reuse === undefined;
     const isKept = isOwn && degraded.length === 0 && key?.documents === digestOf(found.pieces.map(({ text }) => text));
     const cacheKey = isKept ? key.hash : null;
+    const order = routed.orderByArm.get(choice.arm);
+    if (memory !== undefined && order !== undefined && template.linkable && examples.length > 0) {
+      const conversation = conversationKey(request.tenant, null, request.messages);
+      const shown = examples.map(({ id, similarity, helpfulness, tokens }) => ({
+        id,
+        similarity,
+        helpfulness,
+        tokens,
+      }));
+      memory.note(routed.domain, conversation, { arm: choice.arm, examples: shown, order });
+    }
     const pieces = template.pieces({ messages: request.messages, system: arm?.system, examples });
     const prompt = {
       ...{ pieces: withDocuments(pieces, found.pieces), template: template.id, cacheKey, plannedAt: clock() },

@@ -86,6 +86,8 @@ const armScore = {
     cachedBonus: index / 50,
     features: [0.5, index],
   })),
+  order: "shared_prefix",
+  orderProbability: 0.98,
   trial: { id: "e1", shown: true, probability: 0.5, similarity: 0.5, helpfulness: 0.5, features: [0.5, 0] },
 };
 
@@ -166,6 +168,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     bytes: 30,
     expiresAt: null,
     replays: 0,
+    shown: 0,
     createdAt,
   },
   policies: {

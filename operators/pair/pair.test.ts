@@ -7,7 +7,8 @@ import { createPair, type PairDependencies } from "./pair.ts";
 
 const score = (arm: string, change: Partial<ArmScore> = {}): ArmScore => ({
   ...{ arm, model: `${arm}-model`, cost: 0, context: [], mean: 0.5, deviation: 0.1, sampled: 0.5, bias: 0 },
-  ...{ saturation: 0, cachedShare: 0, probability: 0.5, examples: [], trial: null, ...change },
+  ...{ saturation: 0, cachedShare: 0, probability: 0.5, examples: [], trial: null },
+  ...{ order: "best_last", orderProbability: 1, ...change },
 });
 const even = aChoice({
   ...{ arms: [score("small"), score("large")], arm: "small", alternativeArm: "large", alternativeProbability: 1 },

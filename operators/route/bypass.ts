@@ -1,5 +1,6 @@
 // The choice without a policy, or without features that can be used.
 import type { ArmScore } from "../../schemas/types.ts";
+import { bestLast } from "../../algorithms/selection/example-order.ts";
 import { firstGuess } from "../../state/policies/prior.ts";
 import type { Contender, Scored } from "./score.ts";
 
@@ -11,7 +12,7 @@ export function bypass(
 ): Scored {
   const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
   const chosen = Math.max(0, wanted);
-  const scores = contenders.map(({ arm, context, examples, trial }, i): ArmScore => {
+  const scores = contenders.map(({ arm, context, examples, order = bestLast, trial }, i): ArmScore => {
     const { name, model, cost } = arm;
     const mean = firstGuess.priorMean;
     const probability = i === chosen ? 1 : 0;
@@ -28,6 +29,7 @@ export function bypass(
       cachedShare: 0,
       probability,
       examples,
+      ...order,
       trial,
     };
   });

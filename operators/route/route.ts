@@ -118,10 +118,11 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const messages = request.messages.length;
       const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
       const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
-      if (!caching) return [{ arm, examples, trial, context }];
+      const of = { arm, examples, order: selected.orderByArm.get(arm.name), trial, context };
+      if (!caching) return [of];
       const cachedShare = cached.expected(arm.name, conversation, promptCharacters);
       const cost = Math.min(1, arm.cost * cachedCostShare(arm.prices, cachedShare, now));
-      return [{ arm, examples, trial, context, cachedShare, cost }];
+      return [{ ...of, cachedShare, cost }];
     });
     const own = allowed.filter(({ arm }) => arm.reuse !== undefined);
     const {

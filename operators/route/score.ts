@@ -14,6 +14,7 @@ import { winProbabilities } from "../../algorithms/routing/propensity.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { ArmScore, ExampleTrial, ShownExample } from "../../schemas/types.ts";
 import type { RouteArm } from "../../arms/routed.ts";
+import { bestLast, type DrawnOrder } from "../../algorithms/selection/example-order.ts";
 import type { Beliefs } from "../../state/policies/router.ts";
 
 /** An arm that may answer, with its context x and what it would be shown. */
@@ -21,6 +22,8 @@ export interface Contender {
   arm: RouteArm;
   context: number[];
   examples: ShownExample[];
+  /** Of the examples; absent: the most helpful last. */
+  order?: DrawnOrder | undefined;
   trial: ExampleTrial | null;
   /** Share of the prompt that the arm's engine is expected to have cached; 0 by default. */
   cachedShare?: number;
@@ -81,7 +84,8 @@ export function scoreArms(
   { costWeight, load, loadBias, saturationBias, indifference = 0, explorationFloor = 0 }: Biases,
   random: Random,
 ): Scored {
-  const scores = contenders.map(({ arm, context, examples, trial, cachedShare = 0, cost = arm.cost }): ArmScore => {
+  const scores = contenders.map((contender): ArmScore => {
+    const { arm, context, examples, order = bestLast, trial, cachedShare = 0, cost = arm.cost } = contender;
     const prediction = predicted(policy, prior, arm, context);
     const saturation = saturationPenalty(load.byArm.get(arm.name) ?? 0, saturationBias);
     return {
@@ -96,6 +100,7 @@ export function scoreArms(
       cachedShare,
       probability: 0,
       examples,
+      ...order,
       trial,
     };
   });

@@ -1,10 +1,10 @@
 // Which rated candidates an arm is shown, in what order, and why not the others
-// (docs/design/selection.md, The choice): helpful, different, within budget, the most helpful last.
-// Pure.
+// (docs/design/selection.md, The choice): helpful, different, within budget. Pure.
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { noTenant } from "../../algorithms/selection/shared-domains.ts";
 import type { HeldExample } from "../../state/examples/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
+import { bestLast, type DrawnOrder } from "../../algorithms/selection/example-order.ts";
 import type { SelectedExample } from "../flow.ts";
 import type { Unfit } from "./screen.ts";
 
@@ -34,6 +34,8 @@ export interface ChooseLimits {
   nearDuplicate: number;
   /** Added to the helpfulness of cached ones in the ranking only. Default 0. */
   cachedBonus?: number;
+  /** Ids of those that are taken before all others, if they can be; they count as cached. */
+  first?: ReadonlySet<string>;
   /**
    * Whom the prompt is for: of any other tenant at most half of the examples are, and at least one
    * may be. Absent: of any tenant all may be.
@@ -72,8 +74,9 @@ export interface Verdict {
 }
 
 export interface Chosen {
-  /** The most helpful last. */
+  /** In prompt order: here the most helpful last. */
   examples: SelectedExample[];
+  order: DrawnOrder;
   trial: ExampleTrial | null;
   readonly settled: readonly Verdict[];
   readonly open: number;
@@ -113,8 +116,9 @@ export function chooseExamples(
     if (candidate.helpfulness >= limits.threshold) open.push(candidate);
     else settle(candidate, "below_threshold");
   }
-  const rank = (candidate: Rated): number => candidate.helpfulness + bonusOf(candidate, limits);
-  open.sort((a, b) => rank(b) - rank(a));
+  const rank = (candidate: Rated): number =>
+    limits.first?.has(candidate.example.id) === true ? Infinity : candidate.helpfulness + bonusOf(candidate, limits);
+  open.sort((a, b) => compare(rank(b), rank(a)));
 
   const taken: Rated[] = [];
   const mostOfOne = Math.max(1, Math.floor(limits.examples / 2));
@@ -148,6 +152,7 @@ export function chooseExamples(
       .sort(mostHelpfulFirst)
       .reverse()
       .map((candidate) => selectedExample(candidate, candidate === tried, bonusOf(candidate, limits))),
+    order: bestLast,
     trial: tried === undefined || draw === null ? null : trialOf(tried, draw),
     settled: settled.slice(),
     open: open.length,
@@ -179,10 +184,14 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
   return Number.isFinite(helpfulness) ? null : "unusable";
 }
 
-const bonusOf = ({ cached = false }: Rated, { cachedBonus = 0 }: ChooseLimits): number => (cached ? cachedBonus : 0);
+const bonusOf = ({ cached = false, example }: Rated, { cachedBonus = 0, first }: ChooseLimits): number =>
+  (first?.has(example.id) ?? cached) ? cachedBonus : 0;
+
+/** Infinity is as large as itself. */
+const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {
-  const { id, request, response } = candidate.example;
+  const { id, request, response, shown } = candidate.example;
   const { similarity, helpfulness, tokens, row, features } = candidate;
   return {
     id,
@@ -194,6 +203,7 @@ const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: numbe
     explored,
     cachedBonus,
     features: features(row),
+    shown,
   };
 };
 

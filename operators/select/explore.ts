@@ -1,6 +1,9 @@
 // Requests that selection learns from (docs/design/selection.md, Unbiased labels; The threshold):
-// some get a trial, others another threshold, none both. Pure.
+// some get a trial, others another threshold, none both; apart from that, some get a random order
+// of the examples. Pure.
+import type { ExampleOrder } from "../../algorithms/selection/example-order.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
+import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
 import type { TrialDraw } from "./choose.ts";
 
 /** Forced in or kept out by equal chance: the label that varies least. */
@@ -30,4 +33,11 @@ export function explore(random: Random, { trials, thresholds, grid }: ExploreSha
   if (learned && drawn < trials + thresholds)
     return { ...nothing, threshold: grid[Math.floor(random() * grid.length)] ?? null };
   return nothing;
+}
+
+/** The order of the examples by an arm's rule, or on that share, [0, 0.5], a random one. */
+export function drawOrder(random: Random, share: number): (rule: ExampleOrder) => DrawnOrder {
+  const isRandom = share > 0 && random() < share;
+  return (rule) =>
+    isRandom ? { order: "random", orderProbability: share } : { order: rule, orderProbability: 1 - share };
 }

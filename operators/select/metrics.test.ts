@@ -8,9 +8,15 @@ it("counts candidates, examples shown, reasons and explored requests", async () 
   expect(createSelectionMetrics(registry)).toBe(metrics);
   const reasons = (...all: string[]) => all.map((reason) => ({ reason }));
   const atHand = { reason: "shown", candidate: { cached: true } };
-  const small = { examples: [1, 2], settled: [atHand, ...reasons("forced_in")], open: 2, trial: {} };
+  const small = {
+    examples: [1, 2],
+    settled: [atHand, ...reasons("forced_in")],
+    open: 2,
+    trial: {},
+    order: { order: "random" },
+  };
   metrics.count({ candidates: 4, byArm: new Map([["small", small]]), exploredThreshold: null });
-  const none = { examples: [], settled: [], open: 0, trial: null };
+  const none = { examples: [], settled: [], open: 0, trial: null, order: { order: "best_last" } };
   metrics.count({ candidates: 0, byArm: new Map([["small", none]]), exploredThreshold: 0.4 });
 
   const lines = (await registry.metrics()).split("\n");
@@ -25,6 +31,7 @@ it("counts candidates, examples shown, reasons and explored requests", async () 
       'precedent_selection_cached_total{arm="small",cached="no"} 1',
       'precedent_selection_explored_total{kind="trial"} 1',
       'precedent_selection_explored_total{kind="threshold"} 1',
+      'precedent_selection_explored_total{kind="order"} 1',
     ]),
   );
 });

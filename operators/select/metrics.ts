@@ -14,6 +14,7 @@ export interface CountedSelection {
       /** Candidates besides: there were enough before their turn came. */
       open: number;
       trial: object | null;
+      order: { order: string };
     }
   >;
   exploredThreshold: number | null;
@@ -81,16 +82,17 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   });
   const explored = new Counter({
     name: "precedent_selection_explored_total",
-    help: "Requests from which selection learns: an example tried, or another threshold.",
+    help: "Requests from which selection learns: an example tried, another threshold, or a random order.",
     labelNames: ["kind"],
     registers,
   });
-  for (const kind of ["trial", "threshold"]) explored.inc({ kind }, 0);
+  for (const kind of ["trial", "threshold", "order"]) explored.inc({ kind }, 0);
   return {
     count({ candidates: found, byArm, exploredThreshold }) {
       candidates.observe(found);
       let isTried = false;
-      for (const [arm, { examples, settled, open, trial }] of byArm) {
+      let isRandom = false;
+      for (const [arm, { examples, order, settled, open, trial }] of byArm) {
         shown.observe({ arm }, examples.length);
         const tally = tallyOf(arm);
         const add = (reason: string, count: number): void => {
@@ -104,9 +106,11 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
         }
         if (open > 0) add("too_many", open);
         isTried ||= trial !== null;
+        isRandom ||= order.order === "random";
       }
       if (exploredThreshold !== null) explored.inc({ kind: "threshold" });
       if (isTried) explored.inc({ kind: "trial" });
+      if (isRandom) explored.inc({ kind: "order" });
     },
   };
 });

@@ -8,6 +8,7 @@ import type { ExamplePool } from "../../state/examples/port.ts";
 import type { Helpfulness } from "../../state/helpfulness/helpfulness.ts";
 import { followInventories } from "../../state/inventory/inventory.ts";
 import type { PlacementTable } from "../../state/policies/placement.ts";
+import { createPromptMemory, type PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { createSelectionMetrics } from "./metrics.ts";
 import type { SelectDependencies } from "./select.ts";
@@ -16,15 +17,18 @@ export interface SelectOptions {
   examples: Pick<PartitionAssignment, "complete" | "examplesPartition" | "position"> & { pool: ExamplePool };
   placements: Pick<PlacementTable, "isComplete">;
   helpfulness: Pick<Helpfulness, "model" | "threshold" | "outcomes">;
+  clock: () => number;
   log: Logger;
 }
 
 /** The whole pool: embed asks it, too. */
-type Dependencies = Omit<SelectDependencies, "arms" | "clock" | "random" | "documents"> & { pool: ExamplePool };
+type Dependencies = { memory: PromptMemory } & Omit<SelectDependencies, "arms" | "clock" | "random" | "documents"> & {
+    pool: ExamplePool;
+  };
 
 export function openSelect(
   session: SessionOf<{ tables: ["kv-inventory"] }>,
-  { examples, placements, helpfulness, log }: SelectOptions,
+  { examples, placements, helpfulness, clock, log }: SelectOptions,
 ): Opened<Dependencies> {
   const { config, metrics } = session;
   const caches = followInventories(session, log);
@@ -44,6 +48,7 @@ export function openSelect(
       threshold: helpfulness.threshold,
       outcomes: helpfulness.outcomes,
       caches: caches.table,
+      memory: createPromptMemory(clock),
       sharing: createSharedDomains(config.sharing),
     },
     stop: caches.stop,

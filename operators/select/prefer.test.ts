@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { LivePrefixes } from "../../algorithms/selection/live-prefixes.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
 import { anyDraw, candidate } from "./fixtures.testing.ts";
-import { choosePreferringCached } from "./prefer.ts";
+import { choosePreferringCached, choosePreferringPrefix } from "./prefer.ts";
 import type { Unfit } from "./screen.ts";
 
 const limits: ChooseLimits & { cachedBonus: number } = {
@@ -94,6 +95,48 @@ test("whatever the candidates, the shown ones lose at most the bonus each, and t
         const barred = ({ verdicts }: Chosen) =>
           verdicts.map(({ reason }) => (settled.includes(reason) ? reason : null));
         expect(barred(chosen)).toEqual(barred(without));
+      },
+    ),
+  );
+});
+
+test("whatever began earlier prompts, an example loses at most the bonus, and nothing is admitted by it", () => {
+  const share = fc.double({ min: 0, max: 1, noNaN: true });
+  const given = fc.record({
+    id: fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h"),
+    helpfulness: fc.oneof(share, fc.constant(Number.NaN)),
+    tokens: fc.integer({ min: 1, max: 60 }),
+    unfit: fc.option(fc.constantFrom<Unfit>("foreign", "unsafe"), { freq: 8 }),
+  });
+  const within = fc.record({
+    examples: fc.integer({ min: 0, max: 5 }),
+    threshold: share,
+    tokenBudget: fc.integer({ min: 0, max: 200 }),
+    nearDuplicate: fc.constantFrom(0.5, 1),
+    prefixBonus: fc.double({ min: 0, max: 0.2, noNaN: true }),
+  });
+  const noted = fc.array(
+    fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h", "x"), { maxLength: 5 }),
+    { maxLength: 10 },
+  );
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(given, { selector: ({ id }) => id }),
+      within,
+      noted,
+      anyDraw,
+      (values, wanted, prompts, draw) => {
+        const candidates = values.map(({ id, ...over }) => rated(id, over.helpfulness, false, over));
+        const live = new LivePrefixes(100, 1_000);
+        for (const ids of prompts) live.note(ids, 0);
+        const chosen = choosePreferringPrefix(candidates, wanted, draw, (...asked) => live.longest(...asked, 0));
+        const plain = chooseExamples(candidates, wanted, draw);
+        expect(sum(chosen)).toBeGreaterThanOrEqual(sum(plain) - wanted.prefixBonus * plain.examples.length - 1e-6);
+        expect(chosen.trial).toEqual(plain.trial);
+        expect(chosen.examples.length).toBeLessThanOrEqual(wanted.examples);
+        expect(chosen.examples.reduce((tokens, one) => tokens + one.tokens, 0)).toBeLessThanOrEqual(wanted.tokenBudget);
+        for (const { helpfulness, explored } of chosen.examples)
+          if (!explored) expect(helpfulness).toBeGreaterThanOrEqual(wanted.threshold);
       },
     ),
   );

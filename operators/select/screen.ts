@@ -14,18 +14,28 @@ export interface Asker {
   vector: Float32Array;
 }
 
-/** Why the candidate can't be shown to this asker; null when it can. minimumSimilarity: [-1, 1]. */
-export function unfit(
-  { example, similarity, vector, traits }: Candidate,
-  asker: Asker,
-  minimumSimilarity: number,
+/** Why the example is not this asker's to see; null when it is. */
+export function barred(
+  example: Pick<Candidate["example"], "domain" | "tenant" | "source">,
+  asker: Omit<Asker, "vector">,
   { gives }: Pick<SharedDomains, "gives">,
 ): Unfit | null {
   if (example.domain === asker.sharedDomain) {
     // Its tenant does not share any more.
     if (!gives(example.tenant, asker.sharedDomain)) return "not_shared";
   } else if (example.tenant !== asker.tenant || example.domain !== asker.domain) return "foreign";
-  if (example.source.requestId === asker.requestId) return "own_request";
+  return example.source.requestId === asker.requestId ? "own_request" : null;
+}
+
+/** Why the candidate can't be shown to this asker; null when it can. minimumSimilarity: [-1, 1]. */
+export function unfit(
+  { example, similarity, vector, traits }: Candidate,
+  asker: Asker,
+  minimumSimilarity: number,
+  sharing: Pick<SharedDomains, "gives">,
+): Unfit | null {
+  const bar = barred(example, asker, sharing);
+  if (bar !== null) return bar;
   if (!Number.isFinite(similarity) || vector.length !== asker.vector.length) return "unusable";
   if (!(traits?.isUnit ?? isUnit(vector))) return "unusable";
   return similarity < minimumSimilarity ? "not_similar" : null;

@@ -2,10 +2,13 @@ import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
 import { traitsOf } from "../../algorithms/selection/example-traits.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import { configSchema } from "../../config/schema.ts";
 import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
 import { HelpfulnessError } from "../../connections/helpfulness/port.ts";
+import { createPromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
@@ -14,7 +17,7 @@ import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import type { RatingModel } from "./rate.ts";
 import { createSelect, type SelectDependencies } from "./select.ts";
 
-const defaults = configSchema.shape.selection.parse({ explore: { trials: 0, thresholds: 0 } });
+const defaults = configSchema.shape.selection.parse({ explore: { trials: 0, thresholds: 0, orders: 0 } });
 const context: StepContext = {
   signal: new AbortController().signal,
   log: pino({ level: "silent" }),
@@ -139,7 +142,7 @@ describe("without a helpfulness model", () => {
   });
 
   test("thresholds are not explored, examples are tried", async () => {
-    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, grid: [0.9] } };
+    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, orders: 0, grid: [0.9] } };
     const pool = poolOf(candidates);
     expect(await select({ pool, selection, random: draws(0.15) })).toMatchObject({ exploredThreshold: null });
     const tried = await select({ pool, selection, random: draws(0.05, 0.4, 0.6) });
@@ -169,7 +172,7 @@ describe("with a helpfulness model", () => {
   });
 
   test("a share of the requests is served under another threshold", async () => {
-    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, grid: [0.2, 0.8] } };
+    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, orders: 0, grid: [0.2, 0.8] } };
     const helpfulnessModel = () => modelOf((similarity) => similarity);
     const value = await select({ pool: poolOf(candidates), helpfulnessModel, selection, random: draws(0.15, 0.5) });
     expect(value).toMatchObject({ threshold: 0.5, exploredThreshold: 0.8 });
@@ -178,7 +181,7 @@ describe("with a helpfulness model", () => {
   });
 
   test("a request is in at most one of the shares, and in none where there is nothing to learn", async () => {
-    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, grid: [0.2] } };
+    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0, grid: [0.2] } };
     const helpfulnessModel = () => modelOf((similarity) => similarity);
     for (let i = 0; i < 10; i++) {
       const value = await select({
@@ -294,4 +297,88 @@ test("what the pool knows of its examples changes nothing: it is asked for less 
       select({ pool: poolOf(pool), arms: () => [arm("small"), arm("large", { cost: 1 })], helpfulnessModel });
     expect(await of(known)).toEqual(await of(found));
   }
+});
+
+describe("the order of the examples", () => {
+  const arms = () => [arm("small"), arm("engine", { order: "shared_prefix" })];
+  const pool = {
+    nearest: async () => [0.9, 0.5, 0.7].map((similarity, i) => candidate(`${i}`, similarity, { shown: i * 2 }, i)),
+    get: (id: string) => candidate(id, 0.9).example,
+  };
+  /** What follows a prompt with these examples. */
+  const remembered = (...shown: string[]) => {
+    const memory = createPromptMemory(() => 7);
+    const examples = shown.map((id) => ({ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 }));
+    const conversation = conversationKey("acme", null, embedded().request.messages);
+    const order = { order: "shared_prefix" as const, orderProbability: 0.98 };
+    memory.note("acme/shell", conversation, { arm: "engine", examples, order });
+    return memory;
+  };
+
+  test("is the most helpful last, or for arms whose engines cache prefixes the most shown first", async () => {
+    const value = await select({ pool, arms });
+    expect([ids(value), ids(value, "engine")]).toEqual([
+      ["1", "2", "0"],
+      ["2", "1", "0"],
+    ]);
+    expect(value.orderByArm).toEqual(
+      new Map([
+        ["small", { order: "best_last", orderProbability: 1 }],
+        ["engine", { order: "shared_prefix", orderProbability: 1 }],
+      ]),
+    );
+  });
+
+  test("begins with what an earlier prompt began with, for which an example may lose a little", async () => {
+    expect(ids(await select({ pool, arms, memory: remembered("0", "1") }), "engine")).toEqual(["0", "1", "2"]);
+    const near = { nearest: async () => [0.9, 0.84, 0.8].map((similarity, i) => candidate(`${i}`, similarity, {}, i)) };
+    const two = (prefixBonus: number) => ({ ...defaults, examples: 2, prefixBonus });
+    const memory = remembered("2");
+    const given = { pool: near, arms, memory };
+    expect(ids(await select({ ...given, selection: two(0.05) }), "engine")).toEqual(["2", "0"]);
+    expect(ids(await select({ ...given, selection: two(0.01) }), "engine")).toEqual(["0", "1"]);
+    expect(ids(await select({ ...given, selection: two(0) }), "engine")).toEqual(["0", "1"]);
+    expect(ids(await select({ ...given, selection: two(0.05) }))).toEqual(["1", "0"]);
+  });
+
+  test("is random on a share of the requests, with its probability", async () => {
+    const selection = { ...defaults, explore: { ...defaults.explore, orders: 0.1 } };
+    const usual = await select({ pool, arms, selection });
+    expect(usual.orderByArm.get("engine")).toEqual({ order: "shared_prefix", orderProbability: 0.9 });
+    const orders = new Set<string>();
+    for (let i = 0; i < 40; i++) {
+      const random = splitmix64(i);
+      const drawn = await select({
+        pool,
+        arms,
+        selection,
+        random: () => random() * 0.0999 + (random() > 0.5 ? 0.9 : 0),
+      });
+      const { order, orderProbability } = drawn.orderByArm.get("engine")!;
+      expect([order === "random" ? 0.1 : 0.9, ids(drawn, "engine").toSorted()]).toEqual([
+        orderProbability,
+        ["0", "1", "2"],
+      ]);
+      if (order === "random") orders.add(ids(drawn, "engine").join());
+    }
+    expect(orders.size).toBeGreaterThan(1);
+  });
+
+  test("a later turn is shown what its conversation began with, and learns nothing else", async () => {
+    const memory = remembered("7", "0");
+    const { request } = embedded();
+    const more = [
+      { role: "assistant" as const, content: "ls" },
+      { role: "user" as const, content: "with sizes" },
+    ];
+    const later = embedded({ request: { ...request, messages: [...request.messages, ...more] } });
+    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0.5, grid: [0.2] } };
+    const value = await select({ pool, arms, memory, selection, random: () => 0.1 }, later);
+    expect(ids(value, "engine")).toEqual(["7", "0"]);
+    expect(value.orderByArm.get("engine")).toEqual({ order: "shared_prefix", orderProbability: 0.98 });
+    expect([value.trialByArm.size, value.exploredThreshold]).toEqual([0, null]);
+    expect(ids(value).toSorted()).toEqual(["0", "1", "2"]);
+    // The same question asked anew begins a conversation.
+    expect(ids(await select({ pool, arms, memory }), "engine")).not.toContain("7");
+  });
 });

@@ -3,6 +3,7 @@
 import { nothingShared } from "../../algorithms/selection/shared-domains.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
+import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
 import type { Embedded, Selected, SelectedExample } from "../flow.ts";
 import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
 
@@ -27,15 +28,18 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;
     const examplesByArm = new Map<string, SelectedExample[]>();
+    const orderByArm = new Map<string, DrawnOrder>();
     const trialByArm = new Map<string, ExampleTrial>();
-    for (const [arm, { examples, trial }] of byArm) {
+    for (const [arm, { examples, order, trial }] of byArm) {
       examplesByArm.set(arm, examples);
+      orderByArm.set(arm, order);
       if (trial !== null) trialByArm.set(arm, trial);
     }
     return ok({
       ...input,
       degraded: [...input.degraded, ...lacking, ...selection.degraded],
       examplesByArm,
+      orderByArm,
       trialByArm,
       threshold,
       exploredThreshold,

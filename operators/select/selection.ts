@@ -3,35 +3,41 @@
 // select`. Rejects only for bugs.
 import { isSafe } from "../../algorithms/selection/example-traits.ts";
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/selection/helpfulness-features.ts";
+import { bestLast, ordered, type ExampleOrder } from "../../algorithms/selection/example-order.ts";
+import type { PrefixCandidate } from "../../algorithms/selection/live-prefixes.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { nothingShared, type SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
+import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded } from "../flow.ts";
 import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
 import type { Chosen, Rated } from "./choose.ts";
-import { explore } from "./explore.ts";
-import { choosePreferringCached } from "./prefer.ts";
+import { drawOrder, explore } from "./explore.ts";
+import { continuedConversation, keptChoice } from "./kept.ts";
+import { choosePreferringCached, choosePreferringPrefix } from "./prefer.ts";
 import { rate, type RatingModel, type Ratings } from "./rate.ts";
 import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
 import { reusable } from "./reuse.ts";
-import { unfit, type Unfit } from "./screen.ts";
+import { unfit, type Asker, type Unfit } from "./screen.ts";
 
 export interface SelectArm extends RoomyArm {
   name: string;
   model: string;
   cost: number;
   examples: boolean;
+  /** How its examples are ordered; the most helpful last where absent. */
+  order?: ExampleOrder;
   /** Settings of the arm that gives an example's answer as it is (reuse.ts). */
   reuse?: ReuseSettings | undefined;
 }
 
 export interface SelectionDependencies {
-  pool: Pick<ExamplePool, "nearest">;
+  pool: Pick<ExamplePool, "nearest"> & Partial<Pick<ExamplePool, "get">>;
   selection: SelectionConfig;
   arms: () => readonly SelectArm[];
   clock: () => number;
@@ -48,11 +54,20 @@ export interface SelectionDependencies {
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
   /** Which examples the arms have in their caches. By default nothing is known. */
   caches?: CacheInventory;
+  /** What prompts began with. By default nothing is remembered. */
+  memory?: Pick<PromptMemory, "longest" | "keptOf">;
 }
 
 export type SelectionConfig = Pick<
   Config["selection"],
-  "examples" | "candidates" | "minimumSimilarity" | "tokenBudget" | "nearDuplicate" | "explore" | "cachedBonus"
+  | "examples"
+  | "candidates"
+  | "minimumSimilarity"
+  | "tokenBudget"
+  | "nearDuplicate"
+  | "explore"
+  | "cachedBonus"
+  | "prefixBonus"
 >;
 
 /** Its logger is made when it is read: few requests have anything to say. */
@@ -82,7 +97,7 @@ interface Screened {
 }
 
 const neutral = 0.5;
-const noChoice: Chosen = { examples: [], trial: null, settled: [], open: 0, verdicts: [] };
+const noChoice: Chosen = { examples: [], order: bestLast, trial: null, settled: [], open: 0, verdicts: [] };
 const noVector = new Float32Array(0);
 
 export function createSelection(dependencies: SelectionDependencies) {
@@ -93,6 +108,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     outcomes = () => undefined,
     documents,
     caches,
+    memory,
   } = dependencies;
   const { sharing = nothingShared } = dependencies;
   const features = createHelpfulnessFeatures();
@@ -122,6 +138,25 @@ export function createSelection(dependencies: SelectionDependencies) {
       context.log.warn({ err: error }, "no candidates: the request goes on without examples");
       return null;
     }
+  }
+
+  function keptByArm(
+    { request, domain }: Asked,
+    showing: readonly SelectArm[],
+    rooms: readonly number[],
+    asker: Omit<Asker, "vector">,
+  ): Map<string, Chosen> {
+    const kept = new Map<string, Chosen>();
+    const { get } = pool;
+    const conversation = memory === undefined || get === undefined ? null : continuedConversation(request);
+    if (conversation === null || get === undefined) return kept;
+    showing.forEach((arm, a) => {
+      const prompt = memory?.keptOf(domain, conversation, arm.name);
+      if (prompt === undefined) return;
+      const choice = keptChoice(prompt, { get }, asker, { sharing, room: rooms[a]!, now: clock() });
+      if (choice !== null) kept.set(arm.name, choice);
+    });
+    return kept;
   }
 
   return async function select(asked: Asked, context: Logging): Promise<Selection> {
@@ -165,18 +200,37 @@ export function createSelection(dependencies: SelectionDependencies) {
     const learned = ratings.version > 0;
     // While helpfulness is similarity, its threshold is the one of similarity.
     const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
-    const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
+    const kept = keptByArm(asked, showing, rooms, asker);
+    const exploration = explore(
+      random,
+      fit.length === 0 || kept.size > 0 ? nothingToLearn : selection.explore,
+      learned,
+    );
+    const orderOf = drawOrder(random, fit.length === 0 ? 0 : selection.explore.orders);
     const hasInventory = showing.some(({ name }) => caches?.tells(name));
     const hashes = hasInventory ? fit.map(({ candidate }) => exampleHash(candidate.example.id)) : [];
     const byArm = new Map<string, Chosen>(current.map(({ name }) => [name, noChoice]));
     showing.forEach((arm, a) => {
+      const again = kept.get(arm.name);
+      if (again !== undefined) return void byArm.set(arm.name, again);
       const cached = hashes.map((hash) => caches?.has(arm.name, hash) === true);
       const rated = withRatings(screened, fit, ratings, a, cached);
       const limits = {
         ...selection,
         ...{ threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]!, tenant: request.tenant },
       };
-      byArm.set(arm.name, choosePreferringCached(rated, limits, exploration.trial));
+      const rule = arm.order ?? bestLast.order;
+      const longest = (among: readonly PrefixCandidate[], count: number, loss: number): string[] =>
+        memory?.longest(arm.name, domain, among, count, loss) ?? [];
+      const chosen =
+        rule === "shared_prefix"
+          ? choosePreferringPrefix(rated, limits, exploration.trial, longest)
+          : choosePreferringCached(rated, limits, exploration.trial);
+      const drawn = orderOf(rule);
+      const first = drawn.order === "shared_prefix" ? longest(chosen.examples, chosen.examples.length, Infinity) : [];
+      chosen.examples = ordered(chosen.examples, drawn.order, random, first);
+      chosen.order = drawn;
+      byArm.set(arm.name, chosen);
     });
     if (reusing?.reuse !== undefined) {
       // Its own limits hold, not those of a prompt.
@@ -203,7 +257,7 @@ export function createSelection(dependencies: SelectionDependencies) {
   };
 }
 
-const nothingToLearn: SelectionConfig["explore"] = { trials: 0, thresholds: 0, grid: [] };
+const nothingToLearn = { trials: 0, thresholds: 0, grid: [] };
 const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
 
 /** Ratings and caches of arm `a`, given to the rated candidates. */

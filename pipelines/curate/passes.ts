@@ -2,6 +2,7 @@
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { openAdmit } from "../../operators/admit/open.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
+import { createCount } from "../../operators/count/count.ts";
 import { openEvict } from "../../operators/evict/open.ts";
 import { createCurateReport } from "../../operators/pass-reports.ts";
 import { openPlacer } from "../../operators/placement/open.ts";
@@ -30,6 +31,9 @@ export interface Run {
   log: CurateSession["log"];
 }
 
+/** Counts of two weeks hardly change faster. */
+const countEveryMs = 300_000;
+
 /** Resolves when the lease ends; then everything is closed. */
 export async function runPasses(
   session: CurateSession,
@@ -50,6 +54,7 @@ export async function runPasses(
   const pass = curate.bind({
     ...openAdmit(session, { examples, sharing, clock, signal, log }),
     ...openEvict(session, { clock, log }),
+    ...{ count: createCount({ clickhouse, examples }), countEveryMs },
     place: place.pass,
     publish: createPublishChanges({
       writer,

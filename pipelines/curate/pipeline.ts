@@ -4,12 +4,13 @@
 import type { Admission } from "../../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../../operators/admit/candidates.ts";
 import type { Decided } from "../../operators/admit/decide.ts";
+import { createCounting, nothingCounted, type CountingDependencies } from "../../operators/count/count.ts";
 import { createEviction, noEviction, type EvictionDependencies } from "../../operators/evict/evict.ts";
 import type { Placed } from "../../operators/placement/placement.ts";
 import type { Declaration } from "../../runtime/declaration.ts";
 import { pass } from "../../runtime/pass.ts";
 
-export interface CurateDependencies extends EvictionDependencies {
+export interface CurateDependencies extends EvictionDependencies, CountingDependencies {
   candidates: () => Promise<CandidateBatch>;
   /** Decides on one batch; what fails is left for later and holds no other up. */
   decide: (candidates: readonly Candidate[]) => Promise<Decided>;
@@ -20,6 +21,7 @@ export interface CurateDependencies extends EvictionDependencies {
     cursors: readonly Cursor[],
   ) => Promise<void>;
   evictEveryMs: number;
+  countEveryMs: number;
   signal: AbortSignal;
 }
 
@@ -58,6 +60,7 @@ const steps = pass<CurateDependencies>()
         remember(decided, waiting > 0 ? [] : cursors),
   )
   .every("evict", ({ evictEveryMs }) => evictEveryMs, noEviction, createEviction)
+  .every("count", ({ countEveryMs }) => countEveryMs, nothingCounted, createCounting)
   .step("placement", ({ place }) => async () => ({ placed: await place() }))
   .end();
 

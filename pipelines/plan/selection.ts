@@ -54,7 +54,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
 
     const choose = createSelection({
       pool: examples.pool,
-      selection: { ...config.selection, explore: { ...config.selection.explore, trials: 0, thresholds: 0 } },
+      selection: { ...config.selection, explore: { ...config.selection.explore, trials: 0, thresholds: 0, orders: 0 } },
       arms: session.arms.routed,
       clock: Date.now,
       random: () => 0,

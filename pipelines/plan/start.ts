@@ -40,7 +40,7 @@ export async function startPlan(
   const inline = await openInlineArms(session, breakers, cached);
   const tables = await openTables(session, { instance, clock, log });
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
-  const select = openSelect(session, { examples, placements: policies.placements, helpfulness, log });
+  const select = openSelect(session, { examples, placements: policies.placements, helpfulness, clock, log });
   const calls = shareCalls(session, { own: inline.calls, instance, log });
   // A log replay's arms call no engine.
   const engines = logReplay ? undefined : openEngines(session.arms.configured, log, inline.replicas);

@@ -6,7 +6,7 @@ import { withoutBatches } from "../../connections/lmdb/errors.ts";
 import { decodeJson, encodeJson } from "./records.ts";
 
 /** Raised when the bytes change their meaning; a store of another version is built anew. */
-export const storeVersion = 1;
+export const storeVersion = 2;
 
 export interface Header {
   version: number;

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { plainExample } from "../../schemas/example.testing.ts";
+import { createCount } from "../../operators/count/count.ts";
 import { createHelpfulnessRows, type HelpfulnessRow } from "../../operators/aggregate/helpfulness-rows.ts";
 import { readThresholds } from "../../operators/aggregate/thresholds.ts";
 import { readExampleOutcomes } from "../../state/helpfulness/example-outcomes.ts";
@@ -40,6 +42,9 @@ interface Served {
   /** Ids of the examples shown; their features are theirs alone. */
   shown?: string[];
   trial?: ExampleTrial | null;
+  order?: Pick<ArmScore, "order" | "orderProbability">;
+  /** Of the examples; 0.6 by default. */
+  helpfulness?: number[];
   more?: Partial<Decision>;
 }
 
@@ -70,6 +75,8 @@ async function serve(...all: Served[]): Promise<void> {
       probability = 1,
       shown = [],
       trial = null,
+      order = { order: "best_last", orderProbability: 1 },
+      helpfulness = [],
     } = one;
     const place = { topic: "t", partition: 0, offset: offset++, timestamp: now };
     const base = decisionOf(id, arm, []);
@@ -85,10 +92,11 @@ async function serve(...all: Served[]): Promise<void> {
       saturation: 0,
       cachedShare: 0,
       probability,
-      examples: shown.map((example) => ({
+      ...order,
+      examples: shown.map((example, i) => ({
         id: example,
         similarity: 0.5,
-        helpfulness: 0.6,
+        helpfulness: helpfulness[i] ?? 0.6,
         tokens: 100 * example.length,
         explored: trial?.id === example,
         cachedBonus: 0,
@@ -346,5 +354,56 @@ it("what an example gained with a model that the arm has no more counts a quarte
     { request_id: "after", gain: 0.05, aged: false },
     { request_id: "before", gain: 0.0125, aged: true },
     { request_id: "elsewhere", gain: 0.05, aged: false },
+  ]);
+});
+
+it("compares orders of examples by what their chances undo, and counts uses in steps", async () => {
+  const random = { order: "random", orderProbability: 0.1 };
+  const shared = { order: "shared_prefix", orderProbability: 0.9 };
+  const shown = ["e1", "e22", "e333"];
+  await serve(
+    ...Array.from({ length: 8 }, (_, i): Served => ({
+      id: `s${i}`,
+      shown,
+      order: shared,
+      helpfulness: [3, 2, 1],
+      reward: 0.5,
+    })),
+    { id: "r1", shown, order: random, helpfulness: [1, 2, 3], reward: 1 },
+    // One of two: the chance that the best is last is larger, and its weight smaller.
+    { id: "r2", shown: ["e1", "e22"], order: random, helpfulness: [1, 2], reward: 0 },
+    { id: "r3", shown, order: random, helpfulness: [1, 3, 2], reward: 0.25 },
+    { id: "alone", shown: ["e1"], order: random, reward: 1 },
+    { id: "unrated", shown, order: random },
+  );
+  const orders = await clickhouse.query<{
+    name: string;
+    last: boolean;
+    requests: number;
+    reward: number;
+    error: number;
+  }>(
+    `SELECT example_order AS name, best_is_last AS last, requests, mean_reward AS reward, error
+     FROM example_orders WHERE arm = 'small' ORDER BY name, last`,
+  );
+  expect(orders.map(({ name, last, requests, reward }) => [name, last, requests, Number(reward.toFixed(6))])).toEqual([
+    ["random", false, 1, 0.25],
+    // (3 x 1 + 2 x 0) / 5.
+    ["random", true, 2, 0.6],
+    ["shared_prefix", false, 8, 0.5],
+  ]);
+  expect(orders[2]?.error).toBeCloseTo(0, 6);
+
+  await clickhouse.command("TRUNCATE TABLE examples");
+  const place = { topic: "t", partition: 0, offset: 0, timestamp: now };
+  const published = { e1: 0, e22: 8, e333: 32 };
+  const held = new Map(Object.entries(published).map(([id, step]) => [id, plainExample({ id, shown: step })]));
+  for (const example of held.values())
+    for (const { table, rows } of rowsOf.examples(example, place)) await clickhouse.insert(table, rows);
+  const count = createCount({ clickhouse, examples: () => Promise.resolve({ pool: { get: (id) => held.get(id) } }) });
+  // 13, 12 and 11 uses: the second stays.
+  expect((await count()).map(({ id, value }) => [id, value?.shown, value?.embedding])).toEqual([
+    ["e333", 8, Buffer.alloc(8)],
+    ["e1", 8, Buffer.alloc(8)],
   ]);
 });

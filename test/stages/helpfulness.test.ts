@@ -50,7 +50,7 @@ beforeAll(async () => {
       selection: {
         examples: 2,
         minimumSimilarity: -1,
-        explore: { trials: 0.45, thresholds: 0.45, grid: [0.4, 0.6] },
+        explore: { trials: 0.45, thresholds: 0.45, orders: 0, grid: [0.4, 0.6] },
       },
       learn: {
         everyMs: 300,
@@ -102,6 +102,7 @@ async function publishExamples(): Promise<void> {
         bytes: 100,
         expiresAt: null,
         replays: 0,
+        shown: 0,
         createdAt: Date.now(),
       };
     }),

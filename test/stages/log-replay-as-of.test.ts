@@ -40,7 +40,7 @@ const example = (id: string, quality: number): Example => ({
   embedding: embeddingToBytes(Float32Array.from({ length: 384 }, (_, i) => (i === 0 ? 1 : 0))),
   embeddingModel: "none",
   source: { arm: "small", model: "small", requestId: `asked-${id}` },
-  ...{ bytes: 100, expiresAt: null, replays: 0, createdAt: Date.now() },
+  ...{ bytes: 100, expiresAt: null, replays: 0, shown: 0, createdAt: Date.now() },
 });
 const document = (id: string, text: string): Document => ({
   ...{ tenant: "default", id, text, title: null, createdAt: Date.now() },

@@ -67,7 +67,7 @@ function configOf(sasl: Sasl, more: { brokers?: string[]; ca?: string } = {}): C
   const { username, password } = testStack().clickhouse;
   return configSchema.parse({
     arms: [{ name: "small", type: "recorded", dispatch: "queued", file: join(folder, "log.jsonl"), cost: 0.1 }],
-    selection: { explore: { trials: 0, thresholds: 0 } },
+    selection: { explore: { trials: 0, thresholds: 0, orders: 0 } },
     kafka: { brokers, prefix, partitions: 2, sessionTimeoutMs: 6_000, tls: { ca }, sasl },
     registry: {
       ...{ url: fronts.registry.url, tls: { ca: secure.ca } },

@@ -34,7 +34,7 @@ beforeAll(async () => {
       { name: "small", type: "recorded", file, cost: 0.1 },
       { name: "guided", type: "recorded", file, cost: 0.1, template: "guided" },
     ],
-    selection: { examples: 3, minimumSimilarity: 0, explore: { trials: 0.5, thresholds: 0.5 } },
+    selection: { examples: 3, minimumSimilarity: 0, explore: { trials: 0.5, thresholds: 0.5, orders: 0 } },
   });
   const { session, config } = system;
   const embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });

@@ -52,7 +52,7 @@ beforeAll(async () => {
   const config = testConfig(
     {
       kafka: { partitions },
-      selection: { pool: "shared", graceMs, explore: { trials: 0, thresholds: 0 } },
+      selection: { pool: "shared", graceMs, explore: { trials: 0, thresholds: 0, orders: 0 } },
       curate: { everyMs: 300, evict: { everyMs: 1_000 } },
       record: { batchMs: 200 },
       arms: [{ name: "only", type: "recorded", file, cost: 0.1 }],
@@ -261,7 +261,7 @@ test(
     await writeFile(file, pairsOf([first]));
     const system = await startSystem({
       kafka: { partitions: 2 },
-      selection: { shareAbove: subjects.length, explore: { trials: 0, thresholds: 0 } },
+      selection: { shareAbove: subjects.length, explore: { trials: 0, thresholds: 0, orders: 0 } },
       curate: { everyMs: 300, evict: { everyMs: 300 } },
       arms: [{ name: "only", type: "recorded", file: join(folder, "pairs.jsonl") }],
     });

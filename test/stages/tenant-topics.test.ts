@@ -74,7 +74,7 @@ const configOf = (name: string): Config =>
       { name: "small", type: "recorded", dispatch: "queued", file: join(folder, "log.jsonl"), cost: 0.1 },
       { name: "words", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0, dispatch: "queued" },
     ],
-    selection: { explore: { trials: 0, thresholds: 0 } },
+    selection: { explore: { trials: 0, thresholds: 0, orders: 0 } },
     ...{ record: { batchMs: 200 }, cache: { enabled: false } },
     kafka: {
       ...{ brokers: [secure.broker], prefix, partitions: 2, sessionTimeoutMs: 6_000 },

@@ -52,6 +52,8 @@ export const decisionOf = (requestId: string, arm: string, x: number[], more: Pa
       cachedShare: 0,
       probability: 0.5,
       examples: [],
+      order: "best_last",
+      orderProbability: 1,
       trial: null,
     })),
     arm,

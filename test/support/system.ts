@@ -35,7 +35,7 @@ export function testConfig(input: ConfigInput, folder: string, stack = testStack
   return configSchema.parse({
     ...input,
     // A test says what it wants to be left to chance.
-    selection: { explore: { trials: 0, thresholds: 0 }, ...(input.selection as object) },
+    selection: { explore: { trials: 0, thresholds: 0, orders: 0 }, ...(input.selection as object) },
     // Most ask the same again and again, to see arms answer.
     cache: { enabled: false, ...(input.cache as object) },
     kafka: {

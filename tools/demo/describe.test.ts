@@ -12,6 +12,8 @@ const score = (arm: string, probability: number, examples: ArmScore["examples"])
   mean: 0.5,
   deviation: 0.1,
   sampled: 0.5,
+  order: "best_last",
+  orderProbability: 1,
   bias: 0,
   saturation: 0,
   cachedShare: 0,

@@ -78,7 +78,7 @@ export const brokenVectors: Fault = {
           ...{ id, tenant: "default", domain: "default/default", request: question, response: "date" },
           ...{ embedding: embeddingToBytes(vector), embeddingModel: "all-MiniLM-L6-v2" },
           ...{ source: { arm: "small", model: "recorded", requestId: null }, quality: 0.5, bytes: 100 },
-          ...{ expiresAt: null, replays: 0, createdAt: Date.now() },
+          ...{ expiresAt: null, replays: 0, shown: 0, createdAt: Date.now() },
         });
         return { topic: topic("examples"), key: `default/default/${id}`, value };
       }),

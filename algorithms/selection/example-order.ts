@@ -1,0 +1,59 @@
+// The order of the chosen examples in a prompt. Engines cache the keys and values of a prompt's
+// prefix; requests that share examples should therefore share prefixes. Pure; linearithmic.
+import type { Random } from "../numeric/random.ts";
+
+/** shown: the published count of uses (shown-count.ts); helpfulness in [0, 1]. */
+export interface Orderable {
+  id: string;
+  helpfulness: number;
+  similarity: number;
+  shown: number;
+}
+
+/**
+ * best_last: the most helpful next to the question. shared_prefix: first a sequence that the engine
+ * has in its cache (live-prefixes.ts), then the most shown first, as in an FP-tree (Han et al.
+ * 2000), which needs no state. random: even over all permutations, for the price of an order.
+ */
+export type ExampleOrder = "best_last" | "shared_prefix" | "random";
+
+/** An order, and the probability with which it was drawn, (0, 1]. */
+export interface DrawnOrder {
+  order: ExampleOrder;
+  orderProbability: number;
+}
+
+export const bestLast: DrawnOrder = { order: "best_last", orderProbability: 1 };
+
+/**
+ * A permutation, which does not depend on the order that they come in but for `random`. first: ids
+ * that shared_prefix begins with, where they are among the examples.
+ */
+export function ordered<T extends Orderable>(
+  examples: readonly T[],
+  order: ExampleOrder,
+  random: Random,
+  first: readonly string[] = [],
+): T[] {
+  if (order === "shared_prefix") {
+    const place = new Map(first.map((id, i) => [id, i]));
+    const placeOf = ({ id }: T): number => place.get(id) ?? first.length;
+    return [...examples].sort((a, b) => placeOf(a) - placeOf(b) || b.shown - a.shown || byId(a, b));
+  }
+  const sorted = [...examples].sort(leastHelpfulFirst);
+  return order === "random" ? shuffled(sorted, random) : sorted;
+}
+
+const byId = (a: Orderable, b: Orderable): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+const leastHelpfulFirst = (a: Orderable, b: Orderable): number =>
+  a.helpfulness - b.helpfulness || a.similarity - b.similarity || byId(b, a);
+
+/** Fisher and Yates. */
+function shuffled<T>(values: T[], random: Random): T[] {
+  for (let i = values.length - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1));
+    [values[i], values[j]] = [values[j]!, values[i]!];
+  }
+  return values;
+}

@@ -1,0 +1,38 @@
+// The examples that a later turn of a conversation is shown again, as the turn before it was
+// (state/prefixes/kept-examples.ts): those that are still there, may still be shown, and fit.
+import { conversationKey } from "../../algorithms/text/conversation-key.ts";
+import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import type { Request } from "../../schemas/types.ts";
+import type { ExamplePool } from "../../state/examples/port.ts";
+import type { KeptPrompt } from "../../state/prefixes/kept-examples.ts";
+import type { SelectedExample } from "../flow.ts";
+import type { Chosen } from "./choose.ts";
+import { barred, type Asker } from "./screen.ts";
+
+/** Of a request that continues a conversation; null: it begins one. */
+export const continuedConversation = ({ tenant, messages }: Pick<Request, "tenant" | "messages">): string | null =>
+  messages.some(({ role }) => role === "assistant") ? conversationKey(tenant, null, messages) : null;
+
+/** In their order, up to the first that has no room (tokens); null where none is left. */
+export function keptChoice(
+  { examples, order }: KeptPrompt,
+  pool: Pick<ExamplePool, "get">,
+  asker: Omit<Asker, "vector">,
+  { sharing, room, now }: { sharing: Pick<SharedDomains, "gives">; room: number; now: number },
+): Chosen | null {
+  const shown: SelectedExample[] = [];
+  let left = room;
+  for (const kept of examples) {
+    const held = pool.get(kept.id);
+    if (held === undefined || (held.expiresAt !== null && held.expiresAt <= now)) continue;
+    if (barred(held, asker, sharing) !== null) continue;
+    left -= kept.tokens;
+    if (left < 0) break;
+    shown.push({
+      ...{ ...kept, request: held.request, response: held.response, shown: held.shown },
+      // Of another question than this one: no row to learn from.
+      ...{ explored: false, cachedBonus: 0, features: [] },
+    });
+  }
+  return shown.length === 0 ? null : { examples: shown, order, trial: null, settled: [], open: 0, verdicts: [] };
+}

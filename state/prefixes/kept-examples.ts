@@ -1,0 +1,66 @@
+// The examples that conversations began with, so that a later turn's prompt begins with the whole
+// prompt of the turn before. In memory: lost at a restart, and other processes don't have it; then
+// a turn's examples are chosen anew. Bounded in all, by domain and by time.
+
+import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
+
+/** An example as it was shown; its texts are the pool's. */
+export interface KeptExample {
+  id: string;
+  similarity: number;
+  helpfulness: number;
+  tokens: number;
+}
+
+export interface KeptPrompt {
+  arm: string;
+  examples: readonly KeptExample[];
+  order: DrawnOrder;
+}
+
+export interface KeptExamples {
+  /** What the conversation's last prompt to that arm began with; undefined: unknown, or too old. */
+  of(domain: string, conversation: string, arm: string): KeptPrompt | undefined;
+  keep(domain: string, conversation: string, prompt: KeptPrompt): void;
+}
+
+export interface KeptBounds {
+  /** Conversations. */
+  most: number;
+  mostOfDomain: number;
+  /** Milliseconds since the conversation's last turn. */
+  timeToLive: number;
+}
+
+interface Entry extends KeptPrompt {
+  at: number;
+}
+
+export function createKeptExamples({ most, mostOfDomain, timeToLive }: KeptBounds, clock: () => number): KeptExamples {
+  // Both in the order of their last use, the least recent first.
+  const domains = new Map<string, Map<string, Entry>>();
+  let size = 0;
+
+  const dropOldest = (domain: string, entries: Map<string, Entry>): void => {
+    const [oldest] = entries.keys();
+    if (oldest !== undefined && entries.delete(oldest)) size--;
+    if (entries.size === 0) domains.delete(domain);
+  };
+
+  return {
+    of(domain, conversation, arm) {
+      const entry = domains.get(domain)?.get(conversation);
+      return entry === undefined || entry.arm !== arm || entry.at + timeToLive < clock() ? undefined : entry;
+    },
+    keep(domain, conversation, prompt) {
+      const entries = domains.get(domain) ?? new Map<string, Entry>();
+      domains.delete(domain);
+      domains.set(domain, entries);
+      if (!entries.delete(conversation)) size++;
+      entries.set(conversation, { ...prompt, at: clock() });
+      if (entries.size > mostOfDomain) dropOldest(domain, entries);
+      const [first] = domains;
+      if (size > most && first !== undefined) dropOldest(...first);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// What plan remembers of the prompts it composed, so that prompts share prefixes: sequences of
+// examples by arm and domain that the engine probably has cached, and conversations' examples. In
+// memory and bounded: after a restart it fills again within minutes.
+import { LivePrefixes, type PrefixCandidate } from "../../algorithms/selection/live-prefixes.ts";
+import { createKeptExamples, type KeptExample, type KeptExamples, type KeptPrompt } from "./kept-examples.ts";
+
+/** Providers drop an unused prefix after 5 to 10 minutes, engines when they lack memory. */
+const liveMs = 300_000;
+const mostNodesOfTree = 10_000;
+/** Of all trees; about 200 bytes each. */
+const mostNodes = 300_000;
+const conversations = { most: 50_000, mostOfDomain: 5_000, timeToLive: 1_800_000 };
+
+export interface PromptMemory {
+  /** As LivePrefixes has it. */
+  longest(arm: string, domain: string, candidates: readonly PrefixCandidate[], count: number, loss: number): string[];
+  keptOf: KeptExamples["of"];
+  /** A prompt was composed. conversation: its key. */
+  note(domain: string, conversation: string, prompt: KeptPrompt): void;
+}
+
+export function createPromptMemory(clock: () => number): PromptMemory {
+  const kept = createKeptExamples(conversations, clock);
+  /** In the order of their last use. */
+  const trees = new Map<string, LivePrefixes>();
+  let nodes = 0;
+  const keyOf = (arm: string, domain: string): string => JSON.stringify([arm, domain]);
+
+  const noteSequence = (key: string, examples: readonly KeptExample[]): void => {
+    const tree = trees.get(key) ?? new LivePrefixes(liveMs, mostNodesOfTree);
+    trees.delete(key);
+    trees.set(key, tree);
+    const before = tree.nodes;
+    tree.note(
+      examples.map(({ id }) => id),
+      clock(),
+    );
+    nodes += tree.nodes - before;
+    for (const [oldest, { nodes: its }] of trees) {
+      if (nodes <= mostNodes) break;
+      trees.delete(oldest);
+      nodes -= its;
+    }
+  };
+
+  return {
+    longest: (arm, domain, candidates, count, loss) =>
+      trees.get(keyOf(arm, domain))?.longest(candidates, count, loss, clock()) ?? [],
+    keptOf: kept.of,
+    note(domain, conversation, prompt) {
+      if (prompt.examples.length === 0) return;
+      noteSequence(keyOf(prompt.arm, domain), prompt.examples);
+      kept.keep(domain, conversation, prompt);
+    },
+  };
+}
