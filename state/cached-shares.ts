@@ -1,4 +1,4 @@
-// Share of a prompt that each arm's engine is expected to have cached: by what it reported of recent
+// Share of a prompt that an arm's engine is expected to have cached: by what it reported of recent
 // prompts, and whether it answered the conversation's last turn. Of one process; bounded.
 import { requestKey } from "../algorithms/identity/identity.ts";
 import type { Arm } from "../arms/arm.ts";

@@ -7,7 +7,7 @@ import { extraOf, messageIdPrefix, openAiReason, ownFields } from "../response.t
 import { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
 
-export const messageId = (requestId: string): string => messageIdPrefix + requestId;
+const messageId = (requestId: string): string => messageIdPrefix + requestId;
 
 /** Null: the endpoint gave a reason that is not known. */
 const stopReasons: Readonly<Record<FinishReason, string | null>> = {
