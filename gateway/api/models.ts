@@ -12,13 +12,16 @@ export interface NamedArm {
 
 const anyModel = "auto";
 
-/** created: seconds since the epoch. */
-export const modelList = (arms: readonly NamedArm[], created: number) => ({
-  object: "list",
-  data: [anyModel, ...arms.map(({ name }) => name)].map((id) => modelOf(id, created)),
-});
+/** As OpenAI and as Anthropic have it. created: seconds since the epoch. */
+export function modelList(arms: readonly NamedArm[], created: number) {
+  const data = [anyModel, ...arms.map(({ name }) => name)].map((id) => modelOf(id, created));
+  return { object: "list", data, has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id };
+}
 
-const modelOf = (id: string, created: number) => ({ id, object: "model", created, owned_by: "precedent" });
+const modelOf = (id: string, created: number) => ({
+  ...{ id, object: "model", created, owned_by: "precedent" },
+  ...{ type: "model", display_name: id, created_at: new Date(created * 1_000).toISOString() },
+});
 
 /** Names of the arms that a model allows; null: any. Throws ApiError. */
 export function armsOfModel(model: string, arms: readonly NamedArm[]): string[] | null {

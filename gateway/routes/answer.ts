@@ -37,7 +37,8 @@ export interface Named {
 
 /** How an address says it. */
 export interface Format {
-  answer(response: Response, of: Named): object;
+  /** A string is JSON already. */
+  answer(response: Response, of: Named): object | string;
   chunks(of: Named): Chunks;
 }
 
@@ -53,7 +54,9 @@ export async function answerTo(
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
   const request = requestOf(body, caller, arms(), key);
-  void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
+  // OpenAI's clients read the first, Anthropic's the second.
+  void reply.header("x-request-id", request.id).header("request-id", request.id);
+  void reply.header("x-precedent-request-id", request.id);
   if (tokens !== undefined) {
     const allowed = { tenant: caller.tenant, requestId: request.id, keyId: caller.keyId ?? null };
     void reply.header("x-precedent-feedback-token", tokens.make(allowed));
@@ -65,7 +68,7 @@ export async function answerTo(
   if (body.stream) return streamed(reply, request, format.chunks(of), { ...dependencies, ask, options });
   const response = await ask(request, options);
   if (response.status !== "ok") throw withHeaders(reply, response);
-  return reply.headers(responseHeaders(response)).send(format.answer(response, of));
+  return reply.headers(responseHeaders(response)).type("application/json").send(format.answer(response, of));
 }
 
 async function streamed(

@@ -12,6 +12,7 @@ import { addChat } from "./chat.ts";
 import { addEmbeddings, type EmbeddingsDependencies } from "./embeddings.ts";
 import { addFeedback } from "./feedback.ts";
 import { addHealth } from "./health.ts";
+import { addMessages } from "./messages.ts";
 import { addModels } from "./models.ts";
 import { addRequests } from "./requests.ts";
 import { addResponses } from "./responses.ts";
@@ -31,6 +32,7 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   const { clickhouse, codec, topic } = session;
   addChat(server, answering);
   addResponses(server, answering);
+  addMessages(server, answering);
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
