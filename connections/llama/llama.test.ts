@@ -169,6 +169,21 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
     }
   });
 
+  it("fails a request with what its own callback throws, and no other", async () => {
+    const long = { tokens: tokens("one"), maxTokens: 40 };
+    const throwing = (): void => {
+      throw new Error("from a callback");
+    };
+    const [text, progress, other] = await Promise.allSettled([
+      context.run(long, { onText: throwing }),
+      context.run(long, { onProgress: throwing }),
+      context.run(long),
+    ]);
+    for (const one of [text, progress])
+      expect(one).toMatchObject({ status: "rejected", reason: { message: "from a callback" } });
+    expect(other).toMatchObject({ status: "fulfilled", value: { finish: "length" } });
+  });
+
   it("ends what is cancelled, and goes on with the rest", async () => {
     const controller = new AbortController();
     const long = { tokens: tokens(sentence), maxTokens: 900 };
