@@ -29,12 +29,13 @@ export interface ApiDependencies extends AnswerDependencies {
 export function addApi(server: FastifyInstance, dependencies: ApiDependencies): void {
   const { session, connectionLimit, cancel, send, embedder, health, ...answering } = dependencies;
   const { callerOf, arms, clock } = answering;
+  const { models: aliases } = session.config.gateway;
   const { clickhouse, codec, topic } = session;
-  addChat(server, answering);
-  addResponses(server, answering);
-  addMessages(server, answering);
+  addChat(server, { ...answering, aliases });
+  addResponses(server, { ...answering, aliases });
+  addMessages(server, { ...answering, aliases });
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
-  addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
+  addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, connectionLimit });

@@ -34,6 +34,7 @@ beforeAll(async () => {
         { ...openai, name: "mock", baseUrl: model.baseUrl, model: "mock-1" },
         { ...openai, name: "tools", baseUrl: toolsModel.baseUrl, model: "tools-1", ...capable },
       ],
+      gateway: { models: [{ name: "claude-*", arms: ["mock"] }] },
     },
     { stages: stageNames.filter((name) => name !== "learn" && name !== "curate") },
   );
@@ -71,7 +72,7 @@ describe("Python", () => {
     python = await pythonClients();
   }, 600_000);
 
-  test("OpenAI's client: answers, streams, tools, formats, errors, its own retries, and leaving", async () => {
+  test("OpenAI's client and its Agents: streams, tools, formats, errors, its own retries, and leaving", async () => {
     expect(await reported("with_openai.py")).toEqual({
       answer: ["python asks", "stop", 5],
       ...{ stream: "slowly in many words", stream_usage: 5 },
@@ -80,6 +81,10 @@ describe("Python", () => {
       tool_stream: ["weather", { city: "Bonn" }],
       format: { answer: "in a format" },
       responses: "python responds",
+      responses_tool: ["weather", { city: "Ulm" }, "heard sunny"],
+      responses_stream: [{ city: "Bonn" }, "weather"],
+      responses_format: { answer: "in a format" },
+      agent: "heard rain in Ulm",
       models: expect.arrayContaining(["auto", "mock", "tools"]) as string[],
       request_id: true,
       unknown_model: [404, "model_not_found"],
@@ -93,7 +98,8 @@ describe("Python", () => {
 
   test("Anthropic's client, and LangChain with it", async () => {
     expect(await reported("with_anthropic.py")).toEqual({
-      answer: ["anthropic asks", "end_turn", 2, true],
+      answer: ["anthropic asks", "end_turn", 2, "claude-sonnet-4-5"],
+      request_id: true,
       ...{ stream: "slowly in many words", stream_usage: 2 },
       tool: ["tool_use", "weather", { city: "Ulm" }],
       tool_result: "heard sunny",
@@ -102,7 +108,7 @@ describe("Python", () => {
         ["time", { city: "Bonn" }],
       ],
       tokens: true,
-      models: expect.arrayContaining(["auto", "mock", "tools"]) as string[],
+      models: expect.arrayContaining(["auto", "mock", "tools", "claude-*"]) as string[],
       unknown_model: [404, "not_found_error"],
       refused: ["invalid_request_error", "container"],
       ...{ failed: 502, left: true },

@@ -21,8 +21,10 @@ tool = {
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
 
-answer = client.messages.create(model="mock", max_tokens=64, system="Be brief.", messages=user("anthropic asks"))
-got["answer"] = [answer.content[0].text, answer.stop_reason, answer.usage.output_tokens, answer._request_id is not None]
+asks = {"model": "claude-sonnet-4-5", "max_tokens": 64, "system": "Be brief.", "messages": user("anthropic asks")}
+answer = client.messages.create(**asks)
+got["answer"] = [answer.content[0].text, answer.stop_reason, answer.usage.output_tokens, answer.model]
+got["request_id"] = answer._request_id is not None
 
 with client.messages.stream(model="mock", max_tokens=64, messages=user("slowly in many words")) as stream:
     got["stream"] = "".join(stream.text_stream)
