@@ -28,7 +28,7 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
   });
   afterAll(() => models?.remove());
 
-  async function load(shape: TinyShape, kvType: KvType = "f16"): Promise<LoadedLlama> {
+  async function load(shape: TinyShape, kvType: KvType = "f16", sequences = 1): Promise<LoadedLlama> {
     const linked = {
       convention: "seen",
       folder: null,
@@ -37,7 +37,7 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
       diskBytes: 1,
     } as const;
     const model = await models.file(shape);
-    const sizes = { contextTokens: 256, sequences: 1, threads: 1, kvType };
+    const sizes = { contextTokens: 256, sequences, threads: 1, kvType };
     return loadLlama({
       model,
       chatTemplate,
@@ -67,6 +67,21 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
     expect(second.linked).toBe(prompt.chunks.reduce((sum, { tokens }) => sum + tokens, 0));
     await loaded.close();
   });
+
+  it.each(["tiny", "tiny-window"] as const)(
+    "answers as many of the largest prompts as it has slots: %s",
+    async (shape) => {
+      const loaded = await load(shape, "f16", 3);
+      const prompt = loaded.model.keyed(loaded.chunked(pieces), "acme/default");
+      const wanted = { maxTokens: 256 - prompt.tokens.length };
+      const ending = { signal: new AbortController().signal, onProgress: () => undefined, keep: false };
+      const full = parsePolicy("full");
+      if ("problem" in full) throw new Error(full.problem);
+      const answers = await Promise.all([1, 2, 3, 4].map(() => loaded.model.answer(prompt, full, wanted, ending)));
+      for (const { result } of answers) expect(result.generated).toEqual(answers[0]!.result.generated);
+      await loaded.close();
+    },
+  );
 
   it("takes about half of the bytes with q8_0", async () => {
     const [half, eighth] = [await load("tiny"), await load("tiny", "q8_0")];

@@ -60,7 +60,9 @@ export async function loadLlama({
   const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
   const opened = await openLlamaModel({ path, fingerprint });
   const context = await opened.openContext({
-    ...{ contextTokens: contextTokens * sequences, sequences, threads, kvType: wantedType },
+    ...{ contextTokens, sequences, threads, kvType: wantedType },
+    // Recurrent models keep a state for every sequence of every context.
+    ...(opened.facts.linkable ? { contexts: sequences } : { contextTokens: contextTokens * sequences }),
   });
   const { unlinkable } = context;
   const { ropeHash, kvType, flashAttention } = context.format;

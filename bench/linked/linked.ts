@@ -66,16 +66,18 @@ function outcomeOf(rows: readonly Row[], { throughput, loading, cut }: SavedRuns
   };
 }
 
-/** Beside full with as many in flight. */
+/** Beside full with as many in flight, and beside the same policy with one. */
 function ratios(workload: string, measured: readonly Throughput[]) {
   return measured.map((row) => {
     const full = measured.find(({ policy, in_flight }) => policy === "full" && in_flight === row.in_flight);
+    const one = measured.find(({ policy, in_flight }) => policy === row.policy && in_flight === 1);
     return {
       workload,
       ...row,
       per_cpu_s: significant(row.per_cpu_s),
       per_s: significant(row.per_s),
       ratio: full === undefined ? null : significant(row.per_cpu_s / full.per_cpu_s),
+      ratio_one: one === undefined ? null : significant(row.per_cpu_s / one.per_cpu_s),
     };
   });
 }

@@ -14,8 +14,8 @@ import { type Chat } from "./prompts.ts";
 import { loadWorkloads, type Workload } from "./workloads.ts";
 
 const contextTokens = 8_192;
-/** Eight prompts of 4,000 tokens and their answers at a time. */
-const throughputTokens = 34_816;
+/** Eight prompts of 4,000 tokens and their answers at a time, as an arm of this concurrency has. */
+const throughput = { contextTokens: 4_352, sequences: 8, contexts: 8 };
 
 export interface SavedRuns {
   /** By workload. */
@@ -75,7 +75,7 @@ async function measureAll(
           kept.throughput[name] = await checkpoints.part(`throughput of ${name}`, async () => {
             const { item: itemOf, maxTokens: most } = workloadOf(name);
             const items = Array.from({ length: asked.count }, (_, i) => itemOf(i));
-            const several = await (wide ??= model.openContext({ contextTokens: throughputTokens, sequences: 8 }));
+            const several = await (wide ??= model.openContext(throughput));
             return measureThroughput({ ...asked, items, maxTokens: most, context: several, signal });
           });
     }

@@ -131,11 +131,11 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       }
       return marks;
     },
-    write: (entry, blob) => writeWhole(path(entry.key), encodeFile(format, entry, blob)),
+    write: async (entry, blob) => writeWhole(path(entry.key), await encodeFile(format, entry, blob)),
     async read(key) {
       const bytes = await orMissing(readFile(path(key)));
       if (bytes === undefined) return undefined;
-      const read = readFileBytes(bytes, format, key);
+      const read = await readFileBytes(bytes, format, key);
       if (!read.ok) await remove(key);
       return read;
     },

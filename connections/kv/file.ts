@@ -1,11 +1,11 @@
-// A chunk cache as a file: magic, lengths, JSON header, blob, SHA-256 of it all. What does not fit
-// is refused with the reason.
-import { createHash } from "node:crypto";
+// A chunk cache as a file: magic, lengths, JSON header, blob, SHA-256 of what stands before the
+// blob and of the blob's own. What does not fit is refused with the reason.
+import { createHash, webcrypto } from "node:crypto";
 import { type Convention, conventions, type KvEntry, type PrefixChunk } from "./port.ts";
 import { isKey } from "./keys.ts";
 
 // "PKV" and the version of this layout.
-const magic = Buffer.from("PKV1");
+const magic = Buffer.from("PKV2");
 const digestBytes = 32;
 /** Magic, u32 length of the header, u64 length of the blob (little-endian). */
 export const preambleBytes = 16;
@@ -17,14 +17,19 @@ export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
 const refused = (reason: string): { ok: false; reason: string } => ({ ok: false, reason });
 
 /** The parts of a file, to be written one after the other. `format` as formatKey. */
-export function encodeFile(format: string, entry: KvEntry, blob: Uint8Array): Uint8Array[] {
+export async function encodeFile(format: string, entry: KvEntry, blob: Uint8Array): Promise<Uint8Array[]> {
   const header = Buffer.from(JSON.stringify({ format, ...entry }));
   const preamble = Buffer.alloc(preambleBytes);
   magic.copy(preamble);
   preamble.writeUInt32LE(header.length, 4);
   preamble.writeBigUInt64LE(BigInt(blob.length), 8);
-  const digest = createHash("sha256").update(preamble).update(header).update(blob).digest();
-  return [preamble, header, blob, digest];
+  return [preamble, header, blob, await checksum(Buffer.concat([preamble, header]), blob)];
+}
+
+/** The blob's part is computed in a thread: hundreds of megabytes would stop all streams here. */
+async function checksum(before: Uint8Array, blob: Uint8Array): Promise<Buffer> {
+  const ofBlob = await webcrypto.subtle.digest("SHA-256", blob);
+  return createHash("sha256").update(before).update(new Uint8Array(ofBlob)).digest();
 }
 
 export function readPreamble(bytes: Buffer): Read<{ headerBytes: number; fileBytes: number }> {
@@ -53,18 +58,22 @@ export function readHeader(bytes: Buffer, format: string, key: string): Read<KvE
 }
 
 /** The whole file, checked against its checksum and the entry that it is read for. */
-export function readFileBytes(bytes: Buffer, format: string, key: string): Read<{ entry: KvEntry; blob: Uint8Array }> {
+export async function readFileBytes(
+  bytes: Buffer,
+  format: string,
+  key: string,
+): Promise<Read<{ entry: KvEntry; blob: Uint8Array }>> {
   const lengths = readPreamble(bytes);
   if (!lengths.ok) return lengths;
   const { headerBytes, fileBytes } = lengths.value;
   if (bytes.length !== fileBytes) return refused(`it has ${bytes.length} bytes and should have ${fileBytes}`);
   const end = fileBytes - digestBytes;
-  if (!createHash("sha256").update(bytes.subarray(0, end)).digest().equals(bytes.subarray(end)))
-    return refused("its checksum is wrong");
   const blobStart = preambleBytes + headerBytes;
+  const blob = new Uint8Array(bytes.buffer, bytes.byteOffset + blobStart, end - blobStart);
+  if (!(await checksum(bytes.subarray(0, blobStart), blob)).equals(bytes.subarray(end)))
+    return refused("its checksum is wrong");
   const header = readHeader(bytes.subarray(preambleBytes, blobStart), format, key);
   if (!header.ok) return header;
-  const blob = new Uint8Array(bytes.buffer, bytes.byteOffset + blobStart, end - blobStart);
   if (blob.length !== header.value.bytes) return refused("its header counts other bytes");
   return { ok: true, value: { entry: header.value, blob } };
 }

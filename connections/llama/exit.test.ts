@@ -1,8 +1,9 @@
 // A process that leaves while its contexts compute: their threads are waited for before llama.cpp's
-// globals are destroyed.
+// globals are destroyed. And one that may not have the memory that it asks for.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { llamaAddonFile, llamaBackendsFolder } from "./library.ts";
 import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testing.ts";
 
 const program = `
@@ -15,6 +16,26 @@ const program = `
   })));
   process.stdout.write("under way");
   process.exit(7);`;
+
+// Without TypeScript: WebAssembly reserves more than the limit.
+const greedy = `
+  const [file, path, backends] = process.argv.slice(1);
+  const addon = require(file);
+  const options = { sequences: 2, threads: 1, flashAttention: true, kvType: "f16", batchTokens: 512, partTokens: 128 };
+  const bounds = { mostWaiting: 8, pieceBytes: 65536, contexts: 1 };
+  const none = new Int32Array(0);
+  const job = { links: [], recompute: none, exports: none, logitsAt: none, temperature: 0, topP: 1, seed: 0, stops: [] };
+  (async () => {
+    const model = await addon.loadModel({ path, fingerprint: new Uint8Array(32), gpu: false, backends });
+    const open = (contextTokens) => addon.createContext(model, { ...options, ...bounds, contextTokens });
+    const small = await open(512);
+    const refused = await open(2 ** 24).catch((error) => error.code);
+    const tokens = new Int32Array(300).fill(70);
+    small.run({ ...job, tokens, maxTokens: 5, progress: false }, () => undefined, (failure, { finish }) => {
+      process.stdout.write([refused, finish].join());
+      small.close();
+    });
+  })();`;
 
 describe.skipIf(!llamaIsBuilt)("leaving (npm run setup builds the addon)", () => {
   let models: TinyModels;
@@ -32,4 +53,11 @@ describe.skipIf(!llamaIsBuilt)("leaving (npm run setup builds the addon)", () =>
         stdout: "under way",
       });
   }, 120_000);
+
+  it("outlives a context for which there is no memory", async () => {
+    const limited = `ulimit -v ${String(6 * 1_048_576)} && exec "$0" "$@"`;
+    const given = ["-e", greedy, llamaAddonFile, await models.file("tiny"), llamaBackendsFolder()];
+    const { stdout } = await promisify(execFile)("sh", ["-c", limited, process.execPath, ...given]);
+    expect(stdout).toBe("context_failed,length");
+  });
 });

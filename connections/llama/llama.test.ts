@@ -1,6 +1,7 @@
 // The addon through its wrapper, on tiny generated models: what it promises, what it refuses. The
 // equalities are checked by equalities.test.ts.
 import { truncate, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openLlamaModel } from "./model.ts";
 import type { LlamaContext, LlamaModel, Prompt, RunResult } from "./port.ts";
@@ -127,6 +128,60 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
     } finally {
       await small.close();
     }
+  });
+
+  it("goes on with other requests while large caches are linked and exported", async () => {
+    const moving = await model.openContext({ contextTokens: 2_048, sequences: 3, pieceBytes: 1_024 });
+    try {
+      const chunk = tokens(sentence);
+      const blob = await cached(sentence, moving);
+      const copies = Array.from({ length: 4 }, (_, i) => i * chunk.length);
+      const all = Int32Array.from(copies.flatMap(() => [...chunk]));
+      let other = 0;
+      const controller = new AbortController();
+      const running = moving.run(
+        { tokens: tokens("one"), maxTokens: 900 },
+        { signal: controller.signal, onProgress: () => other++ },
+      );
+      while (other < 2) await sleep(1);
+      const pieces = Math.floor(all.length / Math.floor(1_024 / moving.format.tokenBytes));
+
+      // Its first token is computed once all is linked, and exports begin behind that.
+      const began = other;
+      let prompted = 0;
+      const linking = { links: copies.map((position) => ({ blob, position })), maxTokens: 1 };
+      const exports = [{ begin: 0, end: all.length }];
+      await moving.run({ tokens: all, ...linking, exports }, { onProgress: () => (prompted = other) });
+      // At most 16 pieces between two batches.
+      expect(prompted - began).toBeGreaterThanOrEqual(Math.floor(pieces / 16) - 1);
+      expect(other - prompted).toBeGreaterThanOrEqual(Math.floor(pieces / 16) - 1);
+      expect(Math.floor(pieces / 16)).toBeGreaterThan(10);
+
+      // The exported cache is the linked one.
+      const [whole, again] = (
+        await Promise.all([0, 1].map(() => moving.run({ tokens: all, links: linking.links, exports })))
+      ).map(({ blobs }) => blobs[0]!);
+      expect(Buffer.compare(whole!, again!)).toBe(0);
+      controller.abort();
+      await running.catch(() => undefined);
+    } finally {
+      await moving.close();
+    }
+  });
+
+  it("fails a request with what its own callback throws, and no other", async () => {
+    const long = { tokens: tokens("one"), maxTokens: 40 };
+    const throwing = (): void => {
+      throw new Error("from a callback");
+    };
+    const [text, progress, other] = await Promise.allSettled([
+      context.run(long, { onText: throwing }),
+      context.run(long, { onProgress: throwing }),
+      context.run(long),
+    ]);
+    for (const one of [text, progress])
+      expect(one).toMatchObject({ status: "rejected", reason: { message: "from a callback" } });
+    expect(other).toMatchObject({ status: "fulfilled", value: { finish: "length" } });
   });
 
   it("ends what is cancelled, and goes on with the rest", async () => {

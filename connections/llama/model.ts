@@ -40,6 +40,8 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
       batchTokens = 512,
       partTokens = Math.min(128, batchTokens),
       mostWaiting = 256,
+      pieceBytes = 4 * 1_048_576,
+      contexts = 1,
     }) => {
       const options = {
         contextTokens,
@@ -50,6 +52,8 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
         batchTokens,
         partTokens,
         mostWaiting,
+        pieceBytes,
+        contexts,
       };
       const context = await calling(() => addon.createContext(model, options)).catch((error: unknown) => {
         throw llamaError(error);

@@ -44,6 +44,8 @@ export interface NativeContextOptions {
   batchTokens: number;
   partTokens: number;
   mostWaiting: number;
+  pieceBytes: number;
+  contexts: number;
 }
 
 export interface NativeJob {

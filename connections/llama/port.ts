@@ -49,8 +49,10 @@ export interface ModelInput {
 }
 
 export interface ContextInput {
-  /** Cells shared by all requests, rounded up to 256s. */
+  /** Cells of one context, which requests share, rounded up to 256s. */
   contextTokens: number;
+  /** Of that size. Those that need more than 4,096 cells together get one each. Default 1. */
+  contexts?: number;
   /** Requests at a time; others wait. 1 to 120, default 4. */
   sequences?: number;
   /** Default 1. */
@@ -65,6 +67,8 @@ export interface ContextInput {
   partTokens?: number;
   /** Requests that may wait; more are refused with context_full. Default 256. */
   mostWaiting?: number;
+  /** Most bytes of caches moved at a time between two batches. Default 4 MiB. */
+  pieceBytes?: number;
 }
 
 export interface LlamaContext {

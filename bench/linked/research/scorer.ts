@@ -87,7 +87,7 @@ interface NativeScorer {
 interface ScorerAddon {
   createScorer(
     model: NativeModel,
-    options: Omit<NativeContextOptions, "partTokens" | "mostWaiting">,
+    options: Omit<NativeContextOptions, "partTokens" | "mostWaiting" | "pieceBytes" | "contexts">,
   ): Promise<NativeScorer>;
 }
 

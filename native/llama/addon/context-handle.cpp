@@ -30,6 +30,7 @@ Napi::Value ContextHandle::create(const Napi::CallbackInfo& info) {
   std::shared_ptr<Model> model;
   ContextOptions options;
   SchedulerOptions scheduler;
+  int contexts = 1;
   guarded(env, [&] {
     model = ModelHandle::of(info[0]);
     require(info[1].IsObject(), "createContext takes options");
@@ -37,10 +38,12 @@ Napi::Value ContextHandle::create(const Napi::CallbackInfo& info) {
     options = contextOptionsOf(given);
     scheduler.partTokens = static_cast<int>(integerOf(given, "partTokens"));
     scheduler.mostWaiting = static_cast<int>(integerOf(given, "mostWaiting", 0, 65536));
+    scheduler.pieceBytes = static_cast<size_t>(integerOf(given, "pieceBytes", 1));
+    contexts = static_cast<int>(integerOf(given, "contexts", 1, 120));
   });
   auto engine = std::make_shared<std::shared_ptr<Engine>>();
   return Task::start(
-      env, [=] { *engine = std::make_shared<Engine>(model, options, scheduler); },
+      env, [=] { *engine = std::make_shared<Engine>(model, options, scheduler, contexts); },
       [engine](Napi::Env to) -> Napi::Value {
         const Napi::Object handle = to.GetInstanceData<Instance>()->context.New({});
         Unwrap(handle)->state_ = std::make_shared<State>(to, std::move(*engine));
@@ -78,33 +81,49 @@ void ContextHandle::State::stop() {
 }
 
 void ContextHandle::State::say(std::unique_ptr<Event> event, const std::shared_ptr<State>& self) {
-  Event* owned = event.release();
-  const napi_status status = events.BlockingCall(owned, [self](Napi::Env env, Napi::Function, Event* given) {
+  const napi_status status = events.BlockingCall(event.get(), [self](Napi::Env env, Napi::Function, Event* given) {
     const std::unique_ptr<Event> delivered(given);
     if (static_cast<napi_env>(env) != nullptr) self->deliver(env, *delivered);
   });
-  if (status != napi_ok) delete owned;
+  if (status == napi_ok) event.release();
 }
 
 void ContextHandle::State::deliver(Napi::Env env, Event& event) {
   const auto found = pending.find(event.job);
   if (found == pending.end()) return;
   Napi::HandleScope scope(env);
-  if (event.kind == Event::text) {
-    found->second.onEvent.Call({Napi::String::New(env, "text"), Napi::String::New(env, event.one)});
-    return;
-  }
-  if (event.kind == Event::progress) {
-    found->second.onEvent.Call({Napi::String::New(env, "progress"), Napi::Number::New(env, event.tokens)});
-    return;
-  }
-  const Pending over = std::move(found->second);
-  pending.erase(found);
+  Napi::Value failure = env.Null(), result = env.Undefined();
+  // The job ends with what its own callback throws, or with what its result is too large for.
+  const auto guard = [&](const auto& work) {
+    try {
+      work();
+    } catch (const Napi::Error& error) {
+      failure = error.Value();
+    } catch (...) {
+      const Failure other = caught();
+      failure = errorOf(env, other.code, other.what()).Value();
+    }
+  };
+  const bool isLast = event.kind == Event::done || event.kind == Event::failed;
+  guard([&] {
+    if (event.kind == Event::text)
+      found->second.onEvent.Call({Napi::String::New(env, "text"), Napi::String::New(env, event.one)});
+    else if (event.kind == Event::progress)
+      found->second.onEvent.Call({Napi::String::New(env, "progress"), Napi::Number::New(env, event.tokens)});
+    else if (event.kind == Event::done)
+      result = resultValue(env, event.result);
+    else
+      failure = errorOf(env, event.one, event.other).Value();
+  });
+  if (!isLast && failure.IsNull()) return;
+  // Its callback may have stopped the context.
+  const auto still = pending.find(event.job);
+  if (still == pending.end()) return;
+  const Pending over = std::move(still->second);
+  pending.erase(still);
   if (pending.empty() && !stopped) events.Unref(env);
-  if (event.kind == Event::done)
-    over.onDone.Call({env.Null(), resultValue(env, event.result)});
-  else
-    over.onDone.Call({errorOf(env, event.one, event.other).Value(), env.Undefined()});
+  if (!isLast && !closing) engine->cancel(event.job);
+  over.onDone.Call({failure, failure.IsNull() ? result : env.Undefined()});
 }
 
 std::shared_ptr<Engine> ContextHandle::open() const {
@@ -161,15 +180,23 @@ Napi::Value ContextHandle::run(const Napi::CallbackInfo& info) {
       made->result = std::move(result);
       state->say(std::move(made), state);
     };
+    // Made now: where a job fails for want of memory, there is some to say so.
+    const auto ready = std::make_shared<std::unique_ptr<Event>>(event(Event::failed));
     events.failed = [=](const std::string& code, const std::string& message) {
-      auto made = event(Event::failed);
+      std::unique_ptr<Event> made = *ready != nullptr ? std::move(*ready) : event(Event::failed);
       made->one = code;
       made->other = message;
       state->say(std::move(made), state);
     };
     if (state->pending.empty()) state->events.Ref(env);
     state->pending.emplace(id, std::move(pending));
-    engine->submit(id, std::move(job), std::move(events));
+    try {
+      engine->submit(id, std::move(job), std::move(events));
+    } catch (...) {
+      state->pending.erase(id);
+      if (state->pending.empty()) state->events.Unref(env);
+      throw;
+    }
     return Napi::Number::New(env, static_cast<double>(id));
   });
 }

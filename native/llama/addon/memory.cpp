@@ -36,12 +36,16 @@ SharedBytes sharedBytesOf(const Napi::Value& value, const char* what) {
 }
 
 Napi::Value bufferOf(Napi::Env env, Bytes& bytes) {
+  // V8 ends the process for more.
+  require(bytes.size <= node::Buffer::kMaxLength, "a chunk cache has " + std::to_string(bytes.size) + " bytes, more than a Buffer holds",
+          "decode_failed");
   v8::Isolate* isolate = v8::Isolate::GetCurrent();
   const size_t size = bytes.size;
   auto store = v8::ArrayBuffer::NewBackingStore(
       bytes.data.release(), size, [](void* data, size_t, void*) { delete[] static_cast<uint8_t*>(data); }, nullptr);
   v8::Local<v8::Uint8Array> buffer;
-  if (!node::Buffer::New(isolate, v8::ArrayBuffer::New(isolate, std::move(store)), 0, size).ToLocal(&buffer)) return env.Undefined();
+  if (!node::Buffer::New(isolate, v8::ArrayBuffer::New(isolate, std::move(store)), 0, size).ToLocal(&buffer))
+    fail("decode_failed", "JavaScript has no room for " + std::to_string(size) + " bytes");
   napi_value value;
   std::memcpy(&value, static_cast<void*>(&buffer), sizeof(value));
   return Napi::Value(env, value);

@@ -34,12 +34,10 @@ class Task : public Napi::AsyncWorker {
     try {
       work_();
       return;
-    } catch (const Failure& failure) {
+    } catch (...) {
+      const Failure failure = caught();
       code_ = failure.code;
       message_ = failure.what();
-    } catch (const std::exception& failure) {
-      message_ = failure.what();
-    } catch (...) {
     }
     // Never empty, which would mean that all went well.
     SetError(message_.empty() ? "the addon failed" : message_);
@@ -49,8 +47,9 @@ class Task : public Napi::AsyncWorker {
       deferred_.Resolve(answer_(Env()));
     } catch (const Napi::Error& error) {
       deferred_.Reject(error.Value());
-    } catch (const std::exception& failure) {
-      deferred_.Reject(errorOf(Env(), "decode_failed", failure.what()).Value());
+    } catch (...) {
+      const Failure failure = caught();
+      deferred_.Reject(errorOf(Env(), failure.code, failure.what()).Value());
     }
   }
   void OnError(const Napi::Error&) override { deferred_.Reject(errorOf(Env(), code_, message_).Value()); }
@@ -69,12 +68,11 @@ template <typename Work>
 auto guarded(Napi::Env env, Work work) -> decltype(work()) {
   try {
     return work();
-  } catch (const Failure& failure) {
-    throw errorOf(env, failure.code, failure.what());
   } catch (const Napi::Error&) {
     throw;
-  } catch (const std::exception& failure) {
-    throw errorOf(env, "decode_failed", failure.what());
+  } catch (...) {
+    const Failure failure = caught();
+    throw errorOf(env, failure.code, failure.what());
   }
 }
 

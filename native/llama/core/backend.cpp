@@ -18,7 +18,12 @@ void keepLog(ggml_log_level level, const char * text, void *) {
   std::lock_guard<std::mutex> lock(logMutex);
   // The last lines say most; llama.cpp may log a lot before it gives up.
   if (logged.size() > 600) logged.erase(0, logged.size() - 300);
-  logged += text;
+  try {
+    logged += text;
+  } catch (...) {
+    // Called from within llama.cpp, which is no place to throw through.
+    logged.clear();
+  }
 }
 
 std::vector<Device> findDevices() {

@@ -4,8 +4,8 @@
 
 namespace precedent {
 
-Engine::Engine(std::shared_ptr<Model> model, const ContextOptions & context, const SchedulerOptions & scheduler) {
-  thread_ = std::thread([this, model, context, scheduler] { run(model, context, scheduler); });
+Engine::Engine(std::shared_ptr<Model> model, const ContextOptions & context, const SchedulerOptions & scheduler, int contexts) {
+  thread_ = std::thread([this, model, context, scheduler, contexts] { run(model, context, scheduler, contexts); });
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return started_; });
   if (failure_ == nullptr) return;
@@ -46,8 +46,8 @@ bool Engine::post(Command command) {
   return true;
 }
 
-void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, SchedulerOptions schedulerOptions) {
-  std::unique_ptr<Context> context;
+void Engine::run(const std::shared_ptr<Model> & model, ContextOptions contextOptions, SchedulerOptions schedulerOptions, int count) {
+  std::vector<std::unique_ptr<Context>> contexts;
   std::unique_ptr<Scheduler> scheduler;
   const auto started = [this](const char * code, const std::string & message) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -56,12 +56,17 @@ void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, Sc
     changed_.notify_all();
   };
   try {
-    context = std::make_unique<Context>(std::move(model), contextOptions);
-    scheduler = std::make_unique<Scheduler>(*context, schedulerOptions);
-    format_ = context->format();
-    cells_ = context->cells();
-    unlinkable_ = context->unlinkable();
-    scattered_ = context->scattered();
+    std::vector<Context *> all;
+    for (int i = 0; i < count; ++i) {
+      contexts.push_back(std::make_unique<Context>(model, contextOptions));
+      all.push_back(contexts.back().get());
+    }
+    scheduler = std::make_unique<Scheduler>(all, schedulerOptions);
+    const Context & context = *contexts.at(0);
+    format_ = context.format();
+    cells_ = context.cells();
+    unlinkable_ = context.unlinkable();
+    scattered_ = context.scattered();
   } catch (...) {
     const Failure failure = caught("context_failed");
     return started(failure.code.c_str(), failure.what());

@@ -1,4 +1,4 @@
-// The owner thread of a context. Everything that touches the context happens on it; other threads only put jobs into its queue.
+// The owner thread of contexts. Everything that touches a context happens on it; other threads only put jobs into its queue.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace precedent {
 
 class Engine {
 public:
-  // Blocks until the context is there (a second for a small model). Throws what Context throws.
-  Engine(std::shared_ptr<Model> model, const ContextOptions & context, const SchedulerOptions & scheduler);
+  // Blocks until the contexts are there (a second for a small model). Throws what Context throws.
+  Engine(std::shared_ptr<Model> model, const ContextOptions & context, const SchedulerOptions & scheduler, int contexts);
   ~Engine() { close(); }
   // Blocks until the batch under way is done and the owner thread has ended; what is left fails with "closed". From any thread but
   // the owner's, any number of times: every caller waits.
@@ -33,7 +33,7 @@ public:
 
 private:
   using Command = std::function<void(Scheduler &)>;
-  void run(std::shared_ptr<Model> model, ContextOptions context, SchedulerOptions scheduler);
+  void run(const std::shared_ptr<Model> & model, ContextOptions context, SchedulerOptions scheduler, int contexts);
   void serve(Scheduler & scheduler);
   bool post(Command command);  // false: it is closed
 

@@ -30,9 +30,10 @@ struct Scheduler::Waiting {
 };
 
 struct Scheduler::Active {
-  Active(Context & context, Waiting && waiting)
-    : id(waiting.id), cells(waiting.cells()), job(std::move(waiting.job)), events(waiting.events), links(std::move(waiting.links)),
-      sequence(context, job.tokens, std::move(waiting.plan)), sampler(job.sampling), stops(job.stops) {}
+  Active(Slots & slots, Waiting && waiting)
+    : slots(slots), id(waiting.id), cells(waiting.cells()), job(std::move(waiting.job)), events(waiting.events), links(std::move(waiting.links)),
+      sequence(*slots.context, job.tokens, std::move(waiting.plan)), sampler(job.sampling), stops(job.stops) {}
+  Slots & slots;
   uint64_t id;
   int cells;
   Job job;
@@ -57,7 +58,10 @@ struct Scheduler::Active {
   }
 };
 
-Scheduler::Scheduler(Context & context, const SchedulerOptions & options) : context_(context), options_(options) {
+Scheduler::Scheduler(const std::vector<Context *> & contexts, const SchedulerOptions & options)
+  : context_(*contexts.at(0)), options_(options) {
+  Context & context = context_;
+  for (Context * one : contexts) slots_.push_back({one});
   require(options.partTokens >= 1 && options.partTokens <= context.options().batchTokens, "partTokens must be 1 to batchTokens");
   require(options.pieceBytes >= 1, "pieceBytes must be positive");
   options_.partTokens = std::min(options.partTokens, context.options().batchTokens - context.options().sequences + 1);
@@ -101,7 +105,7 @@ bool Scheduler::idle() const { return active_.empty() && waiting_.empty(); }
 bool Scheduler::step() {
   const auto clean = [this] {
     for (const auto & active : active_)
-      if (active->over) reserved_ -= active->cells;
+      if (active->over) active->slots.reserved -= active->cells;
     active_.erase(std::remove_if(active_.begin(), active_.end(), [](const auto & active) { return active->over; }), active_.end());
   };
   clean();
@@ -115,18 +119,29 @@ bool Scheduler::step() {
   return !idle();
 }
 
+// Beside other short ones, alone, or where most is free; null: it has to wait.
+Scheduler::Slots * Scheduler::slotsFor(int cells) {
+  Slots * emptiest = &slots_.front();
+  for (Slots & slots : slots_) {
+    if (slots.reserved > 0 && slots.reserved + cells <= std::min(options_.sharedCells, slots.context->cells())) return &slots;
+    if (slots.reserved < emptiest->reserved) emptiest = &slots;
+  }
+  return emptiest->reserved + cells <= emptiest->context->cells() ? emptiest : nullptr;
+}
+
 void Scheduler::admit() {
-  while (!waiting_.empty() && static_cast<int>(active_.size()) < context_.options().sequences &&
-       reserved_ + waiting_.front().cells() <= context_.cells()) {
+  while (!waiting_.empty() && static_cast<int>(active_.size()) < context_.options().sequences) {
+    Slots * slots = slotsFor(waiting_.front().cells());
+    if (slots == nullptr) return;
     Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
-    attempt([&] { start(next); }, next.events->failed);
+    attempt([&] { start(next, *slots); }, next.events->failed);
   }
 }
 
-void Scheduler::start(Waiting & waiting) {
+void Scheduler::start(Waiting & waiting, Slots & slots) {
   const double since = waiting.since;
-  auto active = std::make_unique<Active>(context_, std::move(waiting));
+  auto active = std::make_unique<Active>(slots, std::move(waiting));
   active->admitted = nowMs();
   active->admittedCpu = threadCpuMs();
   JobResult & result = active->result;
@@ -138,7 +153,7 @@ void Scheduler::start(Waiting & waiting) {
   for (const Segment & segment : plan.segments) result.runs += segment.link < 0 ? 1 : 0;
   active_.push_back(std::move(active));
   Active & started = *active_.back();
-  reserved_ += started.cells;
+  slots.reserved += started.cells;
   if (started.links == nullptr) attempt([&] { linked(started); }, [&](const auto & code, const auto & message) { started.fail(code, message); });
 }
 
@@ -195,10 +210,20 @@ bool Scheduler::movePiece(Active & active) {
 
 // False when there is nothing to compute.
 bool Scheduler::compute() {
+  const bool generating = std::any_of(active_.begin(), active_.end(), [](const auto & active) { return active->generating && !active->over; });
+  // Of all contexts together, since those that generate wait for it.
+  int room = generating ? options_.partTokens : context_.options().batchTokens;
+  bool any = false;
+  for (Slots & slots : slots_) any = compute(slots, room) || any;
+  return any;
+}
+
+bool Scheduler::compute(Slots & slots, int & room) {
   struct Share {
     Active * active;
     int first, count;
   };
+  if (slots.reserved == 0) return false;
   std::vector<Share> shares;
   attempt(
     [&] {
@@ -208,10 +233,9 @@ bool Scheduler::compute() {
         active.sequence.add(batch, count, wantsLogits);
       };
       for (const auto & active : active_)
-        if (active->generating && !active->over) add(*active, 1, [](int) { return true; });
-      int room = batch.empty() ? context_.options().batchTokens : options_.partTokens;
+        if (&active->slots == &slots && active->generating && !active->over) add(*active, 1, [](int) { return true; });
       for (const auto & active : active_) {
-        if (active->links != nullptr || active->prompted || active->over || room == 0) continue;
+        if (&active->slots != &slots || active->links != nullptr || active->prompted || active->over || room == 0) continue;
         const int count = std::min(room, active->sequence.pending());
         const int last = static_cast<int>(active->job.tokens.size()) - 1;
         add(*active, count, [&](int position) {
@@ -220,13 +244,13 @@ bool Scheduler::compute() {
         });
         room -= count;
       }
-      if (!batch.empty()) context_.decode(batch);
+      if (!batch.empty()) slots.context->decode(batch);
     },
     [&](const std::string & code, const std::string & message) {
-      // What the sequences of this batch hold now is not known.
+      // What the sequences of this batch hold now is not known. Before it was made, all lack the memory for it.
       for (const Share & share : shares) share.active->fail(code, message);
-      if (shares.empty())
-        for (const auto & active : active_) active->fail(code, message);
+      for (const auto & active : active_)
+        if (shares.empty() && &active->slots == &slots) active->fail(code, message);
     });
   for (const Share & share : shares) {
     Active & active = *share.active;
@@ -237,22 +261,23 @@ bool Scheduler::compute() {
 }
 
 void Scheduler::collect(Active & active, int firstInBatch, int count) {
+  const Context & context = *active.slots.context;
   const size_t vocabulary = static_cast<size_t>(context_.model().facts().vocabulary);
   const std::vector<int> & wanted = active.job.logitsAt;
   for (; !active.generating && active.nextLogits < wanted.size(); ++active.nextLogits) {
     const int rank = active.sequence.rankOf(wanted[active.nextLogits]);
     if (rank >= count) break;
-    const float * row = context_.logits(firstInBatch + rank);
+    const float * row = context.logits(firstInBatch + rank);
     active.result.logits.insert(active.result.logits.end(), row, row + vocabulary);
   }
   active.sequence.computed(count);
   active.events->progress(count);
-  if (active.generating) return takeToken(active, context_.logits(firstInBatch));
+  if (active.generating) return takeToken(active, context.logits(firstInBatch));
   if (active.sequence.pending() > 0) return;
   active.result.timings.prefilled = nowMs() - active.admitted;
   if (active.job.maxTokens > 0) {
     active.generating = true;
-    takeToken(active, context_.logits(firstInBatch + count - 1));
+    takeToken(active, context.logits(firstInBatch + count - 1));
   }
   promptDone(active);
 }

@@ -1,5 +1,7 @@
-// Runs jobs on one context, many at a time: each step decodes one batch with the next token of every job that generates and a part of
-// the prompts that are still to be computed (continuous batching). Between two batches links and exports move on by a few pieces. Used by one thread; engine.hpp puts a thread and a queue around it.
+// Runs jobs on contexts of one kind, many at a time: each step decodes a batch in every context, with the next token of every job that
+// generates and a part of the prompts that are still to be computed (continuous batching). In a batch each token is compared with all
+// cells of its context, those of other jobs included: short prompts share one, where a batch costs less than single tokens, and each
+// longer one has its own (docs/design/linked-prefill.md, Several requests at a time). Between two batches links and exports move on by a few pieces. Used by one thread; engine.hpp puts a thread and a queue around it.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +19,16 @@ namespace precedent {
 struct SchedulerOptions {
   int partTokens = 128;   // most prompt tokens of a batch while other jobs generate
   int mostWaiting = 256;  // jobs beyond those that run
+  int sharedCells = 4096;  // that jobs share a context within, where another one is free
   size_t pieceBytes = 4u << 20;      // most that is linked or exported at a time
   size_t aheadBytes = 256u << 20;    // most that is prepared of the links of jobs, those that wait included
 };
 
 class Scheduler {
 public:
-  Scheduler(Context & context, const SchedulerOptions & options);
+  // At most as many jobs at a time as one of the contexts has sequences. The contexts must last.
+  Scheduler(const std::vector<Context *> & contexts, const SchedulerOptions & options);
+  Scheduler(Context & context, const SchedulerOptions & options) : Scheduler(std::vector<Context *>{&context}, options) {}
   ~Scheduler();  // what is left fails with "closed"
 
   // A job that can't be done fails before this returns.
@@ -37,25 +42,31 @@ public:
 private:
   struct Active;
   struct Waiting;
+  struct Slots {
+    Context * context;
+    int reserved = 0;  // cells
+  };
 
+  Slots * slotsFor(int cells);
   void admit();
-  void start(Waiting & waiting);
+  void start(Waiting & waiting, Slots & slots);
   void linked(Active & active);
   bool moveCaches();
   bool movePiece(Active & active);
   bool compute();
+  bool compute(Slots & slots, int & room);
   void collect(Active & active, int firstInBatch, int count);
   void promptDone(Active & active);
   void takeToken(Active & active, const float * logits);
   void finishIfDone(Active & active);
 
-  Context & context_;
+  Context & context_;  // the first: all are alike
+  std::vector<Slots> slots_;
   SchedulerOptions options_;
   std::optional<LinkAhead> ahead_;  // where the context takes links
   std::deque<Waiting> waiting_;
   std::vector<std::unique_ptr<Active>> active_;  // in the order of admission
-  int reserved_ = 0;                             // cells
-  double batchMs_ = 0;                           // that the last batch took
+  double batchMs_ = 0;                           // that the last batches took
 };
 
 }  // namespace precedent

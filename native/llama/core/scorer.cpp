@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include "failure.hpp"
@@ -32,6 +33,7 @@ struct Scorer::Pass {
   std::vector<int> rows;         // positions of the batch under way
   int ownCell = 0;               // of the first row
   std::vector<float> copy;
+  std::exception_ptr failure = nullptr;  // of the callback; llama.cpp is no place to throw through
   bool broken = false;  // weights that do not sum to one: the cells are not where we think
 
   void add(int layer, const ggml_tensor* tensor);
@@ -93,8 +95,12 @@ bool Scorer::observe(ggml_tensor* tensor, bool ask, void* data) {
   const int layer = pass == nullptr ? -1 : layerOf(tensor);
   if (ask) return layer >= 0 && (layer == pass->lastLayer || pass->scores != nullptr);
   if (layer < 0) return true;
-  if (pass->scores != nullptr) pass->add(layer, tensor);
-  return layer < pass->lastLayer;
+  try {
+    if (pass->scores != nullptr) pass->add(layer, tensor);
+  } catch (...) {
+    pass->failure = std::current_exception();
+  }
+  return layer < pass->lastLayer && pass->failure == nullptr;
 }
 
 void Scorer::check(const std::vector<Token>& tokens) const {
@@ -118,6 +124,7 @@ void Scorer::run(Sequence& sequence, Pass& pass) {
         if (pass.scores != nullptr) pass.chunkOfCell.push_back(pass.chunkOf[static_cast<size_t>(token.position)]);
       }
       context_->decode(batch);
+      if (pass.failure != nullptr) std::rethrow_exception(pass.failure);
       sequence.computed(count);
     }
   } catch (...) {

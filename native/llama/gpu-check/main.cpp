@@ -8,6 +8,7 @@
 #include "../core/failure.hpp"
 #include "equalities.hpp"
 #include "generate.hpp"
+#include "no-memory.hpp"
 #include "speed.hpp"
 
 using namespace precedent;
@@ -115,6 +116,7 @@ int equalities(const std::string& path, Given given) {
     }
   given.equalities.context.flashAttention = false;
   if (given.equalities.rounds > 0) failed += checkRandomWalk(model, given.equalities);
+  if (given.equalities.rounds > 0 && !given.model.gpu && !given.equalities.trained) failed += checkNoMemory(model, given.equalities);
   std::printf(failed == 0 ? "all hold\n" : "%d do not hold\n", failed);
   return failed == 0 ? 0 : 1;
 }

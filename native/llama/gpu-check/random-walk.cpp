@@ -76,10 +76,14 @@ int checkRandomWalk(const std::shared_ptr<Model>& model, const EqualityOptions& 
   contextOptions.contextTokens = 512;
   contextOptions.sequences = 4;
   contextOptions.batchTokens = 96;
-  Context context(model, contextOptions);
+  Context context(model, contextOptions), other(model, contextOptions);
   SchedulerOptions schedulerOptions;
   schedulerOptions.partTokens = 24;
-  Scheduler scheduler(context, schedulerOptions);
+  schedulerOptions.sharedCells = 256;
+  // A few tokens; and fewer than the jobs have that wait.
+  schedulerOptions.pieceBytes = 16384;
+  schedulerOptions.aheadBytes = 65536;
+  Scheduler scheduler({&context, &other}, schedulerOptions);
   Reference reference(*model, context.options());
   std::mt19937_64 random(options.seed);
   std::vector<Known> prompts;

@@ -16,7 +16,14 @@ async function generate() {
   const addon = require(llamaFile);
   const model = await addon.loadModel({ path, fingerprint: new Uint8Array(32), gpu: false, backends });
   const options = { contextTokens: 1024, sequences: 2, threads: 1, flashAttention: false, kvType: "f16" };
-  const context = await addon.createContext(model, { ...options, batchTokens: 64, partTokens: 32, mostWaiting: 8 });
+  const context = await addon.createContext(model, {
+    ...options,
+    batchTokens: 64,
+    partTokens: 32,
+    mostWaiting: 8,
+    pieceBytes: 65_536,
+    contexts: 2,
+  });
   const none = new Int32Array(0);
   const job = { tokens: new Int32Array(100).fill(70), links: [], recompute: none, logitsAt: none, maxTokens: 800 };
   const first = { ...job, exports: Int32Array.of(0, 90), temperature: 0, topP: 1, seed: 1, stops: [], progress: true };

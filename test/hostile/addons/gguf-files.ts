@@ -39,7 +39,14 @@ async function use(model: string): Promise<void> {
   const tokens = loaded.tokenize("some text", false);
   loaded.detokenize(tokens, true);
   const options = { contextTokens: 256, sequences: 1, threads: 1, flashAttention: false, kvType: "f16" };
-  const context = await addon.createContext(loaded, { ...options, batchTokens: 64, partTokens: 32, mostWaiting: 8 });
+  const context = await addon.createContext(loaded, {
+    ...options,
+    batchTokens: 64,
+    partTokens: 32,
+    mostWaiting: 8,
+    pieceBytes: 4_096,
+    contexts: 1,
+  });
   const none = new Int32Array(0);
   const job = { tokens, links: [], recompute: none, exports: none, logitsAt: none, maxTokens: 3, temperature: 0 };
   await new Promise<void>((resolve) => {

@@ -16,7 +16,10 @@ interface Scorer extends Record<"attention" | "deviations", (question: unknown) 
   close(): void;
 }
 type Addon = Native & {
-  createScorer(model: NativeModel, options: Omit<NativeContextOptions, "partTokens" | "mostWaiting">): Promise<Scorer>;
+  createScorer(
+    model: NativeModel,
+    options: Omit<NativeContextOptions, "partTokens" | "mostWaiting" | "pieceBytes" | "contexts">,
+  ): Promise<Scorer>;
 };
 const addon = createRequire(import.meta.url)(file) as Addon;
 const random = createRandom(Number(seed));
@@ -27,7 +30,14 @@ let ended = 0;
 const input = () => ({ path, fingerprint: new Uint8Array(32), gpu: false, backends });
 const options = (): NativeContextOptions => ({
   ...{ contextTokens: 256, sequences: 1 + random(3), threads: 1, flashAttention: random(2) === 0 },
-  ...{ kvType: ["f16", "f32"][random(2)]!, batchTokens: 64, partTokens: 32, mostWaiting: 8 },
+  ...{
+    kvType: ["f16", "f32"][random(2)]!,
+    batchTokens: 64,
+    partTokens: 32,
+    mostWaiting: 8,
+    pieceBytes: 1 + random(9_999),
+    contexts: 1 + random(2),
+  },
 });
 const model = await addon.loadModel(input());
 const tokens = model.tokenize("Every call of the addon comes back with a result or an error.", false);
