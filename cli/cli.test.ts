@@ -261,6 +261,7 @@ describe("ask", () => {
         timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
         error: { code: "unknown_arm", message: "there is no such arm", param: null, retryAfterMs: null },
         passthrough: null,
+        linkPolicy: null,
         degraded: ["embedder"],
         asked: false,
         alternative: null,

@@ -392,6 +392,7 @@ export interface Response {
   failedArms: FailedArm[];
   source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   exampleIds: string[];
+  linkPolicy: string | null;
   usage: Usage;
   duplicate: boolean;
   cost: number;

@@ -205,7 +205,7 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
     ...{ asked: false, alternative: null },
     ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion, estimated: false } },
     ...{ duplicate: false, cost: answer.cost, savedCost: 0, account: null },
-    ...{ error: null, passthrough: answer.passthrough ?? null, degraded: [] },
+    ...{ error: null, passthrough: answer.passthrough ?? null, linkPolicy: null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },
     createdAt: request.createdAt + (serviceMs ?? 0),
   };

@@ -235,13 +235,14 @@ function resultOf(
     return { ...failure("prompt_too_large", message, false, attempt), param: "messages" };
   }
   if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
-  const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
+  const { text, finishReason, linkPolicy, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
   const usage = { prompt, linked, recomputed, prefilled, completion, estimated: false };
   return {
     kind: "answer",
     text,
     finishReason,
     model,
+    linkPolicy,
     usage,
     cost: answerCost(usage, config.prices),
     attempts: attempt,

@@ -143,6 +143,7 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   prefilled_tokens: record.usage.prefilled,
   completion_tokens: record.usage.completion,
   tokens_estimated: record.usage.estimated,
+  link_policy: record.linkPolicy,
   duplicate: record.duplicate,
   cost: double(record.cost),
   saved_cost: double(record.savedCost),

@@ -14,7 +14,15 @@ const answered: Emit[] = [
       ...{ arm: "small", model: "m", failedArms: [], source: "generated", exampleIds: ["e"], duplicate: false },
       usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1, estimated: false },
       ...{ cost: 0, savedCost: 0, account: null, timings: { plan: 0, queue: 0, firstToken: null, total: 0 } },
-      ...{ error: null, passthrough: null, degraded: [], asked: false, alternative: null, createdAt: 0 },
+      ...{
+        error: null,
+        passthrough: null,
+        linkPolicy: null,
+        degraded: [],
+        asked: false,
+        alternative: null,
+        createdAt: 0,
+      },
     },
   },
 ];

@@ -55,12 +55,12 @@ function systemTests(model: string): void {
     expect(first.usage.prompt).toBeGreaterThan(100);
     expect(first.usage).toMatchObject({ recomputed: 0, linked: expect.any(Number) });
     const second = await system.ask("Who cleans the barometer?", about());
-    expect(second).toMatchObject({ status: "ok", degraded: [] });
+    expect(second).toMatchObject({ status: "ok", degraded: [], linkPolicy: "naive" });
     // All but the question.
     expect(second.usage.linked).toBeGreaterThan(100);
     expect(second.usage.linked + second.usage.prefilled).toBe(second.usage.prompt);
     const asked = await system.ask("Who oils it?", about({ metadata: { "link-policy": "full" } }));
-    expect(asked.usage).toMatchObject({ linked: 0 });
+    expect(asked).toMatchObject({ linkPolicy: "full", usage: { linked: 0 } });
     expect(asked.usage.recomputed).toBeGreaterThan(100);
   });
 
