@@ -67,7 +67,7 @@ export function policyName({ kind, amount, last }: LinkPolicy): string {
   return kind === "naive" ? `last-${last}` : `last-${last}+${rest}`;
 }
 
-/** As parsePolicy, or "short:POLICY,long:POLICY", where prefix-R, a share of a prompt, is refused. */
+/** As parsePolicy, or "short:POLICY,long:POLICY"; no prefix-R in it, a share of the prompt. */
 export function parsePolicies(name: string): LinkPolicies | Problem {
   const [, short, long] = /^short:([^,]+),long:([^,]+)$/.exec(name) ?? [];
   if (short === undefined || long === undefined) return parsePolicy(name);
