@@ -189,6 +189,7 @@ export interface Document {
   id: string;
   text: string;
   title: string | null;
+  expiresAt: number | null;
   createdAt: number;
 }
 

@@ -10,6 +10,7 @@ import type { Documents } from "../../connections/documents/port.ts";
 import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
+import { findDocuments } from "../documents.ts";
 import type { Embedded } from "../flow.ts";
 import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
@@ -138,7 +139,9 @@ export function createSelection(dependencies: SelectionDependencies) {
     const asker = { requestId: request.id, tenant: request.tenant, domain, sharedDomain, vector };
     const space = {
       messages: request.messages,
-      documents: request.documents.flatMap((id) => documents?.get(request.tenant, id)?.pieces ?? []),
+      documents: documents
+        ? findDocuments(documents, request.tenant, request.documents).pieces.map(({ text }) => text)
+        : [],
       question,
       maxTokens: request.params.maxTokens,
     };
