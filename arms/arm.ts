@@ -39,6 +39,8 @@ export interface ArmAnswer {
   /** A FinishReason (algorithms/text/finish-reason.ts). */
   finishReason: string;
   model: string;
+  /** Policy of linked prefill that applied; absent where an arm links nothing. */
+  linkPolicy?: string;
   usage: Usage;
   /** JSON of what the endpoint's message has besides its text, for a request with passthrough. */
   passthrough?: string | undefined;

@@ -40,7 +40,7 @@ describe("command line", () => {
     });
     expect(await run("ask", "x", "--timeout", "soon")).toMatchObject({
       code: 2,
-      note: expect.stringMatching(/500ms, 90s or 2m/),
+      note: expect.stringMatching(/500ms, 90s, 2m, 12h or 30d/),
     });
   });
 
@@ -163,7 +163,7 @@ describe("times", () => {
   ])("%s is %d ms", (text, milliseconds) => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
-  it.each(["0", "-1", "1h", "", "s"])("%j is refused", (text) => {
+  it.each(["0", "-1", "1w", "", "s"])("%j is refused", (text) => {
     expect(() => parseDuration(text)).toThrow(/90s/);
   });
 });
@@ -273,6 +273,7 @@ describe("ask", () => {
         timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
         error: { code: "unknown_arm", message: "there is no such arm", param: null, retryAfterMs: null },
         passthrough: null,
+        linkPolicy: null,
         degraded: ["embedder"],
         asked: false,
         alternative: null,

@@ -1,5 +1,5 @@
-// precedent documents put|ls|rm: texts that requests name by id. Put once, they stand in the prompt
-// of every request that names them, and llama arms compute their caches once.
+// precedent documents put|ls|show|expire|rm: texts that requests name by id. Put once, they stand
+// in the prompt of every request that names them; llama arms compute their caches once.
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import type { Command } from "commander";
@@ -10,7 +10,9 @@ import type { Session } from "../pipelines/session.ts";
 import { documentKey } from "../connections/documents/port.ts";
 import { readTable } from "../runtime/table.ts";
 import type { Document } from "../schemas/types.ts";
+import { chunkId } from "../operators/documents.ts";
 import { CommandError, type Io } from "./io.ts";
+import { parseDuration } from "./options.ts";
 import { tableOf } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
 
@@ -18,6 +20,14 @@ interface PutOptions {
   tenant: string;
   id?: string;
   title?: string;
+  /** Milliseconds from now. */
+  expires?: number;
+}
+
+interface ExpireOptions {
+  tenant: string;
+  after: number;
+  off?: boolean;
 }
 
 // Kafka's limit of a record (connections/kafka/topics.ts), less the record's other fields.
@@ -27,19 +37,18 @@ export function addDocuments(program: Command, io: Io): void {
   const documents = program.command("documents").description("texts that requests name by id");
   documents
     .command("put")
-    .description("put a text, or its next version; prints its id")
+    .description("put a text, or its next version; prints its id and its chunks' ids")
     .argument("<file>", "text, UTF-8")
     .option("--id <id>", "the file's name without its ending by default")
     .option("-t, --tenant <name>", "owner: only its requests may name it", "default")
     .option("--title <text>", "stands before the text in prompts")
+    .option("--expires <time>", "no request may name it after it, such as 30d; stays otherwise", parseDuration)
     .action(async (name: string, options: PutOptions, command: Command) => {
       // The file is checked before any connection is opened.
       const document = await documentOf(resolve(io.cwd, name), options, Date.now());
       await printWithSession(command, io, async (session) => {
         await putDocuments(session, [document]);
-        const { split, chunkTokens } = session.config.documents;
-        const pieces = splitText(document.text, split, chunkTokens).length;
-        return `${document.id}: ${pieces} ${pieces === 1 ? "piece" : "pieces"}, about ${estimateTokens(document.text)} tokens\n`;
+        return describeChunks(document, session.config.documents);
       });
     });
 
@@ -55,26 +64,55 @@ export function addDocuments(program: Command, io: Io): void {
     });
 
   documents
+    .command("show")
+    .description("its chunks: their ids, which requests may name in place of the whole, and how they begin")
+    .argument("<id>", "which")
+    .option("-t, --tenant <name>", "owner", "default")
+    .action(async (id: string, { tenant }: { tenant: string }, command: Command) => {
+      await printWithSession(command, io, async (session) => {
+        const [document] = await ownDocuments(session, tenant, [id]);
+        return describeChunks(document!, session.config.documents);
+      });
+    });
+
+  documents
+    .command("expire")
+    .description("let documents expire: requests that name them are refused from then on; rm removes the text")
+    .argument("<id...>", "which")
+    .option("-t, --tenant <name>", "owner", "default")
+    .option("--after <time>", "when: such as 12h; at once by default", parseDuration, 0)
+    .option("--off", "let them stay")
+    .action(async (ids: string[], options: ExpireOptions, command: Command) => {
+      await printWithSession(command, io, async (session) => {
+        const found = await ownDocuments(session, options.tenant, ids);
+        const expiresAt = options.off === true ? null : Date.now() + options.after;
+        await putDocuments(
+          session,
+          found.map((document) => ({ ...document, expiresAt })),
+        );
+        return expiresAt === null ? `${found.length} stay\n` : `${found.length} expire ${timeOf(expiresAt)}\n`;
+      });
+    });
+
+  documents
     .command("rm")
-    .description("remove documents; requests that name them are then answered without")
+    .description("remove documents; requests that name them are refused from then on")
     .argument("<id...>", "which")
     .option("-t, --tenant <name>", "owner", "default")
     .action(async (ids: string[], { tenant }: { tenant: string }, command: Command) => {
       await printWithSession(command, io, async (session) => {
-        // All of them are found before one is removed.
-        const known = new Set(
-          (await readDocuments(session)).filter((one) => one.tenant === tenant).map(({ id }) => id),
-        );
-        const unknown = ids.filter((id) => !known.has(id));
-        if (unknown.length > 0)
-          throw new CommandError(`${tenant} has no document ${unknown.join(", ")}: precedent documents ls`);
+        await ownDocuments(session, tenant, ids);
         await sendAll(session, new Map(ids.map((id) => [documentKey(tenant, id), null])));
         return `removed ${ids.length}\n`;
       });
     });
 }
 
-export async function documentOf(file: string, { tenant, id, title }: PutOptions, now: number): Promise<Document> {
+export async function documentOf(
+  file: string,
+  { tenant, id: given, title, expires }: PutOptions,
+  now: number,
+): Promise<Document> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw new CommandError(`${file} can't be read: ${messageOf(error)}`);
   });
@@ -89,7 +127,11 @@ export async function documentOf(file: string, { tenant, id, title }: PutOptions
     throw new CommandError(`${file} is no UTF-8 text`);
   }
   if (text.trim() === "") throw new CommandError(`${file} is empty`);
-  return { tenant, id: id ?? basename(file, extname(file)), text, title: title ?? null, createdAt: now };
+  const id = given ?? basename(file, extname(file));
+  if (id === "" || /#\d+$/.test(id))
+    throw new CommandError(`--id ${JSON.stringify(id)}: an id is not empty and does not end as a chunk's does (#1)`);
+  const expiresAt = expires === undefined ? null : now + expires;
+  return { tenant, id, text, title: title ?? null, expiresAt, createdAt: now };
 }
 
 /** In the broker when it resolves; plan has them a moment later. */
@@ -111,15 +153,42 @@ async function readDocuments({ kafka, codec, log, topic }: Session): Promise<Doc
   return [...found.values()];
 }
 
+/** In the order of ids; throws where the tenant has not all of them. */
+async function ownDocuments(session: Session, tenant: string, ids: readonly string[]): Promise<Document[]> {
+  const known = new Map(
+    (await readDocuments(session)).filter((one) => one.tenant === tenant).map((one) => [one.id, one]),
+  );
+  const unknown = ids.filter((id) => !known.has(id));
+  if (unknown.length > 0)
+    throw new CommandError(`${tenant} has no document ${unknown.join(", ")}: precedent documents ls`);
+  return ids.map((id) => known.get(id)!);
+}
+
+const timeOf = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
+
+/** As plan cuts it; a text that it can't cut in time has other chunks. */
+export function describeChunks(
+  { id, text, expiresAt }: Pick<Document, "id" | "text" | "expiresAt">,
+  { split, chunkTokens }: Pick<Session["config"]["documents"], "split" | "chunkTokens">,
+): string {
+  const pieces = splitText(text, split, chunkTokens);
+  const until = expiresAt === null ? "" : `, expires ${timeOf(expiresAt)}`;
+  const head = `${id}: ${pieces.length} ${pieces.length === 1 ? "chunk" : "chunks"}, about ${estimateTokens(text)} tokens${until}\n`;
+  const rows = pieces.map((piece, index) => [
+    ...[chunkId(id, index + 1), estimateTokens(piece), piece.replace(/\s+/g, " ").slice(0, 60)],
+  ]);
+  return head + tableOf(["chunk", "tokens", "begins"], rows);
+}
+
 export function describeDocuments(documents: readonly Document[]): string {
   if (documents.length === 0) return "no documents: precedent documents put FILE\n";
   const order = (one: Document): string => documentKey(one.tenant, one.id);
   return tableOf(
-    ["tenant", "id", "title", "put", "bytes"],
+    ["tenant", "id", "title", "put", "expires", "bytes"],
     documents
       .toSorted((a, b) => (order(a) < order(b) ? -1 : 1))
-      .map(({ tenant, id, title, createdAt, text }) => [
-        ...[tenant, id, title ?? "", new Date(createdAt).toISOString().slice(0, 16).replace("T", " ")],
+      .map(({ tenant, id, title, createdAt, expiresAt, text }) => [
+        ...[tenant, id, title ?? "", timeOf(createdAt), expiresAt === null ? "" : timeOf(expiresAt)],
         Buffer.byteLength(text),
       ]),
   );

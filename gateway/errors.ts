@@ -83,6 +83,7 @@ const longestRetryAfter = 86_400;
 const paramOf: Readonly<Record<string, string>> = {
   ...{ no_messages: "messages", too_many_messages: "messages", prompt_too_large: "messages" },
   ...{ metadata_too_large: "metadata", too_many_documents: "precedent.documents" },
+  unknown_document: "precedent.documents",
   ...{ unknown_arm: "precedent.allow.arms", no_arm: "precedent.allow.arms" },
   too_expensive: "precedent.allow.max_cost",
 };
@@ -91,6 +92,7 @@ const statusOf: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     [
       ...["no_tenant", "name_too_long", "metadata_too_large", "too_many_messages", "too_many_documents"],
+      "unknown_document",
       ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive", "no_capable_arm"],
       ...["no_arm", "request_rejected"],
     ].map((code) => [code, 400]),

@@ -33,6 +33,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   timings: { plan: 1, queue: 2, firstToken: null, total: 9 },
   error: null,
   passthrough: null,
+  linkPolicy: null,
   degraded: [],
   asked: false,
   alternative: null,

@@ -9,19 +9,25 @@ export interface FoundDocuments {
   rough: string[];
 }
 
-/** In the order that the request names them, each once. */
+/** Id of a piece of a document, from 1: requests may name it in place of the whole. */
+export const chunkId = (document: string, number: number): string => `${document}#${number}`;
+
+/** Ids of documents or of their chunks, in the order that the request names them, each once. */
 export function findDocuments(documents: Documents, tenant: string, ids: readonly string[]): FoundDocuments {
   const pieces: Piece[] = [];
   const missing: string[] = [];
   const rough: string[] = [];
   for (const id of new Set(ids)) {
-    const found = documents.get(tenant, id);
-    if (found === undefined) {
+    const whole = documents.get(tenant, id);
+    const [, name, number] = (whole === undefined && /^(.+)#([1-9]\d{0,5})$/s.exec(id)) || [];
+    const found = whole ?? (name === undefined ? undefined : documents.get(tenant, name));
+    const named = found && piecesOf(found).slice(...(name === undefined ? [] : [Number(number) - 1, Number(number)]));
+    if (named === undefined || named.length === 0) {
       missing.push(id);
       continue;
     }
-    if (found.isRough === true) rough.push(id);
-    for (const piece of piecesOf(found)) pieces.push(piece);
+    if (found?.isRough === true) rough.push(id);
+    for (const piece of named) pieces.push(piece);
   }
   return { pieces, missing, rough };
 }

@@ -60,6 +60,7 @@ export function refusedResponse(
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: responseError({ code, message }),
     passthrough: null,
+    linkPolicy: null,
     degraded: [],
     asked: false,
     alternative: null,

@@ -11,7 +11,7 @@ type In = Received<Document>;
 interface Reported {
   emits: Emit<"documents">[];
 }
-const record: Document = { tenant: "t", id: "r1", text: "you", title: null, createdAt: 1 };
+const record: Document = { tenant: "t", id: "r1", text: "you", title: null, expiresAt: null, createdAt: 1 };
 const received: In = { record, position: { topic: "in", partition: 0, offset: 0 }, timestamp: 1, receivedAt: 2 };
 const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: { ...record, text } });
 const context = (): StepContext => ({ signal: new AbortController().signal, log: silent, deadline: 9, timings: [] });

@@ -25,7 +25,14 @@ import { rawRecord, silent } from "./doubles.testing.ts";
 type In = Received<Document>;
 type Reported = In & Emitting<"documents">;
 const position = { topic: "in", partition: 3, offset: 7 };
-const document = (text: string): Document => ({ tenant: "t", id: "r1", text, title: null, createdAt: 1 });
+const document = (text: string): Document => ({
+  tenant: "t",
+  id: "r1",
+  text,
+  title: null,
+  expiresAt: null,
+  createdAt: 1,
+});
 const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: document(text) });
 const never = (): AbortSignal => new AbortController().signal;
 

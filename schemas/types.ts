@@ -192,6 +192,7 @@ export interface Document {
   id: string;
   text: string;
   title: string | null;
+  expiresAt: number | null;
   createdAt: number;
 }
 
@@ -398,6 +399,7 @@ export interface Response {
   failedArms: FailedArm[];
   source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   exampleIds: string[];
+  linkPolicy: string | null;
   usage: Usage;
   duplicate: boolean;
   cost: number;

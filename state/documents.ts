@@ -22,14 +22,14 @@ export function holdDocuments(
 ): HeldDocuments {
   const { config, kafka, codec, text: texts } = session;
   const { split, chunkTokens } = config.documents;
-  const held = async ({ tenant, id, title, text }: Document): Promise<HeldDocument> => {
+  const held = async ({ tenant, id, title, text, expiresAt }: Document): Promise<HeldDocument> => {
     try {
-      return { tenant, id, title, pieces: await texts.split(text, split, chunkTokens) };
+      return { tenant, id, title, expiresAt, pieces: await texts.split(text, split, chunkTokens) };
     } catch (error) {
       if (!(error instanceof TextError)) throw error;
       const { code } = error;
       log.warn({ err: error, code, tenant, document: id }, "a document could not be split: it is cut at lengths");
-      return { tenant, id, title, pieces: cutText(text, chunkTokens), isRough: true };
+      return { tenant, id, title, expiresAt, pieces: cutText(text, chunkTokens), isRough: true };
     }
   };
   const reader = followTable({

@@ -1,5 +1,6 @@
 // What an arm's processes measured and chose of linked prefill: read from ClickHouse, written to
 // prefill-samples and policies. Best effort.
+import type { ChunkKind } from "../algorithms/linked-prefill/link-policy.ts";
 import { upperKl } from "../algorithms/linked-prefill/policy-choice.ts";
 import type { PastSample } from "../arms/linked/choice.ts";
 import type { LinkHistory } from "../arms/linked/history.ts";
@@ -22,17 +23,17 @@ const SAMPLES = `
   ORDER BY created_at DESC, request_id DESC
   LIMIT {limit:UInt32} BY policy`;
 
-const CHOICE = `
-  SELECT JSONExtractString(body, 'policy') AS policy
+const CHOICES = `
+  SELECT JSONExtractString(body, 'chunks') AS kind, JSONExtractString(body, 'policy') AS policy
   FROM policies FINAL
   WHERE name = {name:String} AND JSONExtractString(body, 'model') = {model:String}
     AND JSONExtractString(body, 'convention') = {convention:String}
-  ORDER BY version DESC LIMIT 1`;
+  ORDER BY version DESC LIMIT 1 BY kind`;
 
 export interface LinkHistoryOptions {
   arm: string;
-  /** auto's, nats: stands in its choices. */
-  bound: number;
+  /** auto's, nats, by kind of chunk: stand in its choices. */
+  bounds: Readonly<Record<ChunkKind, number>>;
 }
 
 export function createLinkHistory(
@@ -46,10 +47,13 @@ export function createLinkHistory(
     SessionOf<{ tables: ["ClickHouse"]; outputs: ["policies", "prefill-samples"] }>,
     "kafka" | "codec" | "topic" | "clickhouse" | "log"
   >,
-  { arm, bound }: LinkHistoryOptions,
+  { arm, bounds }: LinkHistoryOptions,
 ): OpenLinkHistory {
   // Most arms never have a sample.
   let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  // Versions are times, and both kinds' choices may come in one millisecond.
+  let last = 0;
+  const now = (): number => (last = Math.max(Date.now(), last + 1));
   function send(name: "prefill-samples" | "policies", key: string, value: Buffer): void {
     producer ??= kafka.plainProducer();
     producer.send([{ topic: topic(name), key, value }]).catch((error: unknown) => {
@@ -62,18 +66,20 @@ export function createLinkHistory(
       const rows = await clickhouse.query<PastSample>(SAMPLES, { arm, ...of, policies, since, limit });
       return rows.reverse();
     },
-    async choice(of) {
-      const [row] = await clickhouse.query<{ policy: string }>(CHOICE, { name: linkPolicyName(arm), ...of });
-      return row?.policy ?? null;
+    async choices(of) {
+      type Row = { kind: string; policy: string };
+      const rows = await clickhouse.query<Row>(CHOICES, { name: linkPolicyName(arm), ...of });
+      return new Map(rows.map(({ kind, policy }) => [kind, policy]));
     },
     sampled({ requestId, tenant, policy, recomputedShare, kl, agreement }, of) {
       const record = { requestId, tenant, arm, ...of, policy, recomputedShare, kl, agreement, createdAt: Date.now() };
       send("prefill-samples", requestId, codec.encode("prefill-samples", record));
     },
-    chose({ policy, record }, of) {
+    chose({ kind, policy, record }, of) {
       const known = record && { kl: record.kl, upperKl: upperKl(record), share: record.share };
       const metrics = { samples: record?.weight ?? 0, ...known };
-      const value = codec.encode("policies", encodeLinkPolicy(arm, { policy, ...of, bound }, metrics, Date.now()));
+      const body = { chunks: kind, policy, ...of, bound: bounds[kind] };
+      const value = codec.encode("policies", encodeLinkPolicy(arm, body, metrics, now()));
       send("policies", linkPolicyName(arm), value);
     },
     close: async () => producer?.close(),

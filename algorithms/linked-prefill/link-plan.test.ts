@@ -1,7 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parsePolicy, policyName, type LinkPolicy } from "./link-policy.ts";
-import { planRecompute, type PlannedChunk } from "./link-plan.ts";
+import {
+  chunkKind,
+  kindsOf,
+  type LinkPolicies,
+  linksNothing,
+  parsePolicies,
+  parsePolicy,
+  policiesName,
+  policiesOf,
+  policyName,
+  type LinkPolicy,
+} from "./link-policy.ts";
+import { planRecompute, type PlannedChunk, tokensIn } from "./link-plan.ts";
 
 function policy(name: string): LinkPolicy {
   const parsed = parsePolicy(name);
@@ -42,6 +53,82 @@ describe("policies by name", () => {
     "%s is refused as research, with what to choose instead",
     (name) => expect(parsePolicy(name)).toEqual({ problem: expect.stringContaining(`"${name}" is a research policy`) }),
   );
+});
+
+function policies(name: string): LinkPolicies {
+  const parsed = parsePolicies(name);
+  if ("problem" in parsed) throw new Error(parsed.problem);
+  return parsed;
+}
+
+describe("policies by kind of chunk", () => {
+  it.each(["last-2", "short:last-2,long:attnlink-4", "short:full,long:last-1+attnlink-16"])(
+    "%s is read and written alike",
+    (name) => expect(policiesName(policies(name))).toBe(name),
+  );
+
+  it.each(["short:last-2", "long:naive", "short:last-2,long:", "short:x,long:naive", "short:naive,long:prefix-5", ""])(
+    "%s is refused",
+    (name) => expect(parsePolicies(name)).toHaveProperty("problem"),
+  );
+
+  it("names what applies to a prompt: the system prompt is of no kind", () => {
+    const pair = policies("short:last-2,long:attnlink-4");
+    const of = (...tokens: number[]) =>
+      policiesName(
+        policiesOf(
+          pair,
+          tokens.map((one) => ({ tokens: one })),
+        ),
+      );
+    expect([of(20, 40, 127), of(20, 128, 512), of(900, 40), of(20, 512, 40), of(20)]).toEqual([
+      ...["last-2", "attnlink-4", "last-2"],
+      ...["short:last-2,long:attnlink-4", "short:last-2,long:attnlink-4"],
+    ]);
+    expect(kindsOf([{ tokens: 900 }])).toEqual([]);
+    expect([linksNothing(policies("short:full,long:full")), linksNothing(pair)]).toEqual([true, false]);
+    expect(linksNothing(policies("last-1+full"))).toBe(false);
+  });
+
+  const mixed: PlannedChunk[] = [{ length: 20, state: "exact" }, ...linked(200, 300, 10, 10, 10)];
+
+  it("repairs passages at their boundaries and recomputes the last examples", () => {
+    expect(planRecompute(policies("short:last-2,long:attnlink-4"), mixed)).toEqual([
+      [20, 22],
+      [218, 222],
+      [530, 550],
+    ]);
+    // last counts the chunks of its kind; nothing of the other kind is touched.
+    expect(planRecompute(policies("short:naive,long:last-1"), mixed)).toEqual([[220, 520]]);
+    expect(planRecompute(policies("short:full,long:naive"), mixed)).toEqual([[520, 550]]);
+    expect(planRecompute(policies("short:last-9,long:full"), mixed)).toEqual([[20, 550]]);
+  });
+
+  it("is the kind's own policy where there is no other kind, and never leaves out what is missing", () => {
+    const chunk = fc.record({
+      length: fc.integer({ min: 120, max: 136 }),
+      state: fc.constantFrom<PlannedChunk["state"]>("linked", "missing", "exact"),
+    });
+    const names = fc.constantFrom("full", "naive", "attnlink-3", "last-2", "last-1+attnlink-2");
+    fc.assert(
+      fc.property(fc.array(chunk, { maxLength: 8 }), names, names, (given, short, long) => {
+        const runs = planRecompute(policies(`short:${short},long:${long}`), given);
+        const inRun = (position: number): boolean => runs.some(([a, b]) => position >= a && position < b);
+        const kinds = new Set(given.filter(({ state }) => state === "linked").map(({ length }) => chunkKind(length)));
+        if (kinds.size === 1) expect(runs).toEqual(plan(kinds.has("short") ? short : long, given));
+        let at = 0;
+        for (const { length, state } of given) {
+          const inside = Array.from({ length }, (_, i) => inRun(at + i));
+          if (state === "missing" || (state === "linked" && (chunkKind(length) === "short" ? short : long) === "full"))
+            expect(inside).not.toContain(false);
+          if (state === "linked" && (chunkKind(length) === "short" ? short : long) === "naive")
+            expect(inside).not.toContain(true);
+          at += length;
+        }
+        expect(tokensIn(runs)).toBeLessThanOrEqual(at);
+      }),
+    );
+  });
 });
 
 describe("planRecompute", () => {

@@ -1,6 +1,6 @@
 // Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC
 // 4.2). Positions count from the first chunk; the question behind the last is in no plan.
-import type { LinkPolicy } from "./link-policy.ts";
+import { type ChunkKind, chunkKind, chunkKinds, type LinkPolicies, type LinkPolicy } from "./link-policy.ts";
 
 export interface PlannedChunk {
   /** Tokens, >= 1. */
@@ -16,7 +16,29 @@ export interface PlannedChunk {
 export type Run = readonly [a: number, b: number];
 
 /** Ascending, apart from each other, never empty. */
-export function planRecompute(policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
+export function planRecompute(policies: LinkPolicies, chunks: readonly PlannedChunk[]): Run[] {
+  if ("kind" in policies) return planAll(policies, chunks);
+  const linked = new Set(chunks.flatMap(({ state, length }) => (state === "linked" ? [chunkKind(length)] : [])));
+  const [kind, other] = linked;
+  if (other === undefined) return planAll(policies[kind ?? "short"], chunks);
+  const { total } = layout(chunks, 0);
+  const chosen = new Uint8Array(total);
+  for (const one of chunkKinds) for (const [a, b] of planKind(one, policies[one], chunks)) chosen.fill(1, a, b);
+  return runsOf(chosen);
+}
+
+/** What a policy says of the chunks of one kind; `last` counts these alone. */
+function planKind(kind: ChunkKind, policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
+  const isOwn = ({ length }: PlannedChunk): boolean => chunkKind(length) === kind;
+  const own = chunks.flatMap((chunk, index) => (isOwn(chunk) ? [index] : []));
+  const first = own[own.length - policy.last] ?? (policy.last === 0 ? chunks.length : 0);
+  const last = policy.kind === "full" ? chunks.length : chunks.length - first;
+  // An exact chunk is neither computed nor repaired.
+  const others = chunks.map((chunk): PlannedChunk => (isOwn(chunk) ? chunk : { ...chunk, state: "exact" }));
+  return planAll({ ...policy, kind: policy.kind === "full" ? "naive" : policy.kind, last }, others);
+}
+
+function planAll(policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
   const { starts, total, repairable } = layout(chunks, policy.last);
   if (policy.kind === "full") return total === 0 ? [] : [[0, total]];
   const chosen = new Uint8Array(total);

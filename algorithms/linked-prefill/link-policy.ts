@@ -1,5 +1,6 @@
 // Names of recomputation policies that are served (docs/design/linked-prefill.md, Policies): full,
-// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY.
+// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY. Chunks of
+// each kind may have a policy of their own.
 
 export interface LinkPolicy {
   kind: "full" | "naive" | "attnlink" | "prefix";
@@ -8,6 +9,20 @@ export interface LinkPolicy {
   /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
 }
+
+export const chunkKinds = ["short", "long"] as const;
+/** short: an example, some 40 tokens; long: a document's piece, some 512. */
+export type ChunkKind = (typeof chunkKinds)[number];
+
+/** From so many tokens a chunk is long. */
+export const longTokens = 128;
+
+export const chunkKind = (tokens: number): ChunkKind => (tokens >= longTokens ? "long" : "short");
+
+export type PolicyByKind = Readonly<Record<ChunkKind, LinkPolicy>>;
+
+/** One policy for all chunks, or one for each kind. */
+export type LinkPolicies = LinkPolicy | PolicyByKind;
 
 export interface Problem {
   problem: string;
@@ -51,3 +66,38 @@ export function policyName({ kind, amount, last }: LinkPolicy): string {
   if (last === 0) return rest;
   return kind === "naive" ? `last-${last}` : `last-${last}+${rest}`;
 }
+
+/** As parsePolicy, or "short:POLICY,long:POLICY"; no prefix-R in it, a share of the prompt. */
+export function parsePolicies(name: string): LinkPolicies | Problem {
+  const [, short, long] = /^short:([^,]+),long:([^,]+)$/.exec(name) ?? [];
+  if (short === undefined || long === undefined) return parsePolicy(name);
+  const parsed = { short: parsePolicy(short), long: parsePolicy(long) };
+  for (const one of [parsed.short, parsed.long]) {
+    if ("problem" in one) return one;
+    if (one.kind === "prefix") return { problem: `"${name}": prefix-R is for chunks of all kinds together` };
+  }
+  return parsed as PolicyByKind;
+}
+
+export const policiesName = (policies: LinkPolicies): string =>
+  "kind" in policies ? policyName(policies) : pairName(policyName(policies.short), policyName(policies.long));
+
+export const pairName = (short: string, long: string): string => `short:${short},long:${long}`;
+
+/** Kinds of the chunks, in the order of their names; the first is the system prompt: any kind. */
+export function kindsOf(chunks: readonly { tokens: number }[]): ChunkKind[] {
+  const found = new Set(chunks.slice(1).map(({ tokens }) => chunkKind(tokens)));
+  return chunkKinds.filter((kind) => found.has(kind));
+}
+
+/** The policies that matter for such chunks: of a single kind, that kind's alone. */
+export function policiesOf(policies: LinkPolicies, chunks: readonly { tokens: number }[]): LinkPolicies {
+  const [kind, other] = kindsOf(chunks);
+  return "kind" in policies || kind === undefined || other !== undefined ? policies : policies[kind];
+}
+
+/** Whether nothing is linked, whatever the chunks. */
+export const linksNothing = (policies: LinkPolicies): boolean =>
+  "kind" in policies
+    ? policies.kind === "full" && policies.last === 0
+    : linksNothing(policies.short) && linksNothing(policies.long);

@@ -1,5 +1,6 @@
-// The policy "auto" of linked prefill (docs/design/linked-prefill.md, Policies): the cheapest whose
-// measured loss, with the uncertainty of its mean added, stays under a bound.
+// The policy "auto" of linked prefill (docs/design/linked-prefill.md, Policies): for each kind of
+// chunk the cheapest whose measured loss, with the uncertainty of its mean added, stays under a
+// bound.
 
 export interface PolicyRecord {
   /** Samples, decayed. */
@@ -28,17 +29,39 @@ export function addSample(before: PolicyRecord, kl: number, share: number): Poli
   };
 }
 
-/** Upper end of an interval for the mean divergence, two standard errors wide. */
-export function upperKl({ weight, kl, klSquared }: PolicyRecord): number {
-  return kl + 2 * Math.sqrt(Math.max(0, klSquared - kl * kl) / Math.max(1, weight));
+/** Two standard errors of the mean divergence. */
+const margin = ({ weight, kl, klSquared }: PolicyRecord): number =>
+  2 * Math.sqrt(Math.max(0, klSquared - kl * kl) / Math.max(1, weight));
+
+/** Ends of an interval for the mean divergence. */
+export const upperKl = (record: PolicyRecord): number => record.kl + margin(record);
+export const lowerKl = (record: PolicyRecord): number => record.kl - margin(record);
+
+export interface ChoiceLimits {
+  /** Mean divergence that is allowed, nats. */
+  bound: number;
+  /** Samples before a policy is believed to keep the bound. */
+  least: number;
+  /** Samples before it is believed to exceed it: fewer, for its answers are wrong meanwhile. */
+  leastAgainst: number;
+  /** While nothing is proved: the first that is not refuted, else the last one, cheap first. */
+  ladder: readonly string[];
 }
 
-/** Policy with the smallest share among those under `bound` with `least` samples, or `fallback`. */
+/**
+ * Policy with the smallest share among those that keep the bound. Without one, the first of the
+ * ladder that does not exceed it for sure; record is null then.
+ */
 export function choosePolicy(
   records: ReadonlyMap<string, PolicyRecord>,
-  { bound, least, fallback }: { bound: number; least: number; fallback: string },
-): string {
+  { bound, least, leastAgainst, ladder }: ChoiceLimits,
+): { policy: string; record: PolicyRecord | null } {
   const allowed = [...records].filter(([, record]) => record.weight >= least && upperKl(record) <= bound);
   const [cheapest] = allowed.sort(([, a], [, b]) => a.share - b.share || a.kl - b.kl);
-  return cheapest?.[0] ?? fallback;
+  if (cheapest !== undefined) return { policy: cheapest[0], record: cheapest[1] };
+  const isRefuted = (name: string): boolean => {
+    const record = records.get(name);
+    return record !== undefined && record.weight >= leastAgainst && lowerKl(record) > bound;
+  };
+  return { policy: ladder.find((name) => !isRefuted(name)) ?? ladder.at(-1)!, record: null };
 }

@@ -219,7 +219,7 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
     ...{ asked: false, alternative: null },
     ...{ exampleIds: [], usage, duplicate: false, account: null },
     ...{ cost: answer.cost, failedCost: 0, billed: 1, savedCost: 0 },
-    ...{ error: null, passthrough: answer.passthrough ?? null, degraded: [] },
+    ...{ error: null, passthrough: answer.passthrough ?? null, linkPolicy: null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },
     createdAt: request.createdAt + (serviceMs ?? 0),
   };

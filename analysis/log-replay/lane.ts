@@ -93,7 +93,10 @@ export async function runLane(
       const former = await putFormerExamples(session, history("examples"), { live, domains, shift });
       state.examples = { taken, ...former };
       const named = await log.query<{ tenant: string; id: string }>(
-        "SELECT DISTINCT tenant, arrayJoin(JSONExtract(request, 'documents', 'Array(String)')) AS id FROM log_requests",
+        // A chunk of a document is named with its number.
+        `WITH JSONExtract(request, 'documents', 'Array(String)') AS ids
+         SELECT DISTINCT tenant, arrayJoin(arrayConcat(ids, arrayMap(id -> replaceRegexpOne(id, '#[0-9]+$', ''), ids))) AS id
+         FROM log_requests`,
       );
       await putDocuments(session, history("documents"), named);
       await putPolicies(session, [...state.others, ...(lane.router === null ? [] : [lane.router])]);

@@ -1,6 +1,11 @@
 // How a linked prompt begins: from chunk caches, an earlier prompt's beginning, or in full, and
 // what is kept of it. Uncached chunks are kept from that very prefill.
-import { type LinkPolicy, policyName } from "../../algorithms/linked-prefill/link-policy.ts";
+import {
+  type LinkPolicies,
+  linksNothing,
+  policiesName,
+  policiesOf,
+} from "../../algorithms/linked-prefill/link-policy.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvEntry, KvStore } from "../../connections/kv/port.ts";
 import type { LlamaContext, Range, RunOptions, RunResult } from "../../connections/llama/port.ts";
@@ -36,7 +41,7 @@ export interface BeginningsOptions {
 }
 
 export interface Beginnings {
-  of(prompt: ConversationPrompt, policy: LinkPolicy, options: BeginningOptions): Promise<Beginning>;
+  of(prompt: ConversationPrompt, policy: LinkPolicies, options: BeginningOptions): Promise<Beginning>;
 }
 
 export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortSignal; keep: boolean };
@@ -45,7 +50,7 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
   const { context, store, plans, format, convention, prefixes, keepInFull = true } = options;
 
   /** Links nothing, so that a prompt is computed alike whatever was asked before. */
-  async function inFull(prompt: KeyedPrompt, policy: LinkPolicy): Promise<Beginning> {
+  async function inFull(prompt: KeyedPrompt, policy: LinkPolicies): Promise<Beginning> {
     const plan = await plans.load(prompt, policy);
     const missing = keepInFull ? missingIndices(plan) : [];
     return {
@@ -55,7 +60,7 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
     };
   }
 
-  async function linked(prompt: KeyedPrompt, policy: LinkPolicy, running: BeginningOptions): Promise<Beginning> {
+  async function linked(prompt: KeyedPrompt, policy: LinkPolicies, running: BeginningOptions): Promise<Beginning> {
     const { plan, done } = await plans.claim(prompt, policy, running.signal);
     const { chosen, blobs, runs } = plan;
     const filling = missingOf(plan).length > 0 ? fill(prompt, plan, running) : Promise.resolve(null);
@@ -148,9 +153,9 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
   return {
     async of(prompt, policy, running) {
       if (!running.keep) return untouched();
-      if (policy.kind === "full" && policy.last === 0) return inFull(prompt, policy);
+      if (linksNothing(policiesOf(policy, prompt.chunks))) return inFull(prompt, policy);
       if (prefixes === undefined) return linked(prompt, policy, running);
-      const how = `${policyName(policy)} ${prompt.domain}`;
+      const how = `${policiesName(policy)} ${prompt.domain}`;
       const prefix = prefixes.longest(prompt, how);
       if (prefix === null) return keeping(await linked(prompt, policy, running), prefixes, prompt, how, 0);
       const { blob, end } = prefix;

@@ -1,5 +1,6 @@
-// Which policy a request gets, and which prefills are compared with full ones. Measurements live
+// Which policies a request gets, and which prefills are compared with full ones. Measurements live
 // outside of the model's process; other processes' come from history.ts.
+import { chunkKinds, type ChunkKind, pairName } from "../../algorithms/linked-prefill/link-policy.ts";
 import {
   addSample,
   choosePolicy,
@@ -11,54 +12,89 @@ import type { Random } from "../../algorithms/numeric/random.ts";
 import type { Comparison, Sample } from "./idle.ts";
 
 export interface Chosen {
+  kind: ChunkKind;
   policy: string;
-  /** What it is known by; null: nothing has proved itself, and this one keeps the quality. */
+  /** What it is known by; null: nothing has proved itself, and this one is the safest guess. */
   record: PolicyRecord | null;
 }
 
 export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
 
 export interface LinkedChoice {
-  /** Name of the policy; `asked` is what the request wants, if anything. */
+  /** Name of the policies; `asked` is what the request wants, if anything. */
   policy(asked: string | null): string;
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;
   /** What all processes measured, oldest first, in place of what was known. */
   restore(samples: readonly PastSample[]): void;
-  chosen(): Chosen | null;
+  /** Of each kind of chunk; empty where a policy is set. */
+  chosen(): Chosen[];
 }
 
-/** Choices of auto, cheap to expensive; the second to last serves until one is proved. */
-export const candidates = ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"] as const;
-const fallback = "last-2";
-/** Samples of a policy before auto believes them. */
+/** Choices of auto for each kind, cheap to expensive. */
+const choices: Readonly<Record<ChunkKind, readonly string[]>> = {
+  short: ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"],
+  long: ["naive", "attnlink-4", "attnlink-16", "last-1", "last-1+attnlink-16", "last-2"],
+};
+/** While nothing is proved (policy-choice.ts); measurements: docs/linked-prefill.md. */
+const ladders: Readonly<Record<ChunkKind, readonly string[]>> = {
+  short: ["last-2", "last-3", "full"],
+  long: ["attnlink-4", "last-1+attnlink-16", "last-2", "full"],
+};
+/** A policy of a kind in samples: what is measured on one kind says nothing of the other. */
+const sampleName = (kind: ChunkKind, policy: string): string => `${kind}:${policy}`;
+const namesOf = (kind: ChunkKind): string[] => choices[kind].map((policy) => sampleName(kind, policy));
+export const candidates: readonly string[] = chunkKinds.flatMap(namesOf);
+/** Samples of a policy before auto believes them, and before it believes that one is too bad. */
 const least = 20;
+const leastAgainst = 5;
+/** Share of requests that are compared until something is proved of each kind. */
+const learningShare = 0.25;
+/** Requests of a process that are compared for it, at most. */
+const mostLearned = 8 * least;
 /** Older samples of a policy count for next to nothing. */
 export const mostPast = 4 * memory;
 /** Readings after which a missing sample counts as lost. */
 const mostReadings = 10;
 
 export function createLinkedChoice(
-  { policy, sampleShare, maxKl }: { policy: string; sampleShare: number; maxKl: number },
+  { policy, sampleShare, maxKl }: { policy: string; sampleShare: number; maxKl: Readonly<Record<ChunkKind, number>> },
   random: Random,
 ): LinkedChoice {
+  const isAuto = policy === "auto";
   let records = new Map<string, PolicyRecord>();
   /** Added here and not read back yet, oldest first. */
   let own: { sample: PastSample; readings: number }[] = [];
   const take = ({ policy: name, kl, recomputedShare }: PastSample): void => {
     records.set(name, addSample(records.get(name) ?? noRecord, kl, recomputedShare));
   };
-  const choose = (): string => choosePolicy(records, { bound: maxKl, least, fallback });
+  const choose = (kind: ChunkKind): Chosen => {
+    const known = choices[kind].flatMap((name) => {
+      const record = records.get(sampleName(kind, name));
+      return record === undefined ? [] : [[name, record] as const];
+    });
+    const limits = { bound: maxKl[kind], least, leastAgainst, ladder: ladders[kind] };
+    return { kind, ...choosePolicy(new Map(known), limits) };
+  };
+  let learned = 0;
+  // Bounded, for a kind that never comes is never proved.
+  const isLearning = (): boolean =>
+    isAuto && learned < mostLearned && chunkKinds.some((kind) => choose(kind).record === null && hasRoom(kind));
+  const hasRoom = (kind: ChunkKind): boolean => namesOf(kind).some((name) => (records.get(name)?.weight ?? 0) < least);
   return {
-    policy: (asked) => asked ?? (policy === "auto" ? choose() : policy),
+    policy: (asked) => {
+      if (asked !== null || !isAuto) return asked ?? policy;
+      return pairName(choose("short").policy, choose("long").policy);
+    },
     compare(request, used) {
-      if (random() >= sampleShare) return null;
-      const policies = policy === "auto" ? candidates : [used];
-      return { ...request, policies: [...policies].filter((name) => name !== "full") };
+      const learns = sampleShare > 0 && isLearning();
+      if (random() >= (learns ? Math.max(sampleShare, learningShare) : sampleShare)) return null;
+      if (learns) learned++;
+      return { ...request, policies: (isAuto ? [...candidates, used] : [used]).filter((name) => name !== "full") };
     },
     add(sample) {
       take(sample);
-      if (policy !== "auto") return;
+      if (!isAuto) return;
       own.push({ sample, readings: 0 });
       if (own.length > mostPast * candidates.length) own.shift();
     },
@@ -72,11 +108,6 @@ export function createLinkedChoice(
       for (const sample of samples) take(sample);
       for (const { sample } of own) take(sample);
     },
-    chosen() {
-      if (policy !== "auto") return null;
-      const proved = choosePolicy(records, { bound: maxKl, least, fallback: "" });
-      if (proved === "") return { policy: fallback, record: null };
-      return { policy: proved, record: records.get(proved) ?? null };
-    },
+    chosen: () => (isAuto ? chunkKinds.map(choose) : []),
   };
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { contextChunks, contextTokens, firstContext, longTokens, wantedPrefixes } from "./context.ts";
+import { contextChunks, contextTokens, firstContext, wantedPrefixes } from "./context.ts";
+import { longTokens } from "../../algorithms/linked-prefill/link-policy.ts";
 
 const of = (...tokens: number[]) => tokens.map((one) => ({ tokens: one }));
 

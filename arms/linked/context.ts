@@ -1,14 +1,12 @@
 // What chunks are prefilled behind where their caches are made beforehand; the first context above
 // all, that of the convention "context". Pure.
+import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention } from "../../connections/kv/port.ts";
 
 /** Chunks of context; of 1 to 6 the best for last-2 (bench/results/NOTES.md). */
 export const contextChunks = 2;
 /** Tokens of them together, computed once a chunk. */
 export const contextTokens = 512;
-
-/** From so many tokens a chunk is also cached behind the system prompt alone. */
-export const longTokens = 128;
 
 /**
  * Indices of a chunk's context where it was first seen, in prompt order: the nearest before it,
@@ -52,5 +50,5 @@ export function wantedPrefixes(
   if (convention === "system") return [behindSystem];
   const context = firstContext(chunks, index);
   const inContext = context.length === 0 ? [] : [{ convention, prefix: [0, ...context] }];
-  return chunks[index]!.tokens < longTokens ? inContext : [...inContext, behindSystem];
+  return chunkKind(chunks[index]!.tokens) === "short" ? inContext : [...inContext, behindSystem];
 }

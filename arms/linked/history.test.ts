@@ -4,7 +4,14 @@ import { followHistory, type CurveOf, type LinkHistory } from "./history.ts";
 import type { Sample } from "./idle.ts";
 
 const sample = (n: number, policy: string, kl: number): Sample => ({
-  ...{ requestId: `r${n}`, tenant: "t", policy, kl, recomputedShare: policy === "last-1" ? 0.1 : 0.2, agreement: 1 },
+  ...{
+    requestId: `r${n}`,
+    tenant: "t",
+    policy: `short:${policy}`,
+    kl,
+    recomputedShare: policy === "last-1" ? 0.1 : 0.2,
+    agreement: 1,
+  },
 });
 
 /** What ClickHouse would hold: all that was sent, by curve. */
@@ -23,9 +30,10 @@ function aHistory() {
         samples.filter((one) => one.model === model && policies.includes(one.policy)).slice(-limit),
       );
     },
-    async choice({ model }) {
+    async choices({ model }) {
       check();
-      return Promise.resolve(choices.findLast((one) => one.model === model)?.policy ?? null);
+      const own = choices.filter((one) => one.model === model);
+      return Promise.resolve(new Map(own.map(({ kind, policy }) => [kind, policy])));
     },
     sampled: (one, { model }) => void samples.push({ ...one, model }),
     chose: (one, { model }) => void choices.push({ ...one, model }),
@@ -44,7 +52,7 @@ describe("history of linked prefill", () => {
   const minute = () => vi.advanceTimersByTimeAsync(60_000);
 
   function process(history: LinkHistory | undefined, { policy = "auto", model = "m" } = {}) {
-    const choice = createLinkedChoice({ policy, sampleShare: 1, maxKl: 0.1 }, () => 0);
+    const choice = createLinkedChoice({ policy, sampleShare: 1, maxKl: { short: 0.1, long: 0.1 } }, () => 0);
     const log = { info: vi.fn(), warn: vi.fn() };
     const of = (): CurveOf => ({ model, convention: "context" });
     const follower = followHistory({ choice, history, of, log });
@@ -57,15 +65,16 @@ describe("history of linked prefill", () => {
     const first = process(history);
     await settled();
     for (let n = 0; n < 25; n++) first.measured(sample(n, "last-1", 0.02));
-    expect(choices.map(({ policy, record }) => [policy, record === null])).toEqual([
-      ["last-2", true],
-      ["last-1", false],
+    expect(choices.map(({ kind, policy, record }) => [kind, policy, record === null])).toEqual([
+      ["short", "last-2", true],
+      ["long", "attnlink-4", true],
+      ["short", "last-1", false],
     ]);
     const second = process(history);
-    expect(second.choice.policy(null)).toBe("last-2");
+    expect(second.choice.policy(null)).toBe("short:last-2,long:attnlink-4");
     await settled();
-    expect(second.choice.policy(null)).toBe("last-1");
-    expect(choices).toHaveLength(2);
+    expect(second.choice.policy(null)).toBe("short:last-1,long:attnlink-4");
+    expect(choices).toHaveLength(3);
   });
 
   it("processes beside each other agree within a reading", async () => {
@@ -77,11 +86,15 @@ describe("history of linked prefill", () => {
       other.measured(sample(100 + n, "last-1", 0.03));
     }
     // Neither has enough samples alone.
-    expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(["last-2", "last-2"]);
+    expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(
+      Array(2).fill("short:last-2,long:attnlink-4"),
+    );
     await minute();
-    expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(["last-1", "last-1"]);
+    expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(
+      Array(2).fill("short:last-1,long:attnlink-4"),
+    );
     await minute();
-    expect(new Set(choices.map(({ policy }) => policy))).toEqual(new Set(["last-2", "last-1"]));
+    expect(new Set(choices.map(({ policy }) => policy))).toEqual(new Set(["last-2", "last-1", "attnlink-4"]));
     expect(choices.at(-1)?.policy).toBe("last-1");
   });
 
@@ -92,7 +105,7 @@ describe("history of linked prefill", () => {
     for (let n = 0; n < 25; n++) first.measured(sample(n, "last-1", 0.02));
     const other = process(history, { model: "other" });
     await settled();
-    expect(other.choice.policy(null)).toBe("last-2");
+    expect(other.choice.policy(null)).toBe("short:last-2,long:attnlink-4");
   });
 
   it("goes by its own samples while the history is away, says so once, and comes back", async () => {
@@ -103,11 +116,11 @@ describe("history of linked prefill", () => {
     await minute();
     expect(one.log.warn).toHaveBeenCalledTimes(1);
     for (let n = 0; n < 25; n++) one.measured(sample(n, "last-1", 0.02));
-    expect(one.choice.policy(null)).toBe("last-1");
+    expect(one.choice.policy(null)).toBe("short:last-1,long:attnlink-4");
     state.away = false;
     for (let n = 0; n < 100; n++) samples.push({ ...sample(1_000 + n, "last-1", 0.9), model: "m" });
     await minute();
-    expect(one.choice.policy(null)).toBe("last-2");
+    expect(one.choice.policy(null)).toBe("short:last-2,long:attnlink-4");
     expect(one.log.warn).toHaveBeenCalledTimes(1);
   });
 
@@ -119,6 +132,6 @@ describe("history of linked prefill", () => {
     expect([samples.length, choices.length, state.readings]).toEqual([1, 0, 0]);
     const alone = process(undefined);
     for (let n = 0; n < 25; n++) alone.measured(sample(n, "last-1", 0.02));
-    expect(alone.choice.policy(null)).toBe("last-1");
+    expect(alone.choice.policy(null)).toBe("short:last-1,long:attnlink-4");
   });
 });

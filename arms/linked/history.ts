@@ -15,8 +15,8 @@ export interface CurveOf {
 export interface LinkHistory {
   /** The newest `limit` samples of each policy within the last days, oldest first overall. */
   samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;
-  /** Name of the policy that was recorded last as chosen; null: none for this curve. */
-  choice(of: CurveOf): Promise<string | null>;
+  /** Policies that were recorded last as chosen, by kind of chunk, for this curve. */
+  choices(of: CurveOf): Promise<ReadonlyMap<string, string>>;
   sampled(sample: Sample, of: CurveOf): void;
   chose(chosen: Chosen, of: CurveOf): void;
 }
@@ -38,17 +38,20 @@ export interface FollowOptions {
 const everyMs = 60_000;
 
 export function followHistory({ choice, history, of, log }: FollowOptions): HistoryFollower {
-  let recorded: string | null = null;
+  const recorded = new Map<string, string>();
   let asked = false;
   let reading = false;
   let away = false;
 
   function record(): void {
-    const chosen = choice.chosen();
-    if (!asked || chosen === null || chosen.policy === recorded) return;
-    recorded = chosen.policy;
-    history?.chose(chosen, of());
-    log.info({ policy: chosen.policy, kl: chosen.record?.kl, share: chosen.record?.share }, "linked prefill: auto");
+    if (!asked) return;
+    for (const chosen of choice.chosen()) {
+      const { kind, policy, record: known } = chosen;
+      if (recorded.get(kind) === policy) continue;
+      recorded.set(kind, policy);
+      history?.chose(chosen, of());
+      log.info({ chunks: kind, policy, kl: known?.kl, share: known?.share }, "linked prefill: auto");
+    }
   }
 
   async function read(from: LinkHistory): Promise<void> {
@@ -56,9 +59,9 @@ export function followHistory({ choice, history, of, log }: FollowOptions): Hist
     reading = true;
     try {
       const curve = of();
-      const [samples, newest] = await Promise.all([from.samples(curve, candidates, mostPast), from.choice(curve)]);
+      const [samples, newest] = await Promise.all([from.samples(curve, candidates, mostPast), from.choices(curve)]);
       choice.restore(samples);
-      recorded = newest ?? recorded;
+      for (const [kind, policy] of newest) recorded.set(kind, policy);
       if (away) log.info({ samples: samples.length }, "samples of linked prefill can be read again");
       away = false;
     } catch (error) {
@@ -73,7 +76,7 @@ export function followHistory({ choice, history, of, log }: FollowOptions): Hist
   }
 
   // A policy that is set needs no history.
-  const from = choice.chosen() === null ? undefined : history;
+  const from = choice.chosen().length === 0 ? undefined : history;
   const timer = from && setInterval(() => void read(from), everyMs).unref();
   if (from !== undefined) void read(from);
   return {

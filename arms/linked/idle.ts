@@ -1,10 +1,22 @@
 // Idle work of a llama arm: caches that its convention wants, and comparisons with full prefills.
 // Both queues are bounded; what does not fit is dropped.
-import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { kindsOf, type LinkPolicies, parsePolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { computedShare, type KeyedPrompt } from "./plans.ts";
 import type { CacheMaker, WantedCache } from "./make.ts";
 import type { LinkedModel } from "./model.ts";
+
+/**
+ * What a name asks for on this prompt: "long:attnlink-4" where all chunks are long, a pair where it
+ * has both kinds, anything else always; null: nothing.
+ */
+function policyFor(name: string, { chunks }: KeyedPrompt): LinkPolicies | null {
+  const [, kind, policy] = /^(short|long):([^,]+)$/.exec(name) ?? [];
+  const kinds = kindsOf(chunks);
+  if (policy !== undefined && (kinds.length !== 1 || kinds[0] !== kind)) return null;
+  const parsed = parsePolicies(policy ?? name);
+  return "problem" in parsed || ("short" in parsed && kinds.length < 2) ? null : parsed;
+}
 
 /** A linked prefill beside a full one. */
 export interface Sample {
@@ -58,8 +70,8 @@ export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleW
     const full = await model.run(whole, null, { logitsAt }, signal);
     const samples: Sample[] = [];
     for (const name of what.policies) {
-      const policy = parsePolicy(name);
-      if ("problem" in policy) continue;
+      const policy = policyFor(name, prompt);
+      if (policy === null) continue;
       const plan = await model.plan(prompt, policy);
       if (plan === null) continue;
       const linked = await model.run(whole, plan, { logitsAt }, signal);
@@ -84,8 +96,10 @@ export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleW
     },
     compare(prompt, answer, what) {
       // Without a policy a prefill in full would have nothing beside it.
-      const comparable = answer.length > 0 && prompt.chunks.length > 0 && what.policies.length > 0;
-      if (comparable && comparisons.length < mostComparisons) comparisons.push({ prompt, answer, what });
+      const policies = what.policies.filter((name) => policyFor(name, prompt) !== null);
+      const comparable = answer.length > 0 && prompt.chunks.length > 0 && policies.length > 0;
+      if (comparable && comparisons.length < mostComparisons)
+        comparisons.push({ prompt, answer, what: { ...what, policies } });
     },
     async next(signal) {
       const [first] = wanted.values();

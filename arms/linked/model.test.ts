@@ -5,7 +5,7 @@ import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { aStore, format } from "../../connections/kv/values.testing.ts";
 import { createIdleWork } from "./idle.ts";
 import { createCacheMaker } from "./make.ts";
-import { longTokens } from "./context.ts";
+import { longTokens } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { KeyedPrompt } from "./plans.ts";
 import { createLinkedModel } from "./model.ts";
 import { createPrefixCache, type PrefixCache } from "./prefix-cache.ts";

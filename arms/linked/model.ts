@@ -1,5 +1,5 @@
 // Answers prompts whose chunks are linked from caches. Knows no process and no configuration file.
-import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import type { LinkPolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import { chunkKey, everybody } from "../../connections/kv/keys.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
@@ -41,9 +41,14 @@ export interface LinkedModel {
   /** Caches are those of the sharing domain, and of what is configured. */
   keyed(prompt: ChunkedPrompt, domain: string): ConversationPrompt;
   /** What would be done now; null where a chunk is missing. */
-  plan(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan | null>;
+  plan(prompt: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan | null>;
   /** Rejects with LlamaError. */
-  answer(prompt: ConversationPrompt, policy: LinkPolicy, wanted: Answering, options: AnswerOptions): Promise<Answered>;
+  answer(
+    prompt: ConversationPrompt,
+    policy: LinkPolicies,
+    wanted: Answering,
+    options: AnswerOptions,
+  ): Promise<Answered>;
   /** Prompts may have logits wanted instead of an answer. */
   run(prompt: KeyedPrompt, plan: LinkedPlan | null, more: Partial<Prompt>, signal: AbortSignal): Promise<RunResult>;
 }
@@ -71,7 +76,7 @@ export function createLinkedModel({
 
   async function answer(
     prompt: ConversationPrompt,
-    policy: LinkPolicy,
+    policy: LinkPolicies,
     wanted: Answering,
     options: AnswerOptions,
   ): Promise<Answered> {

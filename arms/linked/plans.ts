@@ -1,7 +1,7 @@
 // Plans of linked prompts: which cache stands for each chunk, loaded, which tokens are computed
 // again, and which of several requests computes what is missing.
 import { type Run, planRecompute, tokensIn } from "../../algorithms/linked-prefill/link-plan.ts";
-import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import type { LinkPolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./variants.ts";
 
@@ -25,9 +25,9 @@ export interface Claimed {
 
 export interface LinkPlans {
   /** As things are now. */
-  load(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan>;
+  load(prompt: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan>;
   /** The plan, and the promise to compute what it misses: `done` must be called. */
-  claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed>;
+  claim(prompt: KeyedPrompt, policy: LinkPolicies, signal: AbortSignal): Promise<Claimed>;
 }
 
 // A cache that turns out to be damaged leaves the store, and the plan is made again without it.
@@ -42,7 +42,7 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
   /** Chunks that a request is computing, by content, until they are in the store. */
   const underWay = new Map<string, Promise<void>>();
 
-  async function load({ chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
+  async function load({ chunks }: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan> {
     for (let attempt = 1; ; attempt += 1) {
       const given = attempt < mostAttempts ? store.variants : () => [];
       const chosen = chooseVariants(chunks, given, convention);
@@ -58,7 +58,7 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
     }
   }
 
-  async function claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed> {
+  async function claim(prompt: KeyedPrompt, policy: LinkPolicies, signal: AbortSignal): Promise<Claimed> {
     for (;;) {
       const plan = await load(prompt, policy);
       const missing = missingOf(plan).map(({ chunk }) => chunk.chunk);

@@ -2,7 +2,7 @@
 // request is over. One that does not fit waits. Errors never fail a request.
 import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
-import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import type { LinkPolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { isComputedWhole, type KeyedPrompt } from "./plans.ts";
 import { chooseVariants } from "./variants.ts";
@@ -15,7 +15,7 @@ export interface PrefetcherOptions {
 
 export interface Prefetcher {
   /** Resolves when `over` is aborted, or there is nothing to keep. */
-  waiting(prompt: () => KeyedPrompt, policy: LinkPolicy, over: AbortSignal): Promise<void>;
+  waiting(prompt: () => KeyedPrompt, policy: LinkPolicies, over: AbortSignal): Promise<void>;
 }
 
 export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOptions): Prefetcher {
@@ -26,7 +26,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
   let freed = nextRelease();
 
   /** Keys of what the request would read now. */
-  function keysOf({ chunks }: KeyedPrompt, policy: LinkPolicy): string[] {
+  function keysOf({ chunks }: KeyedPrompt, policy: LinkPolicies): string[] {
     const chosen = chooseVariants(chunks, store.variants, convention);
     const runs = planRecompute(policy, chosen);
     return chosen.flatMap(({ variant, chunk }) =>
@@ -36,7 +36,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
 
   async function fetched(
     prompt: () => KeyedPrompt,
-    policy: LinkPolicy,
+    policy: LinkPolicies,
     over: AbortSignal,
     ended: Promise<void>,
   ): Promise<(() => void) | null> {

@@ -236,7 +236,7 @@ function resultOf(
     return { ...failure("prompt_too_large", message, false, attempt), param: "messages" };
   }
   if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
-  const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
+  const { text, finishReason, linkPolicy, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
   const cached = Math.max(0, prompt - prefilled - recomputed);
   const usage = {
     ...{ prompt, linked, recomputed, prefilled, cached, cacheWrite: 0 },
@@ -247,6 +247,7 @@ function resultOf(
     text,
     finishReason,
     model,
+    linkPolicy,
     usage,
     cost: answerCost(usage, priceList(config)),
     attempts: attempt,

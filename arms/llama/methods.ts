@@ -63,6 +63,8 @@ export type Generated =
       kind: "done";
       text: string;
       finishReason: "stop" | "length";
+      /** Policy that applied to the prompt's chunks, by kind where it has both. */
+      linkPolicy: string;
       /** Prompt tokens in all, linked, recomputed, uncached; and generated ones. */
       prompt: number;
       linked: number;

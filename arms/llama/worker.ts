@@ -1,5 +1,5 @@
 // Worker process of the llama arm: answers requests and does idle work.
-import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { linksNothing, parsePolicies, policiesName, policiesOf } from "../../algorithms/linked-prefill/link-policy.ts";
 import { LlamaError } from "../../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
 import type { ChunkedPrompt } from "../linked/prompt.ts";
@@ -26,7 +26,7 @@ async function generate(
 ): Promise<Generated> {
   if (loaded === null) throw new Error("generate was called before load");
   const { chunked: chunkedOf, model, idle, inventory, unlinkable } = loaded;
-  const policy = parsePolicy(unlinkable === null ? wanted.policy : "full");
+  const policy = parsePolicies(unlinkable === null ? wanted.policy : "full");
   if ("problem" in policy) throw new Error(policy.problem);
   let chunked: ChunkedPrompt;
   try {
@@ -58,13 +58,15 @@ async function generate(
     );
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
     // What links nothing wants no caches either.
-    if (mayStore && policy.kind !== "full") idle.seen(prompt);
+    if (mayStore && !linksNothing(policy)) idle.seen(prompt);
     if (mayStore) inventory.seen(chunked.chunks, prompt.chunks);
     if (mayStore && wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
     return {
       kind: "done",
       text: result.text,
       finishReason: result.finish === "length" ? "length" : "stop",
+      // Without caches, or with none to be used, all of it is prefilled.
+      linkPolicy: mayStore && prompt.chunks.length > 0 ? policiesName(policiesOf(policy, prompt.chunks)) : "full",
       ...{ prompt: length, linked, recomputed, prefilled, completion: result.generated.length, firstTokenMs },
     };
   } catch (error) {
@@ -97,7 +99,7 @@ serveCalls<LlamaMethods>(
       return loaded.build(pieces, domain, signal);
     },
     async prefetch({ pieces, policy, domain }, { signal }) {
-      const parsed = parsePolicy(policy);
+      const parsed = parsePolicies(policy);
       if (loaded === null || "problem" in parsed) return;
       const { chunked, model, prefetcher } = loaded;
       await prefetcher.waiting(() => model.keyed(chunked(pieces), domain), parsed, signal);

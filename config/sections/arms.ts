@@ -145,8 +145,9 @@ const openaiArm = openaiShape.superRefine(({ baseUrl, endpoints, discover, metri
 });
 const linked = z.strictObject({
   /**
-   * What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K,
-   * prefix-R, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md).
+   * What of a linked prompt is computed again. auto: by kind of chunk, examples (short) and
+   * passages (128 tokens or more: long), and measured divergence. Else full (nothing is linked),
+   * naive, attnlink-K, prefix-R, last-M or last-M+ANOTHER (docs/linked-prefill.md).
    */
   policy: z
     .string()
@@ -155,7 +156,7 @@ const linked = z.strictObject({
       const policy = parsePolicy(name);
       if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
     })
-    .default("last-2"),
+    .default("auto"),
   /**
    * Prefix of cached chunks: none, the system prompt, that and the two nearest chunks of their
    * first prompt, or the whole prefix of their first prompt.
@@ -172,8 +173,8 @@ const linked = z.strictObject({
   build: z.enum(["idle", "off"]).default("idle"),
   /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
-  /** auto: mean divergence from a full prefill that is allowed, in nats. */
-  maxKl: factorAboveNone.default(0.1),
+  /** auto: mean divergence from a full prefill that is allowed, in nats, by kind of chunk. */
+  maxKl: z.strictObject({ short: factorAboveNone.default(0.1), long: factorAboveNone.default(0.1) }).prefault({}),
 });
 const llamaArm = z.strictObject({
   ...armBase,

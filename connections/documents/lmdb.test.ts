@@ -47,6 +47,22 @@ it("never gives a tenant another's document, however their names are put togethe
   await table.close();
 });
 
+it("has no document that is expired, until it is put again", async () => {
+  let now = 100;
+  const table = await openDocuments(join(folder, "a"), () => now);
+  await table.apply([
+    put({ ...document("t", "one"), expiresAt: 200 }),
+    put({ ...document("t", "two"), expiresAt: null }),
+  ]);
+  expect(table.get("t", "one")).toBeDefined();
+  now = 200;
+  expect(table.get("t", "one")).toBeUndefined();
+  expect(table.get("t", "two")).toBeDefined();
+  await table.apply([put(document("t", "one"))]);
+  expect(table.get("t", "one")).toBeDefined();
+  await table.close();
+});
+
 it("begins empty, whatever the folder contains", async () => {
   const first = await openDocuments(join(folder, "a"));
   await first.apply([put(document("t", "one"))]);

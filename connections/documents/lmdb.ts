@@ -11,7 +11,7 @@ import { documentKey, type DocumentTable, type HeldDocument } from "./port.ts";
 const short = (key: string): string => hash("sha256", key, "base64");
 
 /** `folder` is this process's own, and emptied; throws when another living process has it. */
-export async function openDocuments(folder: string): Promise<DocumentTable> {
+export async function openDocuments(folder: string, clock: () => number = Date.now): Promise<DocumentTable> {
   const owner = await takeFolder(folder, "documents");
   if (owner.heldBy !== undefined)
     throw new Error(
@@ -23,7 +23,8 @@ export async function openDocuments(folder: string): Promise<DocumentTable> {
     get(tenant, id) {
       const found = database.get(short(documentKey(tenant, id)));
       // A key on the topic is what its producer made it.
-      return found?.tenant === tenant && found.id === id ? found : undefined;
+      const isOwn = found?.tenant === tenant && found.id === id;
+      return isOwn && clock() < (found.expiresAt ?? Infinity) ? found : undefined;
     },
     async apply(changes) {
       const writeAll = (): void => {

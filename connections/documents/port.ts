@@ -7,12 +7,14 @@ export interface HeldDocument {
   title: string | null;
   /** In order; each can be cached and linked on its own. */
   pieces: readonly string[];
+  /** From then on there is none; absent: it stays. */
+  expiresAt?: number | null;
   /** Cut at lengths, since splitting it took too long. */
   isRough?: boolean;
 }
 
 export interface Documents {
-  /** undefined: this tenant has none of that id. */
+  /** undefined: this tenant has none of that id, or it is expired. */
   get(tenant: string, id: string): HeldDocument | undefined;
 }
 

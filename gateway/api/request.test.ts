@@ -35,7 +35,7 @@ describe("the body of a chat completion", () => {
       ...{ stream: true, stream_options: { include_usage: true }, user: "u1", metadata: { a: "b" } },
       precedent: {
         domain: "shell",
-        documents: ["d1"],
+        documents: ["d1", { id: "d2#1" }],
         allow: { arms: ["small"], max_cost: 0.1, deadline_ms: 1_000, cost_weight: 2 },
         privacy: { cache: false, share: false, fresh: true },
         may_ask: false,
@@ -48,7 +48,7 @@ describe("the body of a chat completion", () => {
         id: null,
         tenant: "default",
         domain: "shell",
-        documents: ["d1"],
+        documents: ["d1", "d2#1"],
         replyPartition: null,
         deltas: false,
         createdAt: null,

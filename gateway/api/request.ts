@@ -13,7 +13,10 @@ const int32 = 2 ** 31 - 1;
 const mostSeed = 2 ** 52;
 const own = z.strictObject({
   domain: z.string().nullish(),
-  documents: z.array(z.string()).max(256).nullish(),
+  documents: z
+    .array(z.union([z.string(), z.strictObject({ id: z.string() }).transform(({ id }) => id)]))
+    .max(256)
+    .nullish(),
   allow: z
     .strictObject({
       arms: z.array(z.string()).min(1).max(64).nullish(),

@@ -112,7 +112,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     }
   }
 
-  async function call(lookedUp: LookedUp): Promise<void> {
+  async function call(received: Received<Request>, lookedUp: LookedUp): Promise<void> {
     const { request, domain } = lookedUp;
     const found = {
       threshold: 0,
@@ -121,6 +121,8 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
       choice: aChoice({ createdAt: now() }),
     };
     const composed = await compose({ ...lookedUp, examplesByArm: new Map(), orderByArm: new Map(), ...found }, context);
+    // A document that it has not, for one.
+    if (composed.kind === "refuse") return settle(received, composed);
     if (composed.kind !== "ok") throw new Error(`compose: ${composed.kind}`);
     const { decision, work } = decided({ ...composed.value, alternative: null }, context.timings);
     decide(decision);
@@ -150,7 +152,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     received: Received<Request>,
     outcome: Outcome<Validated | LookedUp, "responses" | "decisions">,
   ): Promise<void> {
-    if (outcome.kind === "ok") await call(outcome.value);
+    if (outcome.kind === "ok") await call(received, outcome.value);
     else if (outcome.kind === "finish") publish(outcome.emits);
     else if (outcome.kind === "refuse")
       publish([refusedResponse(received, { ...outcome, status: "refused" }, now(), partitions())]);

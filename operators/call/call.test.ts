@@ -117,6 +117,7 @@ describe("call", () => {
           timings: { plan: 10, queue: 24, firstToken: 39, total: 50 },
           error: null,
           passthrough: null,
+          linkPolicy: null,
           degraded: ["embedder"],
           asked: false,
           alternative: null,

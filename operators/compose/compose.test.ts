@@ -93,9 +93,23 @@ describe("compose", () => {
     });
   });
 
-  it("says that documents are missing, another tenant's among them", async () => {
-    expect((await composed({}, { documents: ["d", "e"] })).decision.degraded).toEqual(["documents"]);
-    expect((await composed({}, { documents: ["d"], tenant: "other" })).decision.degraded).toEqual(["documents"]);
+  it("takes a chunk that is named by its number", async () => {
+    const { emits } = await composed({}, { documents: ["d#2"] });
+    const { pieces } = (emits[0] as { record: { pieces: { kind: string; text: string }[] } }).record;
+    expect(pieces.filter(({ kind }) => kind === "document").map(({ text }) => text)).toEqual(["more"]);
+  });
+
+  it.each([
+    ["unknown", { documents: ["d", "e"] }],
+    ["another tenant's", { documents: ["d"], tenant: "other" }],
+    ["a chunk of another tenant's", { documents: ["d#1"], tenant: "other" }],
+    ["a chunk that it has not", { documents: ["d#3"] }],
+    ["no chunk", { documents: ["d#0"] }],
+    ["a chunk of a chunk", { documents: ["d#1#1"] }],
+  ])("refuses a document that is not there: %s", async (_what, more) => {
+    const outcome = await compose({ ...selected({}, more), choice }, aContext());
+    expect(outcome).toMatchObject({ kind: "refuse", code: "unknown_document" });
+    expect(outcome).toMatchObject({ message: expect.stringContaining(JSON.stringify(more.documents.at(-1))) });
   });
 
   it("says that a document was cut at lengths", async () => {

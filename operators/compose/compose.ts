@@ -1,5 +1,5 @@
 // Writes the prompt of the chosen arm, and says whether its answer may be kept. Needs route before
-// it. Refuses with prompt_too_large when the documents make it so.
+// it. Refuses with unknown_document and prompt_too_large for its documents.
 import { digestOf } from "../../algorithms/response-cache/cache-key.ts";
 import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
@@ -10,7 +10,7 @@ import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 
 type Needs = Pick<Routed, "request" | "domain" | "degraded" | "examplesByArm" | "orderByArm" | "choice" | "cacheKey">;
-/** `degraded` says what of the documents is missing, too. */
+/** `degraded` says which documents were cut at lengths, too. */
 type Adds = Pick<Composed, "prompt">;
 
 interface ComposedArm {
@@ -37,6 +37,14 @@ export function createCompose({ arms, documents, limits, clock, memory }: Compos
     const arm = arms().find(({ name }) => name === choice.arm);
     const examples = arm?.examples === false ? [] : (routed.examplesByArm.get(choice.arm) ?? []);
     const found = findDocuments(documents, request.tenant, request.documents);
+    if (found.missing.length > 0)
+      return refuse(
+        "unknown_document",
+        `There is no document ${found.missing
+          .slice(0, 5)
+          .map((id) => JSON.stringify(id))
+          .join(", ")}, or it is expired: see precedent documents ls. A new one takes a moment.`,
+      );
     const bytes = [...request.messages.map(({ content }) => content), ...found.pieces.map(({ text }) => text)].reduce(
       (sum, text) => sum + Buffer.byteLength(text),
       0,
@@ -46,11 +54,9 @@ export function createCompose({ arms, documents, limits, clock, memory }: Compos
         "prompt_too_large",
         `The messages and documents have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): name fewer documents.`,
       );
-    // The answer without them may be worth something; the decision must not hide what was missing.
-    const missing = found.missing.length > 0 ? ["documents"] : [];
     const rough = found.rough.length > 0 ? ["documents_split"] : [];
     const template = templates[arm?.template ?? "chat-turns"];
-    const degraded = [...routed.degraded, ...missing, ...rough];
+    const degraded = [...routed.degraded, ...rough];
     const { cacheKey: key } = routed;
     // Degraded prompts are not cached, nor those whose documents changed after the lookup.
     const isOwn = arm?.reuse === undefined;

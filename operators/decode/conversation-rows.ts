@@ -148,6 +148,7 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   completion_tokens: record.usage.completion,
   reasoning_tokens: record.usage.reasoning,
   tokens_estimated: record.usage.estimated,
+  link_policy: record.linkPolicy,
   duplicate: record.duplicate,
   cost: double(record.cost),
   failed_cost: double(record.failedCost),

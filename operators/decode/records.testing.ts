@@ -60,6 +60,7 @@ const response: RecordOf["responses"] = {
   timings: { plan: 4, queue: 1, firstToken: 20.5, total: 50 },
   error: null,
   passthrough: null,
+  linkPolicy: "last-2",
   degraded: [],
   asked: true,
   alternative: "large",

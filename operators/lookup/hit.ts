@@ -64,6 +64,7 @@ export const hitResponse = (
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
     error: null,
     passthrough: null,
+    linkPolicy: null,
     degraded: [],
     asked: false,
     alternative: null,

@@ -7,15 +7,9 @@ import { createOutlet, outletContract } from "./outlet.ts";
 const response: Response = {
   ...{ requestId: "r1", tenant: "acme", attempt: 1, status: "ok", text: "answer", finishReason: "stop" },
   ...{ arm: "small", model: "m", failedArms: [], source: "generated", exampleIds: [], usage: { ...NO_USAGE } },
-  ...{
-    duplicate: false,
-    cost: 0,
-    failedCost: 0,
-    billed: 0,
-    savedCost: 0,
-    timings: { plan: 1, queue: 1, firstToken: null, total: 3 },
-  },
-  ...{ error: null, passthrough: null, degraded: [], asked: false, alternative: null, account: null, createdAt: NOW },
+  ...{ duplicate: false, cost: 0, failedCost: 0, billed: 0, savedCost: 0, account: null, createdAt: NOW },
+  ...{ timings: { plan: 1, queue: 1, firstToken: null, total: 3 }, error: null, passthrough: null, linkPolicy: null },
+  ...{ degraded: [], asked: false, alternative: null },
 };
 const from = (tenant: string) => ({
   record: { ...response, tenant },

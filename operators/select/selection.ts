@@ -13,6 +13,7 @@ import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
 import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
+import { findDocuments } from "../documents.ts";
 import type { Embedded } from "../flow.ts";
 import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
@@ -173,7 +174,9 @@ export function createSelection(dependencies: SelectionDependencies) {
     const asker = { requestId: request.id, tenant: request.tenant, domain, sharedDomain, vector };
     const space = {
       messages: request.messages,
-      documents: request.documents.flatMap((id) => documents?.get(request.tenant, id)?.pieces ?? []),
+      documents: documents
+        ? findDocuments(documents, request.tenant, request.documents).pieces.map(({ text }) => text)
+        : [],
       question,
       maxTokens: request.params.maxTokens,
     };

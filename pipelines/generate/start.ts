@@ -26,8 +26,8 @@ export async function startGenerate(
   const breakers = breakersOf(session);
   const log = session.log.child({ stage: stageName("generate", config.name) });
   const { limits, stack } = session.config;
-  const bound = config.type === "llama" ? config.linked.maxKl : 0;
-  const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
+  const bounds = config.type === "llama" ? config.linked.maxKl : { short: 0, long: 0 };
+  const history = createLinkHistory({ ...session, log }, { arm: config.name, bounds });
   const arm = await armOpener(session)(config, {
     log,
     kvFolder: join(stack.folder, "kv"),

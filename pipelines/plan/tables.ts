@@ -41,7 +41,7 @@ export async function openTables(
 ): Promise<PlanTables> {
   const folder = join(session.config.stack.folder, "documents", instance);
   const helpfulness = holdHelpfulness(session, { load: loadHelpfulnessModel, log });
-  const documents = holdDocuments(session, await openDocuments(folder), log);
+  const documents = holdDocuments(session, await openDocuments(folder, session.logReplay ? () => 0 : Date.now), log);
   const onReuse = createReuseMetrics(session.metrics).domains;
   const policies = await openPolicies(session, { apply: helpfulness.apply, onReuse, clock, log });
   const examples = await holdExamples(session, { instance, stage: plan.name, mode: policies.mode(), log });

@@ -7,6 +7,8 @@ export const linkPolicyName = (arm: string): string => `link/${arm}`;
 export const isLinkPolicy = (name: string): boolean => name.startsWith("link/");
 
 export interface LinkBody {
+  /** Kind of chunk: short or long. */
+  chunks: string;
   policy: string;
   model: string;
   convention: string;

@@ -111,20 +111,27 @@ describe.skipIf(!compiles)("a full disk (needs gcc)", () => {
     async () => {
       const { session, oracle } = rig;
       const fault = disk.fault("no room for documents", (of) => join(of.folder, "documents"), 6_000);
-      const manual = { tenant: "default", id: "manual", text: "How to tell the time.", title: null, createdAt: 1 };
+      const manual = {
+        tenant: "default",
+        id: "manual",
+        text: "How to tell the time.",
+        title: null,
+        expiresAt: null,
+        createdAt: 1,
+      };
       const putting = sleep(1_000).then(() => putDocuments(session, [manual]));
       const [{ stalled, missing }] = await Promise.all([recover(rig, fault), putting]);
       expect({ stalled, missing }).toEqual({ stalled: false });
       await eventually("the document that came when there was no room is known", async () => {
         const request = requestOf(question, { documents: [manual.id] });
         await oracle.send([request]);
-        return eventually("the decision", async () => {
-          const rows = await session.clickhouse.query<{ degraded: string[] }>(
-            "SELECT degraded FROM decisions FINAL WHERE request_id = {id:String}",
+        return eventually("the response", async () => {
+          const rows = await session.clickhouse.query<{ code: string | null }>(
+            "SELECT error_code AS code FROM responses FINAL WHERE request_id = {id:String}",
             { id: request.id },
           );
-          return rows[0]?.degraded;
-        }).then((degraded) => (degraded.includes("documents") ? undefined : true));
+          return rows[0] && (rows[0].code ?? "none");
+        }).then((code) => (code === "unknown_document" ? undefined : true));
       });
     },
   );

@@ -33,7 +33,7 @@ beforeAll(async () => {
   workers = createWorkers(config, folder);
   const createdAt = Date.now();
   const documents = Object.entries(words).map(([tenant, word]) => ({
-    ...{ tenant, id: "guide", title: null, text: `All about the ${word}. `.repeat(200), createdAt },
+    ...{ tenant, id: "guide", title: null, expiresAt: null, text: `All about the ${word}. `.repeat(200), createdAt },
   }));
   await putDocuments(session, documents);
   await Promise.all(["dies", "lives"].map((instance) => workers.start("plan", instance)));

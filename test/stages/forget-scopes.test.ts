@@ -38,7 +38,7 @@ beforeAll(async () => {
       const createdAt = Date.now();
       await send("feedback", requestId, feedbackOf(requestId, { id: uuid(), tenant, createdAt, ...saying }));
       if (!inDocuments.includes(word)) continue;
-      const document = { tenant, id: "guide", title: null, text: `All about the ${word}.`, createdAt };
+      const document = { tenant, id: "guide", title: null, expiresAt: null, text: `All about the ${word}.`, createdAt };
       await send("documents", documentKey(tenant, "guide"), document);
     }
   await system.eventually("all of it in its places", async () => {

@@ -133,12 +133,14 @@ describe.skipIf(missing !== "")(`the cache inventory${missing}`, () => {
 
   test("what a request links is in memory before its turn, though the arm has just been started", async () => {
     const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
-    await putDocuments(system.session, [{ tenant: "default", id: "manor", text, title: "The manor", createdAt: 1 }]);
+    await putDocuments(system.session, [
+      { tenant: "default", id: "manor", text, title: "The manor", expiresAt: null, createdAt: 1 },
+    ]);
     // A domain without examples: these prompts only link the system prompt and the document.
     const alone = { ...short, domain: "elsewhere" };
     await system.eventually("plan has the document", async () => {
-      const { degraded } = await system.ask("Where is the clock?", { ...alone, documents: ["manor"] });
-      return degraded.includes("documents") ? undefined : true;
+      const { error } = await system.ask("Where is the clock?", { ...alone, documents: ["manor"] });
+      return error?.code === "unknown_document" ? undefined : true;
     });
     await generate.stop();
     generate = await startArm();

@@ -42,7 +42,7 @@ async function measured(...samples: Partial<PrefillSample>[]): Promise<void> {
 }
 
 /** An arm's process, whose choices go where record would put them. */
-function aProcess(bound = 0.1): OpenLinkHistory & { sent: Promise<void>[] } {
+function aProcess(): OpenLinkHistory & { sent: Promise<void>[] } {
   const sent: Promise<void>[] = [];
   const records = new Map<Buffer, object>();
   const session = {
@@ -73,7 +73,7 @@ function aProcess(bound = 0.1): OpenLinkHistory & { sent: Promise<void>[] } {
       }),
     },
   } as unknown as Parameters<typeof createLinkHistory>[0];
-  return { ...createLinkHistory(session, { arm: "small", bound }), sent };
+  return { ...createLinkHistory(session, { arm: "small", bounds: { short: 0.1, long: 0.2 } }), sent };
 }
 
 it("reads the newest samples of the arm, the model, the convention and the policies, oldest first", async () => {
@@ -98,21 +98,38 @@ it("reads the newest samples of the arm, the model, the convention and the polic
 });
 
 it("a new process chooses by what others measured, and the choice is recorded with its figures, once", async () => {
-  await measured(...Array.from({ length: 25 }, (_, n) => ({ requestId: `r${n}`, createdAt: Date.now() - 1_000 + n })));
+  await measured(
+    ...Array.from({ length: 25 }, (_, n) => ({
+      policy: "short:last-1",
+      requestId: `r${n}`,
+      createdAt: Date.now() - 1_000 + n,
+    })),
+  );
   for (let process = 0; process < 2; process++) {
     const history = aProcess();
-    const choice = createLinkedChoice({ policy: "auto", sampleShare: 1, maxKl: 0.1 }, () => 0);
+    const choice = createLinkedChoice({ policy: "auto", sampleShare: 1, maxKl: { short: 0.1, long: 0.2 } }, () => 0);
     const log = { info: () => undefined, warn: (...what: unknown[]) => expect.unreachable(JSON.stringify(what)) };
     const follower = followHistory({ choice, history, of: () => of, log });
-    await expect.poll(() => choice.policy(null), { timeout: 10_000 }).toBe("last-1");
-    await expect.poll(() => history.choice(of), { timeout: 10_000 }).toBe("last-1");
+    await expect.poll(() => choice.policy(null), { timeout: 10_000 }).toBe("short:last-1,long:attnlink-4");
+    await expect
+      .poll(() => history.choices(of), { timeout: 10_000 })
+      .toEqual(
+        new Map([
+          ["short", "last-1"],
+          ["long", "attnlink-4"],
+        ]),
+      );
     await Promise.all(history.sent);
     follower.stop();
   }
   const rows = await clickhouse.query<Record<string, unknown>>("SELECT * EXCEPT since FROM link_choices");
   expect(rows).toEqual([
     {
-      ...{ arm: "small", ...of, policy: "last-1", until: null, bound: 0.1 },
+      ...{ arm: "small", ...of, chunks: "long", policy: "attnlink-4", until: null, bound: 0.2 },
+      ...{ samples: 0, mean_kl: null, upper_kl: null, mean_share: null },
+    },
+    {
+      ...{ arm: "small", ...of, chunks: "short", policy: "last-1", until: null, bound: 0.1 },
       // Older ones count a little less.
       samples: expect.closeTo((1 - 0.5 ** (25 / memory)) / (1 - 0.5 ** (1 / memory)), 6),
       mean_kl: expect.closeTo(0.02, 9),
@@ -124,10 +141,10 @@ it("a new process chooses by what others measured, and the choice is recorded wi
 
 it("shows what was used from when to when, whichever process wrote it, by arm", async () => {
   const history = aProcess();
-  const chose = async (chosen: Chosen, model = "f00d"): Promise<void> => {
+  const chose = async (chosen: Omit<Chosen, "kind">, model = "f00d"): Promise<void> => {
     // Versions are times in milliseconds.
     await new Promise((resolve) => setTimeout(resolve, 3));
-    history.chose(chosen, { ...of, model });
+    history.chose({ kind: "short", ...chosen }, { ...of, model });
     await Promise.all(history.sent);
   };
   const record = { weight: 30, kl: 0.04, klSquared: 0.0016, share: 0.1 };
@@ -158,9 +175,9 @@ it("shows what was used from when to when, whichever process wrote it, by arm", 
     ["last-2", "beef", null],
   ]);
   expect(rows.map(({ until }) => until)).toEqual([...rows.slice(1).map(({ since }) => since), null]);
-  expect(await history.choice(of)).toBe("last-1");
-  expect(await history.choice({ ...of, model: "beef" })).toBe("last-2");
-  expect(await history.choice({ ...of, convention: "alone" })).toBe(null);
+  expect(await history.choices(of)).toEqual(new Map([["short", "last-1"]]));
+  expect(await history.choices({ ...of, model: "beef" })).toEqual(new Map([["short", "last-2"]]));
+  expect(await history.choices({ ...of, convention: "alone" })).toEqual(new Map());
   expect(linkPolicyName("small")).toBe("link/small");
 });
 

@@ -37,7 +37,9 @@ function systemTests(model: string): void {
       documents: { chunkTokens: 64 },
     });
     const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
-    await putDocuments(system.session, [{ tenant: "default", id: "manor", text, title: "The manor", createdAt: 1 }]);
+    await putDocuments(system.session, [
+      { tenant: "default", id: "manor", text, title: "The manor", expiresAt: null, createdAt: 1 },
+    ]);
   });
   afterAll(() => system.stop());
 
@@ -50,22 +52,43 @@ function systemTests(model: string): void {
   test("a document is in the prompt once plan has it, and linked from the second request on", async () => {
     const first = await system.eventually("plan has the document", async () => {
       const response = await system.ask("Where is the clock?", about());
-      return response.degraded.includes("documents") ? undefined : response;
+      return response.error?.code === "unknown_document" ? undefined : response;
     });
     expect(first.usage.prompt).toBeGreaterThan(100);
     expect(first.usage).toMatchObject({ recomputed: 0, linked: expect.any(Number) });
     const second = await system.ask("Who cleans the barometer?", about());
-    expect(second).toMatchObject({ status: "ok", degraded: [] });
+    expect(second).toMatchObject({ status: "ok", degraded: [], linkPolicy: "naive" });
     // All but the question.
     expect(second.usage.linked).toBeGreaterThan(100);
     expect(second.usage.linked + second.usage.prefilled).toBe(second.usage.prompt);
     const asked = await system.ask("Who oils it?", about({ metadata: { "link-policy": "full" } }));
-    expect(asked.usage).toMatchObject({ linked: 0 });
+    expect(asked).toMatchObject({ linkPolicy: "full", usage: { linked: 0 } });
     expect(asked.usage.recomputed).toBeGreaterThan(100);
   });
 
-  test("another tenant can't name it", async () => {
-    expect((await system.ask("Where is the clock?", about({ tenant: "other" }))).degraded).toEqual(["documents"]);
+  test("a chunk is named by its number, and another tenant can name neither", async () => {
+    const whole = await system.ask("Where is the clock?", about());
+    const chunk = await system.ask("Where is the clock?", about({ documents: ["manor#2"] }));
+    expect(chunk).toMatchObject({ status: "ok", degraded: [] });
+    expect(chunk.usage.prompt).toBeLessThan(whole.usage.prompt - 64);
+    const refused = { status: "refused", error: { code: "unknown_document" } };
+    for (const more of [{ tenant: "other" }, { tenant: "other", documents: ["manor#1"] }, { documents: ["manor#9"] }])
+      expect(await system.ask("Where is the clock?", about(more))).toMatchObject(refused);
+  });
+
+  test("an expired one can't be named any more", async () => {
+    const text = paragraph("sundial");
+    const put = (expiresAt: number | null) =>
+      putDocuments(system.session, [
+        { tenant: "default", id: "garden", text, title: null, expiresAt, createdAt: Date.now() },
+      ]);
+    const asked = () => system.ask("Where is the sundial?", about({ documents: ["garden"] }));
+    await put(null);
+    await system.eventually("plan has it", async () => ((await asked()).status === "ok" ? true : undefined));
+    await put(Date.now());
+    await system.eventually("it is expired", async () =>
+      (await asked()).error?.code === "unknown_document" ? true : undefined,
+    );
   });
 
   test("its caches are on disk, and what they cost in quality is in ClickHouse", async () => {

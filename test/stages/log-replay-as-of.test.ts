@@ -43,7 +43,7 @@ const example = (id: string, quality: number): Example => ({
   ...{ bytes: 100, expiresAt: null, replays: 0, shown: 0, createdAt: Date.now() },
 });
 const document = (id: string, text: string): Document => ({
-  ...{ tenant: "default", id, text, title: null, createdAt: Date.now() },
+  ...{ tenant: "default", id, text, title: null, expiresAt: null, createdAt: Date.now() },
 });
 
 async function put(...changes: { id: string; value: Example | null }[]): Promise<void> {
@@ -96,12 +96,17 @@ test("what was removed, changed or added since the window's beginning is as it w
   const from = new Date().toISOString();
   await sleep(20);
 
-  await system.ask("How many files are there?", { documents: ["manual", "gone"] });
+  const askAbout = (...documents: string[]) =>
+    system.eventually(`plan has ${documents.join(", ")}`, async () => {
+      const { error } = await system.ask("How many files are there?", { documents });
+      return error?.code === "unknown_document" ? undefined : true;
+    });
+  await askAbout("manual", "gone");
   await putDocuments(session, [document("manual", "of now"), document("late", "of now")]);
   const tombstones = session.kafka.plainProducer();
   await tombstones.send([{ topic: session.topic("documents"), key: "default/gone", value: null }]);
   await tombstones.close();
-  await system.ask("How many files are there?", { documents: ["late"] });
+  await askAbout("late");
   await put(
     { id: "changed", value: { ...first[0]!, quality: 0.9 } },
     { id: "removed", value: null },

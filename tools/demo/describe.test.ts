@@ -72,6 +72,7 @@ const response: Response = {
   timings: { plan: 1, queue: 2, firstToken: 3, total: 4 },
   error: null,
   passthrough: null,
+  linkPolicy: null,
   degraded: [],
   asked: false,
   alternative: null,
