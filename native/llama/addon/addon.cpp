@@ -13,12 +13,13 @@ namespace precedent {
 
 namespace {
 
-// devices(folder of the prebuilt libraries): [{name, description, kind, totalBytes, freeBytes}]
+// devices(folder of the prebuilt libraries, libraries of GPUs' backends): [{name, description, kind, totalBytes, freeBytes}]
 Napi::Value devices(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
     Napi::Array all = Napi::Array::New(env);
-    for (const Device& device : loadBackends(pathOf(info[0], "the folder of the backends"))) {
+    const std::vector<std::string> libraries = pathsOf(info[1], "the libraries");
+    for (const Device& device : loadBackends(pathOf(info[0], "the folder of the backends"), libraries)) {
       Napi::Object value = Napi::Object::New(env);
       value.Set("name", device.name);
       value.Set("description", device.description);
