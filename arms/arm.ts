@@ -1,5 +1,6 @@
 // The port of everything that answers a request: endpoint, local model, log. It never throws for
 // external causes: failures have stable codes.
+import type { BreakerState } from "../algorithms/queueing/breaker.ts";
 import type { CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
@@ -67,6 +68,8 @@ export interface ArmFailure {
   param?: string | undefined;
   /** Milliseconds after which the endpoint may be called again, as it said. */
   retryAfterMs?: number | undefined;
+  /** Another replica of the arm answers: the failure says nothing of the arm. */
+  replicasLeft?: boolean;
   /** What failed calls were charged; absent: nothing, as far as is known. */
   spent?: Spent | undefined;
 }
@@ -105,6 +108,19 @@ export interface ArmInventory {
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
 }
 
+/** An endpoint of an arm, as this process sees it. */
+export interface ReplicaState {
+  /** Its address. */
+  name: string;
+  /** Calls of this process under way. */
+  calls: number;
+  /** Requests under way: what it reports, and what was sent since; at least `calls`. */
+  load: number;
+  breaker: BreakerState;
+  /** Its last report; undefined: none, or it is too old. */
+  engine: { running: number | null; waiting: number; cacheUsage: number | null } | undefined;
+}
+
 /** The caches that an arm made of examples. Both reject when the arm's process dies meanwhile. */
 export interface ExampleCaches {
   examples(): Promise<string[]>;
@@ -123,6 +139,8 @@ export interface Arm {
   answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult>;
   /** Null while unknown. Rejects when the arm's process dies meanwhile. */
   inventory?(): Promise<ArmInventory | null>;
+  /** Only of arms with endpoints. */
+  replicas?(): ReplicaState[];
   /** Only of arms that keep caches. */
   caches?: ExampleCaches;
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
 
 /** Dependencies of all kinds of arms; each arm takes those that it needs. */
-type ArmDependencies = LlamaArmDependencies & Pick<OpenAiArmDependencies, "headers">;
+type ArmDependencies = LlamaArmDependencies & Pick<OpenAiArmDependencies, "headers" | "breaker">;
 
 /** Rejects when its log or model file is missing or wrong. No endpoint is called yet. */
 export async function createArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> {

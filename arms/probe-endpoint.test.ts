@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { armSchema, type OpenAiArmConfig } from "../config/schema.ts";
+import { endpointsOf } from "./openai/replicas/members.ts";
 import { probeEndpoint } from "./probe-endpoint.ts";
 
 let server: Server | undefined;
@@ -33,7 +34,8 @@ async function probed(reply: (body: Body, url: string, key: string) => Reply, mo
   await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
   const baseUrl = `http://127.0.0.1:${(made.address() as AddressInfo).port}${path}`;
   const arm = armSchema.parse({ name: "a", type: "openai", baseUrl, model: "m", apiKey: "k", tools: true, ...more });
-  return { ...(await probeEndpoint(arm as OpenAiArmConfig)), bodies };
+  const [endpoint] = endpointsOf(arm as OpenAiArmConfig);
+  return { ...(await probeEndpoint(arm as OpenAiArmConfig, endpoint!)), bodies };
 }
 
 const usage = { prompt_tokens: 3, completion_tokens: 1 };
@@ -109,7 +111,7 @@ describe("an endpoint", () => {
 
   it("that is not there", async () => {
     const arm = armSchema.parse({ name: "a", type: "openai", baseUrl: "http://127.0.0.1:2/v1", model: "m" });
-    expect(await probeEndpoint(arm as OpenAiArmConfig)).toMatchObject({
+    expect(await probeEndpoint(arm as OpenAiArmConfig, endpointsOf(arm as OpenAiArmConfig)[0]!)).toMatchObject({
       state: "missing",
       detail: expect.stringMatching(/does not answer: .*ECONNREFUSED/),
     });

@@ -1,7 +1,9 @@
 // Calls the endpoint of an openai arm once with everything that an arm may use (key, model, stream,
 // tools, token field); where it refuses, again without what it names. Proposes the lines to write.
 import { boundedFetch, mostBytes, partsOf, textOf } from "./openai/bounded-fetch.ts";
+import type { Dispatcher } from "undici";
 import { completionsUrl, keyHeaders } from "./openai/body.ts";
+import { connectionsTo, type Endpoint } from "./openai/replicas/members.ts";
 import { messageOf } from "../connections/errors.ts";
 import type { OpenAiArmConfig } from "../config/schema.ts";
 
@@ -27,9 +29,14 @@ export interface EndpointFinding {
   remedy?: string;
 }
 
+/** One of the endpoints of an arm, and the connections to it. */
+type Probed = OpenAiArmConfig & Endpoint & { dispatcher: Dispatcher | undefined };
+
 /** Never rejects. Takes as long as four calls at most, 20 s each. */
-export async function probeEndpoint(arm: OpenAiArmConfig): Promise<EndpointFinding> {
-  const { baseUrl, maxTokensField } = arm;
+export async function probeEndpoint(config: OpenAiArmConfig, endpoint: Endpoint): Promise<EndpointFinding> {
+  const dispatcher = connectionsTo(endpoint);
+  const arm: Probed = { ...config, ...endpoint, dispatcher };
+  const { name, maxTokensField } = arm;
   const used: Used = { stream: true, tools: true, maxTokensField };
   try {
     for (let calls = 1; ; calls++) {
@@ -40,14 +47,16 @@ export async function probeEndpoint(arm: OpenAiArmConfig): Promise<EndpointFindi
     }
   } catch (error) {
     const remedy = `see that it runs, and that baseUrl is right`;
-    return { state: "missing", detail: `${baseUrl} does not answer: ${reasonOf(error)}`, remedy };
+    return { state: "missing", detail: `${name} does not answer: ${reasonOf(error)}`, remedy };
+  } finally {
+    void dispatcher?.destroy();
   }
 }
 
-const reasonOf = (error: unknown): string =>
+export const reasonOf = (error: unknown): string =>
   error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error);
 
-async function call(arm: OpenAiArmConfig, { stream, tools, maxTokensField }: Used): Promise<Answer> {
+async function call(arm: Probed, { stream, tools, maxTokensField }: Used): Promise<Answer> {
   const parameters = { type: "object", properties: {} };
   return ask(arm, completionsUrl(arm.baseUrl), {
     model: arm.model,
@@ -60,11 +69,12 @@ async function call(arm: OpenAiArmConfig, { stream, tools, maxTokensField }: Use
   });
 }
 
-async function ask(arm: OpenAiArmConfig, url: string, body?: object): Promise<Answer> {
+async function ask(arm: Probed, url: string, body?: object): Promise<Answer> {
   const response = await boundedFetch(url, {
     ...(body && { method: "POST", body: JSON.stringify(body) }),
     headers: { "content-type": "application/json", ...keyHeaders(arm) },
     signal: AbortSignal.timeout(limitMs),
+    ...(arm.dispatcher && ({ dispatcher: arm.dispatcher } as object)),
   });
   return { status: response.status, text: await textOf(partsOf(response.body), mostBytes.answer) };
 }
@@ -79,12 +89,12 @@ function withoutNamed(used: Used, text: string, configured: Used["maxTokensField
   return true;
 }
 
-function described(arm: OpenAiArmConfig, used: Used, text: string): EndpointFinding {
+function described(arm: Probed, used: Used, text: string): EndpointFinding {
   const isStream = /^(?:data|event|:)/m.test(text) && used.stream;
   if (!/"choices"\s*:/.test(text))
     return {
       state: "missing",
-      detail: `${arm.baseUrl} answers with no chat completion: ${beginning(text)}`,
+      detail: `${arm.name} answers with no chat completion: ${beginning(text)}`,
       remedy: withV1(arm),
     };
   const offers = { stream: isStream, tools: used.tools, maxTokensField: used.maxTokensField };
@@ -94,7 +104,7 @@ function described(arm: OpenAiArmConfig, used: Used, text: string): EndpointFind
     ...(arm.maxTokensField !== used.maxTokensField ? [`maxTokensField: ${used.maxTokensField}`] : []),
   ];
   const counts = /"prompt_tokens"\s*:\s*\d/.test(text) ? "" : "; it counts no tokens, so costs are estimated";
-  const detail = `${arm.model} at ${arm.baseUrl}: ${Object.entries(offers)
+  const detail = `${arm.model} at ${arm.name}: ${Object.entries(offers)
     .map(([key, value]) => `${key} ${String(value)}`)
     .join(", ")}${counts}`;
   // Tools only work better with the line; the others are refused without it.
@@ -103,8 +113,8 @@ function described(arm: OpenAiArmConfig, used: Used, text: string): EndpointFind
   return { state: isNeeded ? "missing" : "lacking", detail, remedy: `write in this arm: ${lines.join(", ")}` };
 }
 
-async function refused(arm: OpenAiArmConfig, { status, text }: Answer): Promise<EndpointFinding> {
-  const detail = `${arm.model} at ${arm.baseUrl} answers with ${status}: ${beginning(text)}`;
+async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointFinding> {
+  const detail = `${arm.model} at ${arm.name} answers with ${status}: ${beginning(text)}`;
   const missing = (remedy: string): EndpointFinding => ({ state: "missing", detail, remedy });
   if (status === 401 || status === 403) return missing("correct apiKey of this arm: the endpoint does not take it");
   if (status === 429) return { state: "lacking", detail, remedy: "the key is known; wait, or raise its limit" };
@@ -116,7 +126,7 @@ async function refused(arm: OpenAiArmConfig, { status, text }: Answer): Promise<
   return missing(`write in this arm model: one of ${models.slice(0, 8).join(", ")}`);
 }
 
-const withV1 = ({ baseUrl }: OpenAiArmConfig): string => {
+const withV1 = ({ baseUrl }: Probed): string => {
   const url = new URL(baseUrl);
   if (/\/v\d+\/?$/.test(url.pathname)) return "correct baseUrl of this arm";
   url.pathname = `${url.pathname.replace(/\/$/, "")}/v1`;
@@ -124,7 +134,7 @@ const withV1 = ({ baseUrl }: OpenAiArmConfig): string => {
 };
 
 /** Names of its models; none where it does not list them. */
-async function modelsOf(arm: OpenAiArmConfig): Promise<string[]> {
+async function modelsOf(arm: Probed): Promise<string[]> {
   try {
     const { text } = await ask(arm, completionsUrl(arm.baseUrl).replace("/chat/completions", "/models"));
     const { data } = JSON.parse(text) as { data: { id: string }[] };

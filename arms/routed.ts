@@ -51,9 +51,10 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
 
 /** How an arm is called and paid says nothing of its answers; every other setting may. */
 const operational = new Set(
-  "name type concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs latencySpreadMs".split(
-    " ",
-  ),
+  (
+    "name type concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs " +
+    "latencySpreadMs endpoints discover metricsUrl"
+  ).split(" "),
 );
 const settingsOf = (arm: ArmConfig): string =>
   JSON.stringify(Object.entries(arm).filter(([setting]) => !operational.has(setting)));

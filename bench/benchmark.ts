@@ -31,6 +31,8 @@ export interface BenchContext {
   only?: string | undefined;
   /** --requests: how many are asked, where a benchmark lets that be said. */
   requests?: number | undefined;
+  /** --model: a named model or a GGUF file, where a benchmark lets it be chosen. */
+  model?: string | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;
   /** --keep-stack: the embedded servers stay up for the next run. */

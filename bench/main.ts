@@ -11,14 +11,16 @@ import { noCheckpoints, openCheckpoints } from "./support/checkpoints.ts";
 import { commit } from "./support/machine.ts";
 import { startProgress } from "../stack/progress.ts";
 
-const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--requests N] [--profile] [--keep-stack] [--fresh]
+const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--requests N] [--model NAME] [--profile] [--keep-stack] [--fresh]
   --quick       the same figures from less work, nothing is written to bench/results
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
   --only        measure a part: "ours" leaves hnswlib and usearch out of selection, "small"
-                measures its adapters on small pools; "caches", "passages": of linked;
+                measures its adapters on small pools; "caches", "passages", "papers", "chunk-size",
+                "alpha": of linked;
                 "ours" leaves the other gateways out of gateway
-  --requests    ladder: how many requests every arm is asked (60)
+  --requests    ladder: how many requests every arm is asked (60); linked papers: questions (25)
+  --model       linked papers: a named model or a GGUF file
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off
@@ -42,6 +44,7 @@ async function main(): Promise<number> {
       data: { type: "string" },
       only: { type: "string" },
       requests: { type: "string" },
+      model: { type: "string" },
       profile: { type: "boolean", default: false },
       "keep-stack": { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
@@ -87,6 +90,7 @@ async function main(): Promise<number> {
     data,
     only: values.only,
     requests,
+    model: values.model,
     profile,
     keepStack: values["keep-stack"],
     folder,

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import pc from "picocolors";
 import { messageOf } from "../connections/errors.ts";
 import { loadConfig } from "../config/load.ts";
-import { probeEndpoint } from "../arms/probe-endpoint.ts";
+import { probeReplicas } from "../arms/probe-replicas.ts";
 import { missingFiles } from "../config/files.ts";
 import { pathText } from "../config/problems.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -48,7 +48,7 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
       ...lost,
       ...schedule,
       ...(await machineChecks(config, io.environment)),
-      ...(await Promise.all(config.arms.flatMap(endpointCheck))),
+      ...(await Promise.all(config.arms.map(endpointChecks))).flat(),
       ...(await connectionChecks(config, { repair })),
     ];
   } catch (error) {
@@ -59,8 +59,11 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
   }
 }
 
-const endpointCheck = (arm: ArmConfig, index: number): Promise<Check>[] =>
-  arm.type === "openai" ? [probeEndpoint(arm).then((found) => ({ name: `arms[${index}] ${arm.name}`, ...found }))] : [];
+async function endpointChecks(arm: ArmConfig, index: number): Promise<Check[]> {
+  if (arm.type !== "openai") return [];
+  const found = await probeReplicas(arm);
+  return found.map(({ of, ...check }) => ({ name: `arms[${index}] ${arm.name} ${of}`.trimEnd(), ...check }));
+}
 
 const marks: Readonly<Record<Check["state"], string>> = {
   fine: pc.green("✓"),

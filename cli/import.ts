@@ -143,7 +143,7 @@ export async function importLog({
     const id = Buffer.from(hash("sha256", (await sha256(file)) + reading), "hex").toString("base64url");
     const { clickhouse: inClickHouse, secret } = config.privacy.redact;
     return createLogImport({
-      ...{ clickhouse, embedder, arms: arms.routed(), file: id.slice(0, 22), priorMean: config.routing.priorMean },
+      ...{ clickhouse, embedder, arms: arms.routed(), file: id.slice(0, 22) },
       ...{ feedbackTopic: session.topic("feedback" as never), onProblem },
       redact:
         inClickHouse && secret !== undefined

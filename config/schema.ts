@@ -158,6 +158,11 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
   if (fallback !== undefined && !names.includes(fallback))
     refuse(["routing", "defaultArm"], `"${fallback}" is no arm; there are ${names.join(", ")}`);
   const { gateway, http } = config;
+  gateway.models.forEach(({ arms = [] }, index) => {
+    const unknown = arms.find((arm) => !names.includes(arm));
+    if (unknown !== undefined)
+      refuse(["gateway", "models", index, "arms"], `"${unknown}" is no arm; there are ${names.join(", ")}`);
+  });
   if (gateway.port !== undefined && gateway.port !== 0 && gateway.port === http.port)
     refuse(["http", "port"], `${http.port} is the port of the gateway, too: give each its own`);
 }

@@ -77,7 +77,7 @@ describe.each(texts)("$file", ({ file, text }) => {
 
   it("shows configurations that are valid", () => {
     for (const body of blocks(text, "yaml")) {
-      const whole = body.includes("arms:") ? body : `${body}\narms: [{ name: small, type: llama }]`;
+      const whole = /^arms:/m.test(body) ? body : `${body}\narms: [{ name: small, type: llama }]`;
       expect(() => parseConfig(whole, { source: file, folder: root, environment })).not.toThrow();
     }
   });

@@ -75,6 +75,8 @@ describe("with keys", () => {
     keys.apply(id, key);
     expect(callerOf(bearer(text))).toMatchObject({ tenant: "acme", arms: ["small"], domains: ["d"] });
     expect(callerOf(remote({ authorization: `bearer  ${text}`, "x-forwarded-for": "1.1.1.1" })).tenant).toBe("acme");
+    expect(callerOf(remote({ "x-api-key": text })).tenant).toBe("acme");
+    expect(() => callerOf(remote({ "x-api-key": `${text} x` }))).toThrow(expect.objectContaining({ status: 401 }));
   });
 
   it("refuses callers without a key once it has read one: local callers too, and after the last is revoked", () => {

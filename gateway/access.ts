@@ -138,10 +138,12 @@ function bearerOf(incoming: Incoming): string {
   if (text !== undefined) return text;
   throw new ApiError({
     ...{ status: 401, code: "missing_api_key" },
-    message: "This gateway has API keys: send one as Authorization: Bearer KEY.",
+    message: "This gateway has API keys: send one as Authorization: Bearer KEY, or as x-api-key.",
   });
 }
 
-function bearerIn({ headers: { authorization } }: Incoming): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(typeof authorization === "string" ? authorization : "")?.[1];
+/** Anthropic's clients send a key in a header of its own. */
+function bearerIn({ headers: { authorization, "x-api-key": key } }: Incoming): string | undefined {
+  const bearer = /^Bearer +(\S+)$/i.exec(typeof authorization === "string" ? authorization : "")?.[1];
+  return bearer ?? (typeof key === "string" && /^\S+$/.test(key) ? key : undefined);
 }

@@ -3,6 +3,9 @@
 /** Prefix of routes that are the operators' alone. */
 export const adminPrefix = "/v1/admin/";
 
+/** Prefix of routes that speak the format of Anthropic. */
+export const messagesPath = "/v1/messages";
+
 export const feedbackPath = "/v1/feedback";
 
 /** All but health, and the page, whose routes ask by its own rule (page/access.ts). */

@@ -12,6 +12,7 @@ import { localCaller } from "./local.ts";
 import { addChat } from "./routes/chat.ts";
 import { addEmbeddings } from "./routes/embeddings.ts";
 import { addFeedback } from "./routes/feedback.ts";
+import { addMessages } from "./routes/messages.ts";
 import { addResponses } from "./routes/responses.ts";
 import { createConnectionLimit } from "./connection-limit.ts";
 import { aResponse } from "./responses.testing.ts";
@@ -46,6 +47,7 @@ function setUp() {
   };
   addChat(server, answering);
   addResponses(server, answering);
+  addMessages(server, answering);
   addFeedback(server, {
     ...{ callerOf, connectionLimit, clock: Date.now, send: () => Promise.resolve(), topic: "feedback" as never },
     codec: { encode: (name, record) => encode(name, record as Feedback) },
@@ -90,6 +92,23 @@ const right: readonly (readonly [string, unknown])[] = [
       text: { format: { type: "text" } },
     },
   ],
+  [
+    "/v1/messages",
+    {
+      ...{ model: "large", max_tokens: 9, system: [{ type: "text", text: "x" }], stream: true, top_k: 3 },
+      messages: [
+        { role: "user", content: [{ type: "image", source: { type: "base64", media_type: "image/png", data: "AA" } }] },
+        { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "f", input: { a: [1] } }] },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "c1", content: [{ type: "text", text: "12" }] }],
+        },
+      ],
+      ...{ tools: [{ name: "f", input_schema: {} }], tool_choice: { type: "tool", name: "f" }, stop_sequences: ["x"] },
+      ...{ metadata: { user_id: "u" }, output_config: { format: { type: "json_schema", schema: {} } } },
+    },
+  ],
+  ["/v1/messages/count_tokens", { model: "auto", system: "x", messages: [{ role: "user", content: "hi" }] }],
   ["/v1/feedback", { request_id: "r1", kind: "score", value: 3, range: { low: 0, high: 5 }, comment: "so", id: "f1" }],
   ["/v1/embeddings", { model: "mini", input: ["a", "b"], encoding_format: "base64", dimensions: 2 }],
 ];

@@ -1,9 +1,11 @@
 // The HTTP server: bodies are bounded and parsed here, what routes throw becomes OpenAI's error
-// format. No route answers with a status of its own for an error.
+// format, or Anthropic's at its addresses. No route answers with a status of its own for an error.
 import type { ServerResponse } from "node:http";
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
 import { createGuardedServer } from "../connections/http/guard.ts";
+import { messagesPath } from "./addresses.ts";
+import { anthropicErrorBody } from "./anthropic/errors.ts";
 import { ApiError, badRequest, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
 import { rarely } from "../runtime/rarely.ts";
@@ -73,11 +75,9 @@ export function createServer({
     disconnectWhenStuck(response, slowReaderMs);
     if (unsent !== undefined) countUnsent(response, unsent);
   });
-  server.setErrorHandler((error: FastifyError | ApiError, { method, routeOptions }, reply) => {
-    sendError(
-      reply,
-      error instanceof ApiError ? error : serverError(error, `${method} ${routeOptions.url ?? ""}`, log),
-    );
+  server.setErrorHandler((error: FastifyError | ApiError, { method, routeOptions: { url = "" } }, reply) => {
+    const known = error instanceof ApiError ? error : serverError(error, `${method} ${url}`, log);
+    sendError(reply, known, url.startsWith(messagesPath) ? anthropicErrorBody : errorBody);
   });
   server.setNotFoundHandler(({ method, url }, reply) => {
     sendError(reply, notFound(`${method} ${url.slice(0, 100).replace(/\?.*/, "")}`));
@@ -115,8 +115,8 @@ function countUnsent(response: ServerResponse, unsent: Unsent): void {
   for (const over of ["finish", "close"]) response.once(over, () => unsent.holds(response, 0));
 }
 
-function sendError(reply: FastifyReply, error: ApiError): void {
-  void reply.code(error.status).headers(errorHeaders(error)).send(errorBody(error));
+function sendError(reply: FastifyReply, error: ApiError, bodyOf: (error: ApiError) => object = errorBody): void {
+  void reply.code(error.status).headers(errorHeaders(error)).send(bodyOf(error));
 }
 
 const notFound = (what: string): ApiError =>

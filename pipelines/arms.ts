@@ -2,18 +2,22 @@
 // them.
 import { createArm } from "../arms/create.ts";
 import { createCallMetrics } from "../runtime/metrics/calls.ts";
+import { breakerSettings } from "../state/breakers/breakers.ts";
+import { createReplicaMetrics } from "../state/load/replica-metrics.ts";
 import { measureArm } from "../state/measured-arm.ts";
 import type { SessionOf } from "../state/session.ts";
 import { callHeaders, traceArm } from "../state/traced-arm.ts";
 
 /** As createArm; a log replay's arms call no model. Calls are counted and traced. */
-export function armOpener({ logReplay, tracing, metrics }: SessionOf<object>): typeof createArm {
+export function armOpener({ config: { routing }, logReplay, tracing, metrics }: SessionOf<object>): typeof createArm {
   if (logReplay !== undefined)
     return async (config, dependencies) => logReplay.arm(config, () => createArm(config, dependencies));
   const calls = createCallMetrics(metrics);
+  const replicas = createReplicaMetrics(metrics);
+  const breaker = breakerSettings(routing.breaker);
   return async (config, dependencies) => {
     const traced = tracedOpener(tracing);
-    return measureArm(await traced(config, dependencies), calls);
+    return replicas.watch(measureArm(await traced(config, { breaker, ...dependencies }), calls));
   };
 }
 

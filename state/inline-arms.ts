@@ -1,7 +1,7 @@
 // Arms that plan calls itself: opened before a configuration comes into force, closed after their
 // last call. Counted under generate.<arm>, as if queued.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Arm, ArmResult } from "../arms/arm.ts";
+import type { Arm, ArmResult, ReplicaState } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Breakers } from "./breakers/breakers.ts";
@@ -23,6 +23,8 @@ export interface InlineArm extends Pick<Arm, "answer"> {
 export interface InlineArms {
   of(name: string): InlineArm | undefined;
   calls(): ReadonlyMap<string, number>;
+  /** Of an arm with endpoints. */
+  replicas(name: string): ReplicaState[] | undefined;
   /** Rejects, with nothing changed, when an arm can't be opened. */
   replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -85,6 +87,10 @@ export async function createInlineArms(options: InlineArmsOptions): Promise<Inli
           return arm === undefined ? [] : [[config.name, arm.calls()] as const];
         }),
       ),
+    replicas(name) {
+      const config = configured().find((arm) => arm.name === name);
+      return config && opened.get(config)?.replicas?.();
+    },
     async replace(next, bringIntoForce) {
       const before = new Map(opened);
       const after = await openAll(next);
@@ -107,7 +113,7 @@ export async function createInlineArms(options: InlineArmsOptions): Promise<Inli
   };
 }
 
-interface Counted extends InlineArm, Pick<Arm, "close"> {
+interface Counted extends InlineArm, Pick<Arm, "replicas" | "close"> {
   calls(): number;
 }
 
@@ -132,6 +138,7 @@ function counted(arm: Arm, guard: Breakers["guard"], metrics: ReturnType<InlineA
       }
     },
     refused: (code) => metrics.dropped(code),
+    ...(arm.replicas && { replicas: arm.replicas }),
     close: () => arm.close(),
   };
 }

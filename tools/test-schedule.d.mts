@@ -1,3 +1,4 @@
+export function lineCount(cores: number, memoryBytes: number): number;
 export function expectedSeconds(
   files: readonly string[],
   recorded: Readonly<Record<string, number>>,

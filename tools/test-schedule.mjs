@@ -1,6 +1,15 @@
 // Divides the test files of npm test among lines that run side by side, and estimates what is left,
 // from the seconds that tools/durations.json records of each file.
 
+/** Memory of a line: a broker, a registry, a ClickHouse and the process of the tests. */
+const lineBytes = 3 * 2 ** 30;
+
+/**
+ * One more than cores, as most files wait more than they compute; two at least, and no more than
+ * memory holds.
+ */
+export const lineCount = (cores, memoryBytes) => Math.max(2, Math.min(cores + 1, Math.floor(memoryBytes / lineBytes)));
+
 /** Seconds of a file that no run has recorded yet: the median of the others, or 10. */
 export function expectedSeconds(files, recorded) {
   const known = files.flatMap((file) => recorded[file] ?? []).sort((a, b) => a - b);

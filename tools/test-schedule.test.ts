@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createProgress, divide, expectedSeconds } from "./test-schedule.mjs";
+import { createProgress, divide, expectedSeconds, lineCount } from "./test-schedule.mjs";
 
 test("a file without a record is expected to take the median of the others", () => {
   const recorded = { a: 1, b: 5, c: 90, gone: 1_000 };
@@ -19,6 +19,14 @@ test("the longest files go first, to the line that is free first, and each file 
     ["d", "c"],
   ]);
   expect(divide(expected, [1_000, 0])).toEqual([[], ["b", "d", "c", "a", "e"]]);
+});
+
+test("lines are one more than cores, as far as memory goes, and never fewer than two", () => {
+  const gibibyte = 2 ** 30;
+  expect(lineCount(2, 24 * gibibyte)).toBe(3);
+  expect(lineCount(4, 7 * gibibyte)).toBe(2);
+  expect(lineCount(16, 31 * gibibyte)).toBe(10);
+  expect(lineCount(1, gibibyte)).toBe(2);
 });
 
 test("what is left is the slowest line's rest at its pace so far", () => {

@@ -1,19 +1,20 @@
 // npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs
 // the unit tests, the integration tests on a real embedded stack, and the tests of faults on
-// servers of their own. Two lines run side by side, since much of it is waiting; the recorded
-// seconds of the files (durations.json) decide which line runs which, so that both end at about the
-// same time. After each file a line gives its time and an estimate of what is left. At the end every
+// servers of their own. One line more than there are cores run side by side, since much of it is
+// waiting; the recorded seconds of the files (durations.json) decide which line runs which, so that
+// all end at about the same time. After each file a line gives its time and an estimate of what is left. At the end every
 // failure is repeated, for a record that keeps only the end of the output; the last line says how
 // many passed and failed. What is run can be narrowed:
 //   npm test -- checks | unit | integration | faults
 // With --record, a run without failures writes its seconds to durations.json.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { ensurePackages, root, run } from "./bootstrap.mjs";
 import { prefetch } from "./prefetch.mjs";
 import { faultFiles } from "./test-files.mjs";
 import { checks, secondsSince, vitest } from "./test-parts.mjs";
-import { createProgress, divide, expectedSeconds } from "./test-schedule.mjs";
+import { createProgress, divide, expectedSeconds, lineCount } from "./test-schedule.mjs";
 
 const started = Date.now();
 const parts = ["checks", "unit", "integration", "faults"];
@@ -52,7 +53,8 @@ const before = [
 ];
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 /** The first line begins with the parts that need no stack. */
-const busy = [sum(before.map(secondsOfPart)), 0];
+const busy = Array(lineCount(availableParallelism(), totalmem())).fill(0);
+busy[0] = sum(before.map(secondsOfPart));
 const lines = divide(expected, busy);
 const progress = createProgress(
   lines.map((files, line) => busy[line] + sum(files.map((file) => expected.get(file)))),
@@ -118,11 +120,11 @@ async function all() {
       }
     await runFiles(0);
   };
-  const second = async () => {
+  const other = async (line) => {
     await ready;
-    await runFiles(1);
+    await runFiles(line);
   };
-  const ended = await Promise.allSettled([first(), second()]);
+  const ended = await Promise.allSettled(lines.map((_, line) => (line === 0 ? first() : other(line))));
   const reasons = ended.flatMap(({ status, reason }) => (status === "rejected" ? [reason] : []));
   if (reasons.length > 0) throw reasons[0];
 }

@@ -80,3 +80,18 @@ export function endOfString(json: string, at: number): number {
     from = end + 1;
   }
 }
+
+/** JSON that goes on as it is written. */
+export class RawJson {
+  constructor(readonly text: string) {}
+}
+
+/** JSON.stringify, but RawJson within stays as it is written. For values of bounded depth. */
+export function exactJson(value: unknown): string {
+  if (value instanceof RawJson) return value.text;
+  if (Array.isArray(value)) return `[${value.map((one) => exactJson(one ?? null)).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  return objectOf(
+    Object.entries(value).flatMap(([name, one]) => (one === undefined ? [] : [[name, exactJson(one)] as const])),
+  );
+}

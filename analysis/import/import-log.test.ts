@@ -37,7 +37,7 @@ function importing(stored: Record<string, readonly object[]> = {}, redact?: { ke
     },
     embedder: { embedAll: (texts) => Promise.resolve(texts.map(() => new Float32Array(384).fill(0.05))) },
     arms: [],
-    ...{ feedbackTopic: "feedback", file: "x".repeat(22), priorMean: 0.5, redact },
+    ...{ feedbackTopic: "feedback", file: "x".repeat(22), redact },
     onProblem: (reason, row) => void left.push([reason, row]),
   });
   return { importRows, inserted, left };

@@ -15,6 +15,7 @@ import { lastUserTurn } from "../../operators/validate/validate.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Feedback, Response } from "../../schemas/types.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
+import { firstGuess } from "../../state/policies/prior.ts";
 import { createKnown, feedbackKey, type ImportedRequest } from "./known.ts";
 import type { ForeignFeedback } from "./presets/preset.ts";
 
@@ -25,7 +26,6 @@ export interface ImportDependencies {
   feedbackTopic: string;
   /** Identity of the file and of how it is read: 22 characters of a hash. */
   file: string;
-  priorMean: number;
   /** As privacy.redact.clickhouse; absent: texts are written as they are. */
   redact?: { key: string; ipAddresses: boolean } | undefined;
   /** A row is left out. */
@@ -51,7 +51,7 @@ const topic = "import";
 
 /** Takes the rows of a batch. Rejects as ClickHouse. */
 export function createLogImport(dependencies: ImportDependencies) {
-  const { clickhouse, embedder, arms, feedbackTopic, file, priorMean, redact, onProblem } = dependencies;
+  const { clickhouse, embedder, arms, feedbackTopic, file, redact, onProblem } = dependencies;
   const features = createFeatures();
   const origin: Origin = { cluster: "import", topicId: file };
   const known = createKnown(clickhouse);
@@ -68,7 +68,15 @@ export function createLogImport(dependencies: ImportDependencies) {
       const rest = logged === null || candidates.length < 2 ? 0 : (1 - logged) / (candidates.length - 1);
       return {
         ...{ arm: name, model: isChosen ? (answer.model ?? model) : model, cost, context: features(asked) },
-        ...{ mean: priorMean, deviation: 0, sampled: priorMean, bias: 0, saturation: 0, examples: [], trial: null },
+        ...{
+          mean: firstGuess.priorMean,
+          deviation: 0,
+          sampled: firstGuess.priorMean,
+          bias: 0,
+          saturation: 0,
+          examples: [],
+          trial: null,
+        },
         probability: isChosen ? (logged ?? 0) : rest,
       };
     });

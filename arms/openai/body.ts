@@ -38,7 +38,7 @@ export function completionsUrl(baseUrl: string): string {
 }
 
 /** Azure's key has a header of its own: a bearer token would be one of its directory. */
-export const keyHeaders = ({ baseUrl, apiKey }: Pick<OpenAiArmConfig, "baseUrl" | "apiKey">): Record<string, string> =>
+export const keyHeaders = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): Record<string, string> =>
   new URL(baseUrl).searchParams.has("api-version")
     ? { "api-key": apiKey }
     : { authorization: `Bearer ${apiKey === "" ? "none" : apiKey}` };

@@ -14,18 +14,22 @@ const longestErrorMs = 5_000;
  * By itself undici ends a call whose endpoint is silent for 300 s, before its head or between two
  * pieces: timeoutMs alone says how long a call may take. A connection must be there in 10 s.
  */
-const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
+export const connectionOptions = { headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } };
+const dispatcher = new Agent(connectionOptions);
 
 /** The package's types and those of Node.js differ in names alone. */
 const plainFetch = fetchWith as unknown as typeof fetch;
 
-/** As fetch; an error's body is what error-body.ts reads; of another one the reader keeps count. */
+/**
+ * As fetch, through init's dispatcher if it has one. An error's body is what error-body.ts reads;
+ * of another one the reader keeps count.
+ */
 export async function boundedFetch(
   url: string | URL | Request,
   init: RequestInit = {},
   call = plainFetch,
 ): Promise<Response> {
-  const response = await call(url, { ...init, redirect: "manual", ...({ dispatcher } as object) });
+  const response = await call(url, { ...({ dispatcher } as object), ...init, redirect: "manual" });
   if (response.ok) return response;
   const { status, statusText } = response;
   const error = readErrorBody(await beginningOf(response, mostBytes.error));

@@ -1,7 +1,7 @@
 // One chat completion call, streamed or not. It resolves with a complete answer or throws; an
 // answer that lacks its end is never returned.
 import type OpenAI from "openai";
-import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { Dispatcher } from "undici";
 import { createAnswer, longestAnswer, type Completion, type OnPiece } from "./answer.ts";
 import { completionsUrl } from "./body.ts";
 import { type Bytes, mostBytes, partsOf, textOf } from "./bounded-fetch.ts";
@@ -21,14 +21,15 @@ export interface CallOptions {
 /** Throws what the client throws, CutShort, BrokenCall or NotACompletion; rejects when aborted. */
 export async function callOnce(
   client: OpenAI,
-  { baseUrl, stream }: Pick<OpenAiArmConfig, "baseUrl" | "stream">,
+  { baseUrl, dispatcher, stream }: { baseUrl: string; dispatcher?: Dispatcher | undefined; stream: boolean },
   body: string,
   { extra, headers, onBegin, ...options }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
   const left = new AbortController();
   const signal = AbortSignal.any([options.signal, left.signal]);
-  const sent = { ...options, signal, body, headers: { ...headers, "content-type": "application/json" } };
+  const through = dispatcher === undefined ? {} : { fetchOptions: { dispatcher } as object };
+  const sent = { ...options, ...through, signal, body, headers: { ...headers, "content-type": "application/json" } };
   const answered = await client.post(completionsUrl(baseUrl), sent).asResponse();
   const { bytes, isWhole } = await framed(answered, stream);
   const answer = createAnswer({ isWhole, extra, headers: answered.headers, onPiece });

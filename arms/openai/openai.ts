@@ -3,6 +3,7 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
+import type { BreakerSettings, Verdict } from "../../algorithms/queueing/breaker.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
@@ -16,6 +17,9 @@ import { callOnce } from "./call.ts";
 import { isArmsProblem, type Problem, problemOf } from "./errors.ts";
 import type { Sent } from "./refusal.ts";
 import { createRateLimit } from "./rate.ts";
+import { followMembers, type Lookup } from "./replicas/members.ts";
+import { prefixKey } from "./replicas/prefix-key.ts";
+import { createReplicas, type Choose } from "./replicas/replicas.ts";
 
 export interface OpenAiArmDependencies {
   log: Logger;
@@ -23,6 +27,12 @@ export interface OpenAiArmDependencies {
   backoff?: (next: number) => number;
   clock?: ArmClock;
   headers?: (() => Record<string, string>) | undefined;
+  /** When a replica is taken out. */
+  breaker?: BreakerSettings;
+  /** In place of prefix affinity; for benchmarks. */
+  choose?: Choose;
+  /** In place of the system's resolver; for tests. */
+  lookup?: Lookup;
   /** In place of a connection; for tests. */
   fetch?: typeof fetch;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
@@ -46,6 +56,10 @@ const longestWaitMs = 300_000;
 // Length of an endpoint's name for its model, which stands in every record.
 const longestName = 200;
 
+const usualBreaker: BreakerSettings = {
+  ...{ share: 0.5, minimum: 5, windowMs: 30_000, openMs: 5_000, mostOpenMs: 60_000, probes: 2 },
+};
+
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
   const {
     log,
@@ -54,17 +68,20 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     backoff = (next: number) => backoffMs(next, Math.random()),
   } = dependencies;
   const client = new OpenAI({
-    baseURL: config.baseUrl,
-    // The client requires a key.
+    // The client requires an address and a key; each call has those of its replica.
+    baseURL: "http://127.0.0.1",
     apiKey: "none",
     organization: null,
     project: null,
-    defaultHeaders: { authorization: null, ...keyHeaders(config) },
+    defaultHeaders: { authorization: null },
     maxRetries: 0,
     fetch: (url, init) => boundedFetch(url, init, dependencies.fetch),
     // At any other level it logs prompts.
     logLevel: "off",
   });
+  const members = followMembers(config, { log, lookup: dependencies.lookup });
+  const { breaker = usualBreaker, choose } = dependencies;
+  const replicas = createReplicas({ members, breaker, clock: () => performance.now(), random: Math.random, choose });
   const calls = createCalls(config.concurrency, dependencies.weightOf);
   const perMinute = config.requestsPerMinute;
   const rate =
@@ -84,7 +101,9 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     onText?: OnText,
   ): Promise<ArmResult> {
     const body = completionBody(config, request);
-    const sent: Sent = { config, request, body };
+    const tried = new Set<string>();
+    let key: string | undefined;
+    const keyOf = (): string => (key ??= prefixKey(config.name, request));
     const extra = request.passthrough !== undefined;
     const timeoutMs = Math.min(config.timeoutMs, longestTimer);
     const options = { timeout: Math.min(timeoutMs + 1000, longestTimer), extra };
@@ -100,18 +119,27 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       queueMs ??= performance.now() - started;
       let soFar: (() => Completion) | undefined;
       let hasText = false;
+      const began = performance.now();
+      const { replica, end } = replicas.acquire(keyOf, tried);
+      tried.add(replica.name);
+      const { baseUrl, dispatcher, apiKey } = replica;
+      const sent: Sent = { config: { ...config, apiKey }, request, body };
       const result = await timed(ending, timeoutMs, sent, (signal) =>
         callOnce(
           client,
-          config,
+          { baseUrl, dispatcher, stream: config.stream },
           body,
-          { ...options, ...(headers && { headers: headers() }), signal, onBegin: (begun) => (soFar = begun) },
+          {
+            ...{ ...options, headers: { ...keyHeaders(replica), ...headers?.() } },
+            ...{ signal, onBegin: (begun) => (soFar = begun) },
+          },
           (text, pieces) => {
             hasText = true;
             onText?.(text, attempt, pieces);
           },
         ),
       );
+      end(verdictOf(result, ending, performance.now() - began), request.tenant ?? "", pauseOf(result));
       const call = { attempts: attempt, queueMs, started };
       if ("text" in result) {
         const answer = answerOf(request, result, call);
@@ -123,14 +151,18 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
         spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0) };
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
-      const waitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
-      const isOver = !result.retriable || attempt > config.retries || waitMs > longestWaitMs;
+      const hasOther = isArmsProblem(result) && replicas.hasOther(tried);
+      const ownWaitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
+      // Another replica was not asked yet: it has nothing to recover from.
+      const waitMs = hasOther ? 0 : ownWaitMs;
+      const isOver = !(result.retriable || hasOther) || attempt > config.retries || waitMs > longestWaitMs;
       // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
-      const takesOver = request.replaceable === true && isArmsProblem(result) && !(hasText && onText !== undefined);
-      unanswered = { ...failure(result, attempt), spent };
+      const takesOver =
+        request.replaceable === true && isArmsProblem(result) && !hasOther && !(hasText && onText !== undefined);
+      unanswered = { ...failure(result, attempt), ...(hasOther && { replicasLeft: true }), spent };
       if (isOver || takesOver || clock.now() + waitMs >= request.deadline) return unanswered;
       log.warn(
-        { requestId: request.requestId, arm: config.name, code: result.code, attempt, waitMs },
+        { requestId: request.requestId, arm: config.name, replica: replica.name, code: result.code, attempt, waitMs },
         "call failed, trying again",
       );
       await clock.sleep(waitMs, ending);
@@ -203,10 +235,28 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     };
   }
 
-  const close = (): Promise<void> => Promise.resolve(calls.close());
+  const close = (): Promise<void> => {
+    calls.close();
+    members.close();
+    return Promise.resolve();
+  };
 
-  return { name: config.name, model: config.model, concurrency: config.concurrency, answer, close };
+  const { name, model, concurrency } = config;
+  return { name, model, concurrency, answer, replicas: replicas.states, close };
 }
+
+/** A request's own deadline says nothing of a replica that had less time than this. */
+const slowCallMs = 30_000;
+
+function verdictOf(result: Completion | Problem, ending: AbortSignal, ms: number): Verdict {
+  if ("text" in result) return "success";
+  if (ending.aborted)
+    return ms >= slowCallMs && endedFailure(ending, 1).code === "endpoint_timeout" ? "failure" : "ignored";
+  return isArmsProblem(result) ? "failure" : "ignored";
+}
+
+const pauseOf = (result: Completion | Problem): number | null =>
+  "text" in result || result.retryAfterMs === null ? null : Math.min(result.retryAfterMs, longestWaitMs);
 
 const maxCostParam = "precedent.allow.max_cost";
 const money = (amount: number): string => String(Number(amount.toPrecision(3)));

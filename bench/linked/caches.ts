@@ -23,6 +23,8 @@ export interface Caches {
   blobs: Uint8Array[];
   /** What the policies need to know. */
   chunks: PlannedChunk[];
+  /** For each chunk the caches of what it was cached behind, in place. */
+  prefixes: NonNullable<Prompt["links"]>[];
 }
 
 type Run = (prompt: Prompt) => ReturnType<LlamaContext["run"]>;
@@ -45,18 +47,27 @@ export async function makeCaches(
     made.set(key, blob);
     return blob;
   };
-  const blobs = [await once(system, system.length)];
+  // Each part's cache is exact where it stands: as though all were prefilled.
+  const behind = async (all: readonly Int32Array[]) => {
+    const links: { blob: Uint8Array; position: number }[] = [];
+    for (const [index, part] of all.entries()) {
+      const tokens = joined(all.slice(0, index + 1));
+      links.push({ blob: await once(tokens, part.length, [...links]), position: tokens.length - part.length });
+    }
+    return { blob: links.at(-1)!.blob, prefix: links.slice(0, -1) };
+  };
+  const blobs = [(await behind([system])).blob];
+  const prefixes: Caches["prefixes"] = [[]];
   const chunks: PlannedChunk[] = [{ length: system.length, state: "exact" }];
   for (const [index, part] of parts.entries()) {
     if (index === 0) continue;
     const prefix = prefixOf(item, index, convention);
-    const tokens = joined([...prefix, part]);
-    // The system prompt's cache is exact where it stands: as though all were prefilled.
-    const links = prefix.length === 0 ? [] : [{ blob: blobs[0]!, position: 0 }];
-    blobs.push(await once(tokens, part.length, links));
+    const cached = await behind([...prefix, part]);
+    blobs.push(cached.blob);
+    prefixes.push(cached.prefix);
     chunks.push({ length: part.length, state: index === 1 && prefix.length === 1 ? "exact" : "linked" });
   }
-  return { blobs, chunks };
+  return { blobs, chunks, prefixes };
 }
 
 const partsOf = ({ tokens, chunks }: Item): Int32Array[] => chunks.map(({ begin, end }) => tokens.slice(begin, end));
@@ -72,11 +83,11 @@ export function prefixOf({ earlier }: Item, index: number, convention: Conventio
   return [0, ...context].map((one) => chunks[one]!);
 }
 
-/** Cache-Craft's scores of caches; costs a prefill of each with its prefix. */
+/** Cache-Craft's scores of caches; costs a prefill of each. An exact one is never repaired. */
 export async function withImpact(
   item: Item,
   convention: Convention,
-  chunks: readonly PlannedChunk[],
+  { chunks, prefixes }: Pick<Caches, "chunks" | "prefixes">,
   scorer: LlamaScorer,
 ): Promise<KnownChunk[]> {
   const parts = partsOf(item);
@@ -84,14 +95,16 @@ export async function withImpact(
   const scored: KnownChunk[] = [];
   for (const [index, chunk] of chunks.entries()) {
     const prefix = index === 0 ? [] : prefixOf(item, index, convention);
-    if (prefix.length === 0) {
+    if (prefix.length === 0 || chunk.state === "exact") {
       scored.push(chunk);
       continue;
     }
     const own = prefix.length;
     const starts = [0];
     for (const { length } of prefix) starts.push(starts.at(-1)! + length);
-    const { layers, sums, before } = await scorer.attention({ tokens: joined([...prefix, parts[index]!]), starts });
+    const { layers, sums, before } = await scorer.attention({
+      ...{ tokens: joined([...prefix, parts[index]!]), links: prefixes[index]!, starts },
+    });
     const at = (layer: number, from: number): number => sums[(layer * (own + 1) + from) * (own + 1) + own] ?? 0;
     const { cci, inter, ranking } = contextImpact(
       prefix.map(({ length }) => length),

@@ -7,8 +7,19 @@ const row = (policy: string, recomputed: number, kl: number, convention: "system
     {
       tokens: 9,
       outcomes: [
-        { convention: null, policy: "full", recomputed: 1, kl: 0, rougeL: 1, f1: 1, ttftMs: 1, cpuMs: 1 },
-        { convention, policy, recomputed, kl, rougeL: 1, f1: 1, ttftMs: 1, cpuMs: 1 },
+        {
+          convention: null,
+          policy: "full",
+          recomputed: 1,
+          kl: 0,
+          rougeL: 1,
+          firstKl: 0,
+          f1: 1,
+          f1WithFull: 1,
+          ttftMs: 1,
+          cpuMs: 1,
+        },
+        { convention, policy, recomputed, kl, rougeL: 1, firstKl: 0, f1: 1, f1WithFull: 1, ttftMs: 1, cpuMs: 1 },
       ],
     },
   ])[1]!;

@@ -16,7 +16,13 @@ export interface Row {
   kl: number;
   kl_low: number;
   kl_high: number;
+  /** Of the first token alone. */
+  first_kl: number;
   rouge_l: number;
+  rouge_l_low: number;
+  rouge_l_high: number;
+  /** With the answer of full as the right one. */
+  f1_with_full: number;
   f1: number | null;
   /** Less that of full on the same requests, 95 % by paired bootstrap. */
   f1_difference: number | null;
@@ -55,11 +61,14 @@ export function rowsOf(workload: string, measured: readonly Measured[]): Row[] {
 function rowOf(workload: string, pairs: readonly Pair[]): Row {
   const { convention, policy } = pairs[0]!.outcome;
   const of = (value: (outcome: Outcome) => number): number[] => pairs.map(({ outcome }) => value(outcome));
-  const kl = pairedBootstrap(
-    of((outcome) => outcome.kl),
-    of(() => 0),
-    { random: splitmix64(5), resamples: 2_000 },
-  );
+  const interval = (value: (outcome: Outcome) => number) =>
+    pairedBootstrap(
+      of(value),
+      of(() => 0),
+      { random: splitmix64(5), resamples: 2_000 },
+    );
+  const kl = interval((outcome) => outcome.kl);
+  const rouge = interval(({ rougeL }) => rougeL);
   const ttft = spread(of(({ ttftMs }) => ttftMs));
   const compared = pairs.flatMap(({ outcome, full }) =>
     outcome.f1 === null || full.f1 === null ? [] : [{ own: outcome.f1, full: full.f1 }],
@@ -83,7 +92,11 @@ function rowOf(workload: string, pairs: readonly Pair[]): Row {
     kl: significant(kl.difference),
     kl_low: significant(kl.low),
     kl_high: significant(kl.high),
-    rouge_l: significant(mean(of(({ rougeL }) => rougeL))),
+    first_kl: significant(mean(of(({ firstKl }) => firstKl))),
+    rouge_l: significant(rouge.difference),
+    rouge_l_low: significant(rouge.low),
+    rouge_l_high: significant(rouge.high),
+    f1_with_full: significant(mean(of(({ f1WithFull }) => f1WithFull))),
     f1: compared.length === 0 ? null : significant(mean(compared.map(({ own }) => own))),
     f1_difference: orNull(f1?.difference),
     f1_low: orNull(f1?.low),

@@ -10,6 +10,7 @@ import { type Loading, measureLoading } from "./loading.ts";
 import { measureItem, type Measured } from "./measure.ts";
 import type { Plan } from "./plan.ts";
 import { measureThroughput, type Throughput } from "./throughput.ts";
+import { type Chat } from "./prompts.ts";
 import { loadWorkloads, type Workload } from "./workloads.ts";
 
 const contextTokens = 8_192;
@@ -24,11 +25,20 @@ export interface SavedRuns {
   cut: boolean;
 }
 
-export async function measurePlan(context: BenchContext, plan: Plan): Promise<SavedRuns> {
-  const path = modelFile();
+export type Workloads = (chat: Chat, model: OpenedModel) => Promise<(name: string) => Workload>;
+
+/** path: GGUF file of the model. */
+export async function measurePlan(
+  context: BenchContext,
+  plan: Plan,
+  {
+    path = modelFile(),
+    workloads = (chat, model) => loadWorkloads(context, chat, model),
+  }: { path?: string; workloads?: Workloads } = {},
+): Promise<SavedRuns> {
   const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
   try {
-    return await measureAll(context, plan, model, await loadWorkloads(context, createChat(model), model));
+    return await measureAll(context, plan, model, await workloads(createChat(model), model));
   } finally {
     model.close();
   }

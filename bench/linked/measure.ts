@@ -7,7 +7,7 @@ import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import { lookAt, looks } from "./research/look.ts";
 import { type KnownChunk, planCompared } from "./research/plan.ts";
-import { comparedPolicy } from "./research/policy.ts";
+import { comparedPolicy, controlOf } from "./research/policy.ts";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
 import type { LlamaScorer } from "./research/scorer.ts";
 import { rougeL } from "../support/rouge-l.ts";
@@ -22,9 +22,13 @@ export interface Outcome {
   recomputed: number;
   /** Mean over the first tokens of the full prefill's answer, teacher-forced, nats. */
   kl: number;
+  /** Of the first token alone. */
+  firstKl: number;
   rougeL: number;
   /** Null without references. */
   f1: number | null;
+  /** Of this answer with the full prefill's as the right one. */
+  f1WithFull: number;
   ttftMs: number;
   /** Until the whole answer is there. */
   cpuMs: number;
@@ -90,9 +94,10 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
     extraMs = 0,
   ): Promise<Outcome> => ({
     ...named,
-    kl: compareLogits(reference, await forced(given.blob, answer), vocabulary).kl,
+    ...divergences(reference, await forced(given.blob, answer), vocabulary),
     rougeL: rougeL(given.text, full.text),
     f1: f1Of(given.text),
+    f1WithFull: bestTokenF1(given.text, [full.text]),
     ttftMs: given.ttftMs + extraMs,
     cpuMs: given.cpuMs + extraMs,
   });
@@ -110,23 +115,41 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
       outcomes.push(await outcomeOf({ convention: null, policy: "prefix", recomputed }, behind));
     }
     let scored: readonly KnownChunk[] | undefined;
+    /** What a policy looks at does not depend on how much it recomputes. */
+    const looked = new Map<string, { known: readonly KnownChunk[]; ms: number }>();
+    const recomputed = new Map<string, number>();
+    const repairable = caches.chunks.reduce((sum, { state, length }) => sum + (state === "linked" ? length : 0), 0);
     for (const name of names) {
       signal.throwIfAborted();
-      const policy = comparedPolicy(name);
+      const control = controlOf(name);
+      const policy =
+        control === null
+          ? comparedPolicy(name)
+          : { kind: control.kind, amount: recomputed.get(control.like)! / repairable, last: 0 };
       let known: readonly KnownChunk[] = caches.chunks;
       let extraMs = 0;
-      if (policy.kind === "craft") known = scored ??= await withImpact(item, convention, known, await machine.scorer());
+      if (policy.kind === "craft")
+        known = scored ??= await withImpact(item, convention, caches, await machine.scorer());
       if (looks(policy)) {
+        const key = `${policy.kind} ${"focus" in policy ? policy.focus : ""}`;
         const scorer = await machine.scorer();
         const before = process.cpuUsage();
-        known = await lookAt(policy, scorer, { tokens, links }, known);
+        const found = looked.get(key) ?? { known: await lookAt(policy, scorer, { tokens, links }, known), ms: 0 };
         const { user, system } = process.cpuUsage(before);
-        extraMs = (user + system) / 1000;
+        if (!looked.has(key)) looked.set(key, { ...found, ms: (user + system) / 1000 });
+        known = found.known;
+        extraMs = looked.get(key)!.ms;
       }
       const runs = planCompared(policy, known, splitmix64(tokens.length));
+      recomputed.set(name, tokensIn(runs));
       const linked = await answering({ links, recompute: runs.map(([begin, end]) => ({ begin, end })) });
       outcomes.push(await outcomeOf({ convention, policy: name, recomputed: tokensIn(runs) / total }, linked, extraMs));
     }
   }
   return { tokens: tokens.length, outcomes } satisfies Measured;
 }
+
+const divergences = (full: Float32Array, linked: Float32Array, vocabulary: number) => ({
+  kl: compareLogits(full, linked, vocabulary).kl,
+  firstKl: compareLogits(full.subarray(0, vocabulary), linked.subarray(0, vocabulary), vocabulary).kl,
+});

@@ -6,7 +6,7 @@ import type { Random } from "../../algorithms/numeric/random.ts";
 import type { RouteArm } from "../../arms/routed.ts";
 import { scoreArms } from "../../operators/route/score.ts";
 import { solve } from "../../operators/solve/solve.ts";
-import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
+import { firstGuess, routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import type { RouterPolicy } from "../../state/policies/router.ts";
 
 export interface LearnerOptions {
@@ -42,7 +42,7 @@ export function createLearner({ arms, costWeight, prior: settings, indifference,
   }));
   const { each, hierarchy, unknown: prior } = routerPrior(settings);
   const dimension = prior.mean.length;
-  const solving = { ...settings, dimension, noiseVariance: each.noise, ...(hierarchy && { hierarchy }) };
+  const solving = { ...firstGuess, ...settings, dimension, noiseVariance: each.noise, ...(hierarchy && { hierarchy }) };
   const known = arms.map(() => ({ ...emptyStatistics(dimension), rewardSum: 0, squares: 0, count: 0 }));
   let policy: RouterPolicy = { version: 0, featureVersion: 0, trainedThrough: null, arms: new Map() };
   let unseen = 0;

@@ -13,6 +13,9 @@ import {
   name,
 } from "./common.ts";
 
+/** Endpoints of an arm, and addresses of a host that are taken. */
+export const mostReplicas = 256;
+
 const armBase = {
   name,
   /** Whether it gets the examples. */
@@ -44,13 +47,39 @@ const armBase = {
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),
 };
-const openaiArm = z.strictObject({
+const apiUrl = httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {
+  error: "ends in /completions, which is appended: write the address before /chat/completions",
+});
+const metricsUrl = z.union([httpUrl, z.string().regex(/^\/(?!\/)[^\s#]*$/)], {
+  error: "must be a URL, or a path of each endpoint such as /metrics",
+});
+const endpoint = z.strictObject({
+  baseUrl: apiUrl,
+  /** Absent: the arm's. */
+  apiKey: z.string().optional(),
+  metricsUrl: metricsUrl.optional(),
+});
+const openaiShape = z.strictObject({
   ...armBase,
   type: z.literal("openai"),
   /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
-  baseUrl: httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {
-    error: "ends in /completions, which is appended: write the address before /chat/completions",
-  }),
+  baseUrl: apiUrl.optional(),
+  /**
+   * Replicas of one engine, in place of baseUrl: each a URL, or { baseUrl, apiKey, metricsUrl }
+   * (docs/engines.md).
+   */
+  endpoints: z
+    .array(z.preprocess((one) => (typeof one === "string" ? { baseUrl: one } : one), endpoint))
+    .min(1)
+    .max(mostReplicas)
+    .optional(),
+  /** dns: every address of baseUrl's host is a replica; it is looked up again every 5 s. */
+  discover: z.enum(["off", "dns"]).default("off"),
+  /**
+   * Where an engine reports its load in Prometheus' text format: a URL, or a path of each endpoint
+   * (/metrics).
+   */
+  metricsUrl: metricsUrl.optional(),
   apiKey: z.string().default(""),
   model: z.string().min(1),
   timeoutMs: millisecondsUpTo(86_400_000).default(60_000),
@@ -66,6 +95,24 @@ const openaiArm = z.strictObject({
   parameters: z.boolean().default(false),
   /** How the endpoint calls the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
+});
+const openaiArm = openaiShape.superRefine(({ baseUrl, endpoints, discover, metricsUrl }, context) => {
+  const refuse = (key: string, message: string): void => context.addIssue({ code: "custom", path: [key], message });
+  if (baseUrl === undefined && endpoints === undefined) refuse("baseUrl", "missing; or list several in endpoints");
+  if (baseUrl !== undefined && endpoints !== undefined)
+    refuse("endpoints", "stands beside baseUrl: write the one endpoint, or the list of all");
+  if (discover === "dns" && endpoints !== undefined)
+    refuse("discover", "looks up the host of baseUrl: write baseUrl in place of endpoints");
+  const urls = (endpoints ?? []).map((one) => new URL(one.baseUrl).href.replace(/\/$/, ""));
+  urls.forEach((url, index) => {
+    if (urls.indexOf(url) !== index)
+      context.addIssue({ code: "custom", path: ["endpoints", index], message: "is there twice" });
+  });
+  if (metricsUrl === undefined || metricsUrl.startsWith("/")) return;
+  if (endpoints !== undefined && endpoints.length > 1)
+    refuse("metricsUrl", "is one URL for several endpoints: write a path such as /metrics, or one for each endpoint");
+  if (discover === "dns" && baseUrl !== undefined && new URL(metricsUrl).hostname !== new URL(baseUrl).hostname)
+    refuse("metricsUrl", "has another host than baseUrl: each replica reports at its own address, such as /metrics");
 });
 const linked = z.strictObject({
   /**

@@ -22,11 +22,6 @@ export const cache = z.strictObject({
   maxBytes: z.number().int().positive().max(8_388_608).default(262_144),
   /** Whether requests that state a temperature above 0 and no seed are answered from it, too. */
   sampled: z.boolean().default(false),
-  /**
-   * Maximum repeats that wait for one request under way; further ones get an answer of their own.
-   * limits.parked bounds them in all and by tenant.
-   */
-  followers: z.number().int().min(0).max(65_536).default(1_024),
 });
 
 export type CacheConfig = z.infer<typeof cache>;

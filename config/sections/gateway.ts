@@ -1,6 +1,18 @@
 // The HTTP front end: where it listens, and how much it holds at a time.
 import { z } from "zod";
-import { milliseconds } from "./common.ts";
+import { factor, milliseconds, name } from "./common.ts";
+
+const modelAlias = z.strictObject({
+  /** As clients write it; "*" is any text: gpt-4o*, claude-*. */
+  name: z.string().min(1).max(256),
+  /** The router chooses among them; absent: among all. */
+  arms: z.array(name).min(1).max(64).optional(),
+  /** In place of routing.costWeight, where the request has none. */
+  costWeight: factor.optional(),
+  /** For these only; absent: for all. Ids of keys begin with prk-. */
+  tenants: z.array(name).min(1).optional(),
+  keys: z.array(z.string().startsWith("prk-")).min(1).optional(),
+});
 
 export const gateway = z.strictObject({
   /** Loopback by default: elsewhere it only serves API keys (docs/gateway.md). */
@@ -37,4 +49,11 @@ export const gateway = z.strictObject({
    * all gateways; write ${VARIABLE}. Absent: answers have no token.
    */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
+  /**
+   * Models that applications name already, for the arms that answer them (docs/gateway.md). The
+   * first entry decides whose name fits and that is for the caller.
+   */
+  models: z.array(modelAlias).max(1_000).default([]),
 });
+
+export type ModelAlias = z.infer<typeof modelAlias>;

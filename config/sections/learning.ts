@@ -20,16 +20,8 @@ export const routing = z.strictObject({
   /** Arm that answers when routing is degraded; the first by default. */
   defaultArm: name.optional(),
   /**
-   * Prior of every arm's weights: N(mean, variance); mean on the constant feature only. First guess
-   * of the constant's and cost's variance if estimated.
-   */
-  priorMean: z.number().min(0).max(1).default(0.5),
-  priorVariance: factorAboveNone.default(0.04),
-  /** Variance of a reward around its prediction. */
-  noiseVariance: factorAboveNone.default(0.1),
-  /**
-   * estimated: learn fits the variances above to the rewards, and arms share what they have in
-   * common; fixed: independent arms under these variances.
+   * estimated: learn fits the prior's variances to the rewards, and arms share what they have in
+   * common; fixed: each arm is fitted alone, under the variances of docs/design/routing.md.
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**

@@ -1,6 +1,7 @@
-// What clients call a model: "auto", where the router chooses among the arms; the name of an arm;
-// or the model behind one or more of them.
+// What clients call a model: a name that the configuration has for arms (gateway.models); "auto",
+// where the router chooses among the arms; the name of an arm; or the model behind one or more.
 import type { Capability } from "../../algorithms/routing/passthrough.ts";
+import type { ModelAlias } from "../../config/sections/gateway.ts";
 import { badRequest, ApiError } from "../errors.ts";
 
 export interface NamedArm {
@@ -12,16 +13,60 @@ export interface NamedArm {
 
 const anyModel = "auto";
 
-/** created: seconds since the epoch. */
-export const modelList = (arms: readonly NamedArm[], created: number) => ({
-  object: "list",
-  data: [anyModel, ...arms.map(({ name }) => name)].map((id) => modelOf(id, created)),
+/** As OpenAI and as Anthropic have it. created: seconds since the epoch. */
+export function modelList(arms: readonly NamedArm[], created: number, { aliases = [], caller }: Aliases) {
+  const own = aliases.filter((alias) => isFor(alias, caller));
+  const data = namesOf(arms, own).map((id) => modelOf(id, created));
+  return { object: "list", data, has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id };
+}
+
+const namesOf = (arms: readonly NamedArm[], aliases: readonly ModelAlias[]): string[] => [
+  ...new Set([anyModel, ...arms.map(({ name }) => name), ...aliases.map(({ name }) => name)]),
+];
+
+const modelOf = (id: string, created: number) => ({
+  ...{ id, object: "model", created, owned_by: "precedent" },
+  ...{ type: "model", display_name: id, created_at: new Date(created * 1_000).toISOString() },
 });
 
-const modelOf = (id: string, created: number) => ({ id, object: "model", created, owned_by: "precedent" });
+export interface Aliases {
+  /** As configured: the first that fits decides. */
+  aliases?: readonly ModelAlias[] | undefined;
+  caller: { tenant: string; keyId?: string | undefined };
+}
 
-/** Names of the arms that a model allows; null: any. Throws ApiError. */
-export function armsOfModel(model: string, arms: readonly NamedArm[]): string[] | null {
+const isFor = ({ tenants, keys }: ModelAlias, { tenant, keyId = "" }: Aliases["caller"]): boolean =>
+  (tenants?.includes(tenant) ?? true) && (keys?.includes(keyId) ?? true);
+
+/** What a model allows: names of arms, null for any, and a cost weight. Throws ApiError. */
+export function resolveModel(
+  model: string,
+  arms: readonly NamedArm[],
+  { aliases = [], caller }: Aliases,
+): { arms: string[] | null; costWeight: number | null } {
+  const own = aliases.filter((alias) => isFor(alias, caller));
+  const alias = own.find(({ name }) => fits(name, model));
+  if (alias !== undefined) return { arms: alias.arms ?? null, costWeight: alias.costWeight ?? null };
+  return { arms: armsOfModel(model, arms, own), costWeight: null };
+}
+
+/** Whether a text fits a name in which stars stand for any text. */
+export function fits(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return text === first;
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found < 0 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+function armsOfModel(model: string, arms: readonly NamedArm[], aliases: readonly ModelAlias[]): string[] | null {
   if (model === anyModel || model === "precedent") return null;
   const named = arms.filter(({ name }) => name === model);
   const found = (named.length > 0 ? named : arms.filter((arm) => arm.model === model)).map(({ name }) => name);
@@ -30,7 +75,7 @@ export function armsOfModel(model: string, arms: readonly NamedArm[]): string[] 
     status: 404,
     code: "model_not_found",
     param: "model",
-    message: `There is no model ${model.slice(0, 80)}; there are ${[anyModel, ...arms.map(({ name }) => name)].join(", ")}.`,
+    message: `There is no model ${model.slice(0, 80)}; there are ${namesOf(arms, aliases).slice(0, 100).join(", ")}.`,
   });
 }
 

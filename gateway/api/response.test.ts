@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { errorBody, errorHeaders, errorOfResponse } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
 import { feedbackOf } from "./feedback.ts";
-import { armsAllowed, armsOfModel } from "./models.ts";
+import { armsAllowed, fits, modelList, resolveModel } from "./models.ts";
 import { chatCompletion, requestIdOf, responseHeaders } from "./response.ts";
 
 describe("a response", () => {
   it("is a chat completion, whose id leads back to its request", () => {
-    const completion = chatCompletion(aResponse());
+    const completion = chatCompletion(aResponse(), { model: "auto" });
     expect(completion).toMatchObject({
-      ...{ id: "chatcmpl-r1", object: "chat.completion", created: 1_700_000_000, model: "small-1" },
+      ...{ id: "chatcmpl-r1", object: "chat.completion", created: 1_700_000_000, model: "auto" },
       choices: [{ index: 0, message: { role: "assistant", content: "ls -a" }, finish_reason: "stop" }],
       usage: {
         prompt_tokens: 30,
@@ -17,14 +17,21 @@ describe("a response", () => {
         total_tokens: 35,
         prompt_tokens_details: { cached_tokens: 10 },
       },
-      precedent: { request_id: "r1", arm: "small", source: "generated", cost: 0.25, duplicate: false },
+      precedent: {
+        request_id: "r1",
+        arm: "small",
+        model: "small-1",
+        source: "generated",
+        cost: 0.25,
+        duplicate: false,
+      },
     });
     expect(requestIdOf(completion.id)).toBe("r1");
     expect(requestIdOf("r1")).toBe("r1");
   });
   it("knows OpenAI's finish reasons alone", () => {
     const reason = (finishReason: string | null) =>
-      chatCompletion(aResponse({ finishReason })).choices[0]?.finish_reason;
+      chatCompletion(aResponse({ finishReason }), { model: "auto" }).choices[0]?.finish_reason;
     expect(["stop", "length", "content_filter", "eos", "MAX_TOKENS", "odd", null].map(reason)).toEqual([
       ...["stop", "length", "content_filter", "stop", "length", "unknown", "stop"],
     ]);
@@ -72,10 +79,38 @@ describe("a model", () => {
     { name: "m2", model: "large" },
   ];
   it("is any arm, one, or those behind which it stands", () => {
-    expect(armsOfModel("auto", arms)).toBeNull();
-    expect(armsOfModel("small", arms)).toEqual(["small"]);
-    expect(armsOfModel("m", arms)).toEqual(["small", "twin"]);
-    expect(() => armsOfModel("gpt-x", arms)).toThrow("there are auto, small, twin, m2");
+    const armsOf = (model: string) => resolveModel(model, arms, { caller: { tenant: "acme" } }).arms;
+    expect(armsOf("auto")).toBeNull();
+    expect(armsOf("small")).toEqual(["small"]);
+    expect(armsOf("m")).toEqual(["small", "twin"]);
+    expect(() => armsOf("gpt-x")).toThrow("there are auto, small, twin, m2");
+  });
+  it("is what the first configured name that fits and is for the caller says", () => {
+    const aliases = [
+      { name: "gpt-4o*", arms: ["m2"], keys: ["prk-1"] },
+      { name: "gpt-4o-mini", arms: ["small"] },
+      { name: "gpt-*", costWeight: 0.1, tenants: ["acme"] },
+    ];
+    const of = (model: string, tenant = "acme", keyId?: string) =>
+      resolveModel(model, arms, { aliases, caller: { tenant, keyId } });
+    expect(of("gpt-4o-mini", "acme", "prk-1")).toEqual({ arms: ["m2"], costWeight: null });
+    expect(of("gpt-4o-mini")).toEqual({ arms: ["small"], costWeight: null });
+    expect(of("gpt-5")).toEqual({ arms: null, costWeight: 0.1 });
+    expect(() => of("gpt-5", "other")).toThrow("there are auto, small, twin, m2, gpt-4o-mini.");
+    const listed = modelList(arms, 0, { aliases, caller: { tenant: "other" } }).data.map(({ id }) => id);
+    expect(listed).toEqual(["auto", "small", "twin", "m2", "gpt-4o-mini"]);
+  });
+  it.each([
+    ["a*", "a", true],
+    ["*a", "ba", true],
+    ["a*a", "a", false],
+    ["a*b*c", "aXbYc", true],
+    ["a*b*c", "acb", false],
+    ["*b*b*", "ab", false],
+    ["a.c", "abc", false],
+    ["*", "", true],
+  ])("%s fits %s: %s", (pattern, text, expected) => {
+    expect(fits(pattern, text)).toBe(expected);
   });
   it("allows what all that speak of it allow", () => {
     expect(armsAllowed(null, null)).toBeNull();

@@ -23,7 +23,7 @@ export const usageOf = ({ usage }: Pick<Response, "usage">) => ({
 /** What OpenAI's format has no field for. */
 export const ownFields = (response: Response) => ({
   request_id: response.requestId,
-  arm: response.arm,
+  ...{ arm: response.arm, model: response.model },
   source: response.source,
   cost: response.cost,
   // The endpoint reported no tokens that can be right.
@@ -35,8 +35,6 @@ export const ownFields = (response: Response) => ({
   alternative: response.alternative,
   timings: response.timings,
 });
-
-const modelName = ({ model, arm }: Pick<Response, "model" | "arm">): string => model ?? arm ?? "precedent";
 
 /** OpenAI's words, or unknown: records of other writers may say other things. */
 export function openAiReason({ finishReason }: Pick<Response, "finishReason">): FinishReason {
@@ -63,11 +61,11 @@ function messageOf(response: Response): object {
   };
 }
 
-export const chatCompletion = (response: Response) => ({
+export const chatCompletion = (response: Response, { model }: { model: string }) => ({
   id: completionId(response.requestId),
   object: "chat.completion",
   created: seconds(response.createdAt),
-  model: modelName(response),
+  model,
   choices: [
     {
       index: 0,

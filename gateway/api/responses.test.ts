@@ -51,7 +51,7 @@ describe("the body of /v1/responses", () => {
 describe("a response", () => {
   it("has text, usage and what OpenAI's client reads of it", () => {
     expect(finishedResponse(aResponse(), of)).toMatchObject({
-      ...{ id: "resp_r1", object: "response", status: "completed", created_at: 7, model: "small-1" },
+      ...{ id: "resp_r1", object: "response", status: "completed", created_at: 7, model: "auto" },
       output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "ls -a" }] }],
       usage: { input_tokens: 30, output_tokens: 5, total_tokens: 35, input_tokens_details: { cached_tokens: 10 } },
     });

@@ -130,7 +130,7 @@ export function finishedResponse(response: Response, of: ResponseOf) {
   const status = isCut ? "incomplete" : "completed";
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usageOf(response);
   return {
-    ...openResponse({ ...of, model: response.model ?? of.model }),
+    ...openResponse(of),
     ...{ status, incomplete_details: isCut ? { reason: cut } : null },
     output: [messageItem(of.requestId, status, [textPart(response.text)])],
     usage: {

@@ -4,7 +4,7 @@ import type { Request, Response } from "../../schemas/types.ts";
 import type { Caller } from "../access.ts";
 import type { Ask, AskOptions } from "../ask.ts";
 import type { Chunks } from "../api/chunks.ts";
-import { armsAllowed, armsOfModel, checkCapable, type NamedArm } from "../api/models.ts";
+import { armsAllowed, checkCapable, resolveModel, type Aliases, type NamedArm } from "../api/models.ts";
 import type { ChatBody } from "../api/request.ts";
 import { responseHeaders } from "../api/response.ts";
 import { closed } from "../closed.ts";
@@ -23,6 +23,8 @@ export interface AnswerDependencies {
   streams: Omit<StreamOptions, "chunks">;
   /** Milliseconds since the epoch. */
   clock: () => number;
+  /** Names of models for arms, as configured. */
+  aliases?: Aliases["aliases"];
   /** Absent: answers come without a token for feedback. */
   tokens?: Pick<FeedbackTokens, "make"> | undefined;
 }
@@ -37,7 +39,8 @@ export interface Named {
 
 /** How an address says it. */
 export interface Format {
-  answer(response: Response, of: Named): object;
+  /** A string is JSON already. */
+  answer(response: Response, of: Named): object | string;
   chunks(of: Named): Chunks;
 }
 
@@ -49,11 +52,13 @@ export async function answerTo(
   format: Format,
   dependencies: AnswerDependencies,
 ): Promise<FastifyReply> {
-  const { callerOf, spanOf, arms, clock, tokens } = dependencies;
+  const { callerOf, spanOf, arms, aliases, clock, tokens } = dependencies;
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
-  const request = requestOf(body, caller, arms(), key);
-  void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
+  const request = requestOf(body, caller, { arms: arms(), aliases, key });
+  // OpenAI's clients read the first, Anthropic's the second.
+  void reply.header("x-request-id", request.id).header("request-id", request.id);
+  void reply.header("x-precedent-request-id", request.id);
   if (tokens !== undefined) {
     const allowed = { tenant: caller.tenant, requestId: request.id, keyId: caller.keyId ?? null };
     void reply.header("x-precedent-feedback-token", tokens.make(allowed));
@@ -65,7 +70,7 @@ export async function answerTo(
   if (body.stream) return streamed(reply, request, format.chunks(of), { ...dependencies, ask, options });
   const response = await ask(request, options);
   if (response.status !== "ok") throw withHeaders(reply, response);
-  return reply.headers(responseHeaders(response)).send(format.answer(response, of));
+  return reply.headers(responseHeaders(response)).type("application/json").send(format.answer(response, of));
 }
 
 async function streamed(
@@ -91,11 +96,12 @@ async function streamed(
 /** The request as it is produced; the tenant is the caller's. */
 function requestOf(
   { request, model, fields }: Pick<ChatBody, "request" | "model" | "fields">,
-  { tenant, account, arms: keyArms, domains }: Caller,
-  arms: readonly NamedArm[],
-  idempotencyKey: string | undefined,
+  caller: Caller,
+  { arms, aliases, key }: { arms: readonly NamedArm[]; key: string | undefined } & Pick<Aliases, "aliases">,
 ): Request & { id: string } {
-  const allowed = armsAllowed(armsOfModel(model, arms), request.allow.arms, keyArms);
+  const { tenant, account, arms: keyArms, domains } = caller;
+  const named = resolveModel(model, arms, { aliases, caller });
+  const allowed = armsAllowed(named.arms, request.allow.arms, keyArms);
   checkCapable(allowed, fields, arms);
   const domain = request.domain === "" ? null : request.domain;
   if (domains !== null && !domains.includes(domain ?? "default"))
@@ -105,11 +111,11 @@ function requestOf(
     });
   return {
     ...request,
-    id: requestIdFor(tenant, idempotencyKey),
+    id: requestIdFor(tenant, key),
     tenant,
     account: account ?? null,
     domain,
-    allow: { ...request.allow, arms: allowed },
+    allow: { ...request.allow, arms: allowed, costWeight: request.allow.costWeight ?? named.costWeight },
   };
 }
 

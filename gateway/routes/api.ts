@@ -12,6 +12,7 @@ import { addChat } from "./chat.ts";
 import { addEmbeddings, type EmbeddingsDependencies } from "./embeddings.ts";
 import { addFeedback } from "./feedback.ts";
 import { addHealth } from "./health.ts";
+import { addMessages } from "./messages.ts";
 import { addModels } from "./models.ts";
 import { addRequests } from "./requests.ts";
 import { addResponses } from "./responses.ts";
@@ -28,11 +29,13 @@ export interface ApiDependencies extends AnswerDependencies {
 export function addApi(server: FastifyInstance, dependencies: ApiDependencies): void {
   const { session, connectionLimit, cancel, send, embedder, health, ...answering } = dependencies;
   const { callerOf, arms, clock } = answering;
+  const { models: aliases } = session.config.gateway;
   const { clickhouse, codec, topic } = session;
-  addChat(server, answering);
-  addResponses(server, answering);
+  addChat(server, { ...answering, aliases });
+  addResponses(server, { ...answering, aliases });
+  addMessages(server, { ...answering, aliases });
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
-  addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
+  addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, connectionLimit });

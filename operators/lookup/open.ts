@@ -18,6 +18,8 @@ import type { SessionOf } from "../../state/session.ts";
 /** A process answers without what is not there by then: a miss costs a model call, nothing else. */
 const restoreMs = { asked: 5_000, answers: 10_000 };
 const sweepMs = 30_000;
+/** Repeats that wait for one request under way; limits.parked bounds them in all and by tenant. */
+const mostFollowers = 1_024;
 
 export type OpenedLookup = Opened<{ responseCache: CacheLookup | undefined }>;
 
@@ -38,7 +40,7 @@ export async function openLookup(
   const clock = Date.now;
   const metrics = createCacheMetrics(session.metrics);
   const underWay = createUnderWay({
-    ...{ outcomes: createLeaderOutcomes(clickhouse, sent), followers: cache.followers, clock, log },
+    ...{ outcomes: createLeaderOutcomes(clickhouse, sent), followers: mostFollowers, clock, log },
   });
   const policy = createAdaptive(cache.budgetBytes, { outsidePerEntry: 2 });
   const entries = createCacheEntries({ policy, clock, onAnswer: underWay.answered });

@@ -1,19 +1,19 @@
 // The choice without a policy, or without features that can be used.
 import type { ArmScore } from "../../schemas/types.ts";
-import type { PriorConfig } from "../../state/policies/prior.ts";
+import { firstGuess } from "../../state/policies/prior.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /** The default arm. Contexts with NaN are not logged. */
 export function bypass(
   contenders: readonly Contender[],
-  routing: Pick<PriorConfig, "priorMean"> & { defaultArm?: string | undefined },
+  routing: { defaultArm?: string | undefined },
   usable: boolean,
 ): Scored {
   const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
   const chosen = Math.max(0, wanted);
   const scores = contenders.map(({ arm, context, examples, trial }, i): ArmScore => {
     const { name, model, cost } = arm;
-    const mean = routing.priorMean;
+    const mean = firstGuess.priorMean;
     const probability = i === chosen ? 1 : 0;
     return {
       arm: name,

@@ -5,7 +5,7 @@ import { aggregateTables, aggregateWhenChanged } from "../../operators/aggregate
 import { createLearnReport } from "../../operators/pass-reports.ts";
 import { createPublish } from "../../operators/publish/publish.ts";
 import { createRowCounts } from "../../operators/row-counts.ts";
-import { routerPrior } from "../../state/policies/prior.ts";
+import { firstGuess, routerPrior } from "../../state/policies/prior.ts";
 import { ROUTER } from "../../state/policies/router.ts";
 import type { Learning } from "./helpfulness.ts";
 import { learn } from "./pipeline.ts";
@@ -18,7 +18,7 @@ const mostDomains = 16;
 export function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
   const { config, clickhouse, topic } = session;
   const { everyMs, halfLifeHours, settleMs, feedback } = config.learn;
-  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants } = config.routing;
+  const { statistics, mostTenants } = config.routing;
   const byTenant = statistics === "tenant" ? { mostTenants } : undefined;
   const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
@@ -46,7 +46,7 @@ export function routerPass({ session, policies, metrics, log }: Learning): () =>
       takenBack: (since) => rewardsTakenBack(clickhouse, since),
       clock: Date.now,
     }),
-    solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance, ...(hierarchy && { hierarchy }) },
+    solving: { dimension: FEATURE_COUNT, ...firstGuess, ...(hierarchy && { hierarchy }) },
     halfLifeHours,
     byTenant,
     observe: metrics.observe,

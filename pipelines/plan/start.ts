@@ -14,6 +14,7 @@ import { shareCalls } from "../../state/inline-calls.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { assembleStage } from "../stage.ts";
+import { openEngines } from "../../arms/engines.ts";
 import { openInlineArms } from "./inline-arms.ts";
 import { monitoredArms } from "./monitored-arms.ts";
 import { plan } from "./pipeline.ts";
@@ -39,7 +40,9 @@ export async function startPlan(
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
   const select = openSelect(session, { examples, placements: policies.placements, helpfulness, log });
   const calls = shareCalls(session, { own: inline.calls, instance, log });
-  const monitored = () => monitoredArms(session, calls);
+  // A log replay's arms call no engine.
+  const engines = logReplay ? undefined : openEngines(session.arms.configured, log, inline.replicas);
+  const monitored = () => monitoredArms(session, calls, engines);
   const route = openRoute(session, { policies, breakers, monitored, clock, log });
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
   const call = await openCall(session, { breakers, log });
@@ -67,6 +70,7 @@ export async function startPlan(
   const stop = async (): Promise<void> => {
     await stage.stop();
     route.stop();
+    engines?.stop();
     replies.stop();
     await documents.stop();
     await Promise.all([inline.close(), calls.stop(), call.stop(), deduplicate.stop()]);

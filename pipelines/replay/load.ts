@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { createLoadMonitor } from "../../state/load/load.ts";
 import { followCalls } from "../../state/inline-calls.ts";
+import { openEngines } from "../../arms/engines.ts";
 import { monitoredArms } from "../plan/monitored-arms.ts";
 import type { SessionOf } from "../../state/session.ts";
 
@@ -21,14 +22,16 @@ export async function watchBusiestArm(session: LoadSession, signal: AbortSignal)
   const { kafka, arms, log } = session;
   const isInline = arms.configured().some(({ dispatch }) => dispatch === "inline");
   const calls = isInline ? followCalls(session, log) : undefined;
+  const engines = openEngines(arms.configured, log);
   const read = new EventTarget();
   const monitor = createLoadMonitor({
     ...{ kafka, now: Date.now, fromFirst: true, log },
-    arms: () => monitoredArms(session, calls ?? { of: () => 0 }),
+    arms: () => monitoredArms(session, calls ?? { of: () => 0 }, engines),
     onRead: () => void read.dispatchEvent(new Event("read")),
   });
   const stop = async (): Promise<void> => {
     monitor.stop();
+    engines.stop();
     await calls?.stop();
   };
   try {

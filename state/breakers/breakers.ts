@@ -113,6 +113,8 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
 
 export function verdictOf(result: ArmResult, ms: number, slowCallMs: number): Verdict {
   if (result.kind === "answer") return "success";
+  // The replica has a breaker of its own (arms/openai/replicas).
+  if (result.replicasLeft === true) return "ignored";
   // Clients choose their deadlines: a short one must say nothing of the arm.
   if (endedByDeadline(result)) return result.attempts > 0 && ms >= slowCallMs ? "failure" : "ignored";
   return result.attempts > 0 && isArmsFault(result) ? "failure" : "ignored";

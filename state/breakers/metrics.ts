@@ -11,7 +11,7 @@ export interface BreakerMetrics {
   fallback(from: string, to: string, code: string): void;
 }
 
-const levels: Readonly<Record<BreakerState, number>> = { closed: 0, "half-open": 1, open: 2 };
+export const levels: Readonly<Record<BreakerState, number>> = { closed: 0, "half-open": 1, open: 2 };
 
 export const createBreakerMetrics = oncePerRegistry((registry: MetricsRegistry): BreakerMetrics => {
   const state = gaugesOf(registry)(

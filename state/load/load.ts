@@ -1,6 +1,7 @@
 // How busy arms are (docs/design/routing.md, Load): unfinished work, or calls of inline arms, over
-// what their processes take; read every second, half-life 10 s. L: mean of the arms above the
-// cheapest. An unreadable arm keeps its average.
+// what their processes take, or what the arm's engine reports where that is more; read every
+// second, half-life 10 s. L: mean of the arms above the cheapest. An unreadable arm keeps its
+// average.
 import type { Logger } from "pino";
 import type { Load } from "../../algorithms/routing/load-bias.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";
@@ -13,6 +14,8 @@ export interface MonitoredArm {
   group: string;
   /** For an inline arm: calls that all processes have under way. */
   calls?: (() => number) | undefined;
+  /** How busy its engine reports to be, 1: full; undefined: it does not. */
+  engine?: (() => number | undefined) | undefined;
   concurrency: number;
   costlier: boolean;
 }
@@ -64,7 +67,8 @@ export function createLoadMonitor({
     const unfinished = arm.calls?.() ?? unfinishedOf(partitions);
     // A member without a partition does no work; one that is down is expected back.
     const atWork = Math.max(1, Math.min(members, partitions.length));
-    return unfinished / (arm.concurrency * atWork);
+    // Other clients may fill an engine that has little of ours, and ours may wait where it is idle.
+    return Math.max(unfinished / (arm.concurrency * atWork), arm.engine?.() ?? 0);
   };
 
   const read = async (arm: MonitoredArm): Promise<void> => {

@@ -1,14 +1,12 @@
-// What is believed of arms before anything is known of them, as plan and learn both need it: made
-// from the configuration (docs/design/routing.md, Prior).
+// Prior of the arms' weights, as plan and learn both need it (docs/design/routing.md, Prior).
 import { constantPrior, priorPosterior, type Posterior, type Prior } from "../../algorithms/routing/bandit.ts";
 import { FEATURE_COUNT, FEATURE_GROUP_OF, FEATURE_GROUPS } from "../../algorithms/routing/features.ts";
 import { solveHierarchy, type Hierarchy } from "../../algorithms/routing/hierarchy.ts";
 
-export interface PriorConfig {
-  priorMean: number;
-  priorVariance: number;
-  /** 0.1 by default. */
-  noiseVariance?: number;
+/** Mean on the constant feature, variance of constant and cost, variance of a reward's noise. */
+export const firstGuess = { priorMean: 0.5, priorVariance: 0.04, noiseVariance: 0.1 };
+
+export interface PriorConfig extends Partial<typeof firstGuess> {
   /** estimated: these are first guesses, and arms share what they have in common. Else fixed. */
   variances?: "estimated" | "fixed";
 }
@@ -28,7 +26,8 @@ export interface RouterPrior {
  */
 const slopeVariance = 0.02;
 
-export function routerPrior({ priorMean, priorVariance, noiseVariance = 0.1, variances }: PriorConfig): RouterPrior {
+export function routerPrior(config: PriorConfig): RouterPrior {
+  const { priorMean, priorVariance, noiseVariance, variances } = { ...firstGuess, ...config };
   const each = constantPrior(FEATURE_COUNT, priorMean, priorVariance, noiseVariance);
   if (variances !== "estimated") return { each, unknown: priorPosterior(each) };
   // Half of what an arm's mean may differ from the prior's is common to all arms.

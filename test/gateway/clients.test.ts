@@ -1,10 +1,12 @@
-// Third-party clients against the gateway of a running system: OpenAI's for Python, LangChain for
-// Python and Node, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a tool, requests
-// a format, and maps an error to its own class (OpenAI's for Node: gateway*.test.ts).
+// Third-party clients against the gateway of a running system: OpenAI's for Python, Anthropic's for
+// Python and Node, LangChain for both, LiteLLM, the Vercel AI SDK and curl. Each asks, streams,
+// calls a tool, requests a format, and maps an error to its own class (OpenAI's for Node:
+// gateway*.test.ts).
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import Anthropic from "@anthropic-ai/sdk";
 import { createOpenAICompatible, type OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -32,6 +34,7 @@ beforeAll(async () => {
         { ...openai, name: "mock", baseUrl: model.baseUrl, model: "mock-1" },
         { ...openai, name: "tools", baseUrl: toolsModel.baseUrl, model: "tools-1", ...capable },
       ],
+      gateway: { models: [{ name: "claude-*", arms: ["mock"] }] },
     },
     { stages: stageNames.filter((name) => name !== "learn" && name !== "curate") },
   );
@@ -89,6 +92,29 @@ describe("Python", () => {
     await callEnded("held until it is let go");
   });
 
+  test("Anthropic's client, and LangChain with it", async () => {
+    expect(await reported("with_anthropic.py")).toEqual({
+      answer: ["anthropic asks", "end_turn", 2, "claude-sonnet-4-5"],
+      request_id: true,
+      ...{ stream: "slowly in many words", stream_usage: 2 },
+      tool: ["tool_use", "weather", { city: "Ulm" }],
+      tool_result: "heard sunny",
+      tool_stream: [
+        ["weather", { city: "Bonn" }],
+        ["time", { city: "Bonn" }],
+      ],
+      tokens: true,
+      models: expect.arrayContaining(["auto", "mock", "tools", "claude-*"]) as string[],
+      unknown_model: [404, "not_found_error"],
+      refused: ["invalid_request_error", "container"],
+      ...{ failed: 502, left: true },
+      langchain_tool: ["weather", { city: "Ulm" }],
+      langchain_result: "heard rain",
+      langchain_stream: "langchain in many words",
+    });
+    await callEnded("held by anthropic until");
+  });
+
   test("LiteLLM", async () => {
     expect(await reported("with_litellm.py")).toEqual({
       answer: ["litellm asks", 5],
@@ -114,6 +140,56 @@ describe("Python", () => {
       ...{ unknown_model: 404, failed: 502, left: true },
     });
     await callEnded("held by langchain until");
+  });
+});
+
+describe("Anthropic's client for Node", () => {
+  let client: Anthropic;
+  beforeAll(() => {
+    client = new Anthropic({ baseURL: baseURL.replace(/\/v1$/, ""), apiKey: "none", maxRetries: 0 });
+  });
+  const user = (content: Anthropic.MessageParam["content"]): Anthropic.MessageParam => ({ role: "user", content });
+  const weather: Anthropic.Tool = { name: "weather", input_schema: { type: "object" } };
+
+  test("calls tools whole and as they come, and parses a format", async () => {
+    const asks = {
+      model: "tools",
+      max_tokens: 64,
+      messages: [user("Ulm")],
+      tools: [weather, { ...weather, name: "time" }],
+    };
+    const whole = await client.messages.create(asks);
+    const input = { city: "Ulm" };
+    const calls = [
+      { type: "tool_use", name: "weather", input },
+      { name: "time", input },
+    ];
+    expect(whole).toMatchObject({ content: calls, stop_reason: "tool_use" });
+    expect((await client.messages.stream(asks).finalMessage()).content).toMatchObject(calls);
+    const results = whole.content.map((block, i) => ({
+      ...{
+        type: "tool_result" as const,
+        tool_use_id: block.type === "tool_use" ? block.id : "",
+        content: `result ${i}`,
+      },
+    }));
+    const messages = [user("Ulm"), { role: "assistant" as const, content: whole.content }, user(results)];
+    expect((await client.messages.create({ ...asks, messages })).content).toMatchObject([{ text: "heard result 1" }]);
+    const schema = { type: "object", properties: { answer: { type: "string" } } };
+    const format = { type: "json_schema" as const, schema };
+    const formatted = await client.messages.create({
+      ...{ model: "tools", max_tokens: 64, messages: [user("formatted")], output_config: { format } },
+    });
+    expect(formatted.content).toMatchObject([{ text: '{"answer":"formatted"}' }]);
+  });
+
+  test("throws its own errors, and leaves", async () => {
+    const failing = client.messages.create({ model: "mock", max_tokens: 9, messages: [user("fail")] });
+    await expect(failing).rejects.toBeInstanceOf(Anthropic.InternalServerError);
+    const held = "held by anthropic for node";
+    for await (const event of client.messages.stream({ model: "mock", max_tokens: 9, messages: [user(held)] }))
+      if (event.type === "content_block_delta") break;
+    await callEnded(held);
   });
 });
 

@@ -16,6 +16,7 @@ import { rowsOf } from "../../operators/decode/rows.ts";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { writeParquet } from "../../stack/convert.ts";
 import { decodeRouterPolicy } from "../../state/policies/router.ts";
+import { firstGuess } from "../../state/policies/prior.ts";
 import { policyHistory } from "../../state/policies/history.ts";
 import { feedbackOf } from "../support/learning.ts";
 import { databaseName } from "../support/stack.ts";
@@ -121,7 +122,7 @@ test("the policy is the one that is fitted to the same rows in memory", async ()
   if ("problem" in learnt) throw new Error(learnt.problem);
   const vectors = await embedder.embedAll(rows.map(({ request }) => request));
   const features = createFeatures();
-  const { priorMean, priorVariance, noiseVariance } = system.config.routing;
+  const { priorMean, priorVariance, noiseVariance } = firstGuess;
   for (const [arm, theirs, cost] of [
     ["small", "cheap-model", 0.1],
     ["large", "large", 1],

@@ -12,6 +12,7 @@ import { predict } from "../../algorithms/routing/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { policiesOf } from "../../pipelines/policies.ts";
 import { startStages, type RunningStages } from "../../pipelines/up.ts";
+import { firstGuess } from "../../state/policies/prior.ts";
 import { resumePolicy, revertPolicy } from "../../state/policies/revert.ts";
 import { decodeRouterPolicy, type RouterPolicy } from "../../state/policies/router.ts";
 import type { Decision, Feedback, Policy } from "../../schemas/types.ts";
@@ -118,7 +119,7 @@ function expectDirect(policy: RouterPolicy): void {
     dimension: FEATURE_COUNT,
     featureVersion: FEATURE_VERSION,
     halfLifeHours,
-    prior: { mean: 0.5, variance: system.config.routing.priorVariance, noise: 0.1 },
+    prior: { mean: 0.5, variance: firstGuess.priorVariance, noise: 0.1 },
   });
   expect([...policy.arms.keys()].sort()).toEqual([...direct.keys()].sort());
   for (const [arm, { mean, factor, count }] of direct) {

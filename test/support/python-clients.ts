@@ -3,15 +3,17 @@ import { join } from "node:path";
 import { cacheFolder } from "../../config/assets.ts";
 import { pythonWith } from "../../connections/python/python.ts";
 
-/** OpenAI's client, LiteLLM and LangChain. */
+/** OpenAI's and Anthropic's clients, LiteLLM and LangChain. */
 export const pythonClients = (): Promise<string> =>
   pythonWith(
-    ["openai", "litellm", "langchain_openai", "mcp.types"],
+    ["openai", "litellm", "langchain_openai", "mcp.types", "anthropic", "langchain_anthropic"],
     [
       "openai==2.54.0",
       "litellm==1.106.2",
       "langchain-openai==1.7.3",
-      "langchain-core==1.7.2",
+      "langchain-core==1.8.3",
+      "anthropic==2.14.0",
+      "langchain-anthropic==1.7.10",
       // LiteLLM imports it as soon as there are tools, and does not ask for it.
       "mcp==2.3.0",
     ],

@@ -66,6 +66,7 @@ export const commonKeys: readonly string[] = [
   "limits.tenantWeights",
   "gateway.host",
   "gateway.port",
+  "gateway.models",
   "http.host",
   "http.port",
   "log.level",

@@ -13,6 +13,7 @@ describe("policies by name", () => {
     ["blend-15", { kind: "blend", amount: 0.15, last: 0 }],
     ["craft-0.5", { kind: "craft", amount: 0.5, last: 0 }],
     ["random-7.5", { kind: "random", amount: 0.075, last: 0 }],
+    ["lego-16", { kind: "lego", amount: 16, last: 0 }],
     ["attended-15", { kind: "attended", amount: 0.15, last: 0 }],
     ["last-1+craft-3", { kind: "craft", amount: 3, last: 1 }],
     ["craft-0.5+focus", { kind: "craft", amount: 0.5, last: 0, focus: "focus" }],
@@ -61,6 +62,10 @@ describe("planCompared", () => {
       [4, 5],
       [7, 10],
     ]);
+  });
+
+  it("lego takes the first tokens of every chunk but the first", () => {
+    expect(plan("lego-4", linked(10, 3, 30))).toEqual([[10, 17]]);
   });
 
   it("controls spend the same share: per chunk at random or by attention", () => {

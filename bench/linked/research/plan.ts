@@ -42,7 +42,8 @@ export function planCompared(policy: ComparedPolicy, chunks: readonly KnownChunk
     for (const position of mostDeviating(policy.amount, chunks, starts, repairable)) chosen[position] = 1;
   else
     for (const [index, repaired] of repairable.entries())
-      if (repaired) for (const token of tokensOf(policy, chunks[index]!, random)) chosen[starts[index]! + token] = 1;
+      if (repaired && !(policy.kind === "lego" && index === 0))
+        for (const token of tokensOf(policy, chunks[index]!, random)) chosen[starts[index]! + token] = 1;
   return runsOf(chosen);
 }
 
@@ -53,6 +54,8 @@ function tokensOf(policy: ResearchPolicy, chunk: KnownChunk, random: Random): re
       Array.from({ length: chunk.length }, () => random()),
       count,
     );
+  // The first chunk stands where it stood when it was cached.
+  if (policy.kind === "lego") return Array.from({ length: Math.min(policy.amount, chunk.length) }, (_, token) => token);
   if (policy.kind === "attended") return ranked(known(chunk.attention, chunk, "attention"), count);
   if (chunk.focused === false) return [];
   // Nothing is known of it: as though all of it depended on what stood before.

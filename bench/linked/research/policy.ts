@@ -1,9 +1,9 @@
 // The names of policies that benchmarks compare with those that are served
 // (algorithms/linked-prefill/link-policy.ts): measurements found them no better at an equal share
 // of recomputed tokens, or too slow (bench/results/NOTES.md). Every one may follow last-M+.
-//   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | random-R | attended-R
-// with R percent; focus, gap: only in chunks that the question looks at; random and attended are
-// controls at an equal share.
+//   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | lego-K | random-R | attended-R
+// with R percent and K tokens; focus, gap: only in chunks that the question looks at; lego: the
+// first tokens of each chunk but the first (EPIC's LegoLink); random and attended are controls.
 import {
   type LinkPolicy,
   parsePolicy,
@@ -18,8 +18,8 @@ import {
 export type FocusCut = "focus" | "gap";
 
 export interface ResearchPolicy {
-  kind: "blend" | "craft" | "random" | "attended";
-  /** craft: alpha; the others: share in [0, 1]. */
+  kind: "blend" | "craft" | "lego" | "random" | "attended";
+  /** craft: alpha; lego: tokens a chunk; the others: share in [0, 1]. */
   amount: number;
   /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
@@ -35,10 +35,12 @@ export function parseCompared(name: string): ComparedPolicy | Problem {
   if (!("problem" in served)) return served;
   const { last = 0, rest = "" } = splitLast(name) ?? {};
   const [, kind, digits, cut] =
-    /^(blend|craft|random|attended)-(\d{1,4}(?:\.\d{1,4})?)(?:\+(focus|gap))?$/.exec(rest) ?? [];
+    /^(blend|craft|lego|random|attended)-(\d{1,4}(?:\.\d{1,4})?)(?:\+(focus|gap))?$/.exec(rest) ?? [];
   const number = Number(digits);
   const focus = cut as FocusCut | undefined;
   if (kind === "craft" && number > 0) return { kind, amount: number, last, ...(focus && { focus }) };
+  if (kind === "lego" && number >= 1 && Number.isInteger(number) && focus === undefined)
+    return { kind, amount: number, last };
   const isShare = number > 0 && number <= 100 && focus === undefined;
   if (isShare && (kind === "blend" || kind === "random" || kind === "attended"))
     return { kind, amount: number / 100, last };
@@ -55,4 +57,12 @@ export function comparedPolicy(name: string): ComparedPolicy {
 }
 
 export const isResearch = (policy: ComparedPolicy): policy is ResearchPolicy =>
-  ["blend", "craft", "random", "attended"].includes(policy.kind);
+  ["blend", "craft", "lego", "random", "attended"].includes(policy.kind);
+
+/**
+ * A control that recomputes as many tokens of a prompt as another policy did: "random@craft-0.3".
+ */
+export function controlOf(name: string): { kind: "random" | "attended"; like: string } | null {
+  const [, kind, like] = /^(random|attended)@(.+)$/.exec(name) ?? [];
+  return like !== undefined && (kind === "random" || kind === "attended") ? { kind, like } : null;
+}

@@ -50,7 +50,7 @@ Context::Context(std::shared_ptr<Model> model, const ContextOptions & options)
 }
 
 void Context::tryOut() {
-  const int sequence = acquire();
+  const SequenceId sequence(*this);
   decode({{model_->facts().vocabulary / 2, 0, sequence, false}});
   remove(sequence, 0, -1);
   if (unlinkable_.empty()) try {
@@ -61,7 +61,6 @@ void Context::tryOut() {
     } catch (const Failure & failure) {
       unlinkable_ = failure.what();
     }
-  release(sequence);
   clear();
 }
 
@@ -113,16 +112,14 @@ bool Context::probeScattered(int sequence) {
   return true;
 }
 
-int Context::acquire() {
-  if (freeSequences_.empty()) fail("context_full", "all sequences are in use");
-  const int sequence = freeSequences_.back();
-  freeSequences_.pop_back();
-  return sequence;
+SequenceId::SequenceId(Context & context) : context_(context), id_(context.freeSequences_.empty() ? -1 : context.freeSequences_.back()) {
+  if (id_ < 0) fail("context_full", "all sequences are in use");
+  context.freeSequences_.pop_back();
 }
 
-void Context::release(int sequence) {
-  remove(sequence, 0, -1);
-  freeSequences_.push_back(sequence);
+SequenceId::~SequenceId() {
+  context_.remove(id_, 0, -1);
+  context_.freeSequences_.push_back(id_);  // has room: it was there before
 }
 
 void Context::decode(const std::vector<BatchToken> & batch) {
@@ -163,34 +160,14 @@ void Context::remove(int sequence, int begin, int end) { llama_memory_seq_rm(lla
 
 void Context::clear() { llama_memory_clear(llama_get_memory(context_), false); }
 
-void Context::link(int sequence, const std::vector<LinkPart> & parts, bool anyAttention) {
+// llama.cpp empties a sequence that it is given a state of.
+void Context::place(int sequence, const LinkPiece & piece) {
   requireLinkable();
-  std::vector<int32_t> positions;
-  std::vector<Rotation> rotations;
-  for (const LinkPart & part : parts) {
-    part.blob.check(format_, anyAttention);
-    require(part.from >= 0 && part.count > 0 && part.from + part.count <= part.blob.tokens() && part.position >= 0,
-        "a part to be linked lies outside its chunk cache");
-    for (int i = 0; i < part.count; ++i) positions.push_back(part.position + i);
-    rotations.emplace_back(rope_, static_cast<int64_t>(part.position) - part.blob.header().first - part.from);
-  }
-  if (positions.empty()) return;
-  StateWriter state(layout_, positions, scratch_);
-  const size_t keyRow = layout_.keyRowBytes, valueRow = layout_.valueRowBytes;
-  for (int layer = 0; layer < static_cast<int>(layout_.layers); ++layer) {
-    int first = 0;
-    uint8_t * keys = state.keys(layer);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const LinkPart & part = parts[i];
-      const size_t from = static_cast<size_t>(part.from);
-      keys_->move(rotations[i], part.blob.keys(layer) + from * keyRow, keys + static_cast<size_t>(first) * keyRow, part.count);
-      state.putValues(layer, first, part.count, part.blob.values(layer) + from * valueRow);
-      first += part.count;
-    }
-  }
+  const SequenceId placed(*this);
   takeLog();
-  if (llama_state_seq_set_data(context_, state.data(), state.size(), sequence) != state.size())
-    fail("context_full", "no free cells to link " + std::to_string(positions.size()) + " tokens" + because());
+  if (llama_state_seq_set_data(context_, piece.state.data(), piece.bytes, placed) != piece.bytes)
+    fail("context_full", "no free cells to link positions " + std::to_string(piece.begin) + " to " + std::to_string(piece.end) + because());
+  share(placed, sequence, piece.begin, piece.end);
 }
 
 void Context::readState(int sequence, size_t cells) {
@@ -200,28 +177,28 @@ void Context::readState(int sequence, size_t cells) {
     fail("decode_failed", "a sequence does not hold the " + std::to_string(cells) + " cells that it should" + because());
 }
 
-Bytes Context::exportRange(int sequence, int begin, int end, const Token * tokens) {
+Export Context::beginExport(int begin, int end, const Token * tokens) const {
   requireLinkable();
   require(begin >= 0 && begin < end, "an empty range can't be exported");
-  const int count = end - begin, range = acquire();
-  Bytes blob;
-  try {
-    share(sequence, range, begin, end);
-    readState(range, static_cast<size_t>(count));
-    const StateReader state(layout_, scratch_.data(), layout_.bytes(static_cast<size_t>(count)));
-    if (state.position(0) != begin || state.position(count - 1) != end - 1)
-      fail("decode_failed", "a sequence does not hold positions " + std::to_string(begin) + " to " + std::to_string(end));
-    blob = createBlob(format_, tokens, count, begin);
-    for (int layer = 0; layer < static_cast<int>(layout_.layers); ++layer) {
-      state.copyKeys(layer, blobKeys(blob, format_, count, layer));
-      state.copyValues(layer, blobValues(blob, format_, count, layer));
-    }
-  } catch (...) {
-    release(range);
-    throw;
+  return {createBlob(format_, tokens, end - begin, begin), begin, end, begin};
+}
+
+bool Context::exportPiece(int sequence, Export & taken, size_t pieceBytes) {
+  const int all = taken.end - taken.begin, begin = taken.next;
+  const int count = static_cast<int>(std::min(static_cast<size_t>(taken.end - begin), rowsWithin(layout_, pieceBytes)));
+  const SequenceId range(*this);
+  share(sequence, range, begin, begin + count);
+  readState(range, static_cast<size_t>(count));
+  const StateReader state(layout_, scratch_.data(), layout_.bytes(static_cast<size_t>(count)));
+  if (state.position(0) != begin || state.position(count - 1) != begin + count - 1)
+    fail("decode_failed", "a sequence does not hold positions " + std::to_string(begin) + " to " + std::to_string(begin + count));
+  const size_t before = static_cast<size_t>(begin - taken.begin);
+  for (int layer = 0; layer < static_cast<int>(layout_.layers); ++layer) {
+    state.copyKeys(layer, blobKeys(taken.blob, format_, all, layer) + before * layout_.keyRowBytes);
+    state.copyValues(layer, blobValues(taken.blob, format_, all, layer) + before * layout_.valueRowBytes);
   }
-  release(range);
-  return blob;
+  taken.next += count;
+  return taken.next == taken.end;
 }
 
 }  // namespace precedent

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "blob.hpp"
-#include "key-mover.hpp"
+#include "link-pieces.hpp"
 #include "model.hpp"
-#include "state.hpp"
 
 namespace precedent {
 
@@ -32,10 +31,26 @@ struct BatchToken {
   bool logits;
 };
 
-// Rows [from, from + count) of a chunk cache, to stand at `position` and after.
-struct LinkPart {
-  BlobView blob;
-  int from, count, position;
+class Context;
+
+// A sequence id of a context, given back at the end with all that the sequence holds. Throws context_full when none is free.
+class SequenceId {
+public:
+  explicit SequenceId(Context & context);
+  ~SequenceId();
+  SequenceId(const SequenceId &) = delete;
+  SequenceId & operator=(const SequenceId &) = delete;
+  operator int() const { return id_; }
+
+private:
+  Context & context_;
+  const int id_;
+};
+
+// A range of a sequence that becomes a chunk cache, a piece at a time.
+struct Export {
+  Bytes blob;
+  int begin, end, next;
 };
 
 class Context {
@@ -61,12 +76,10 @@ public:
   const BlobFormat & format() const { return format_; }
   const Rope & rope() const { return rope_; }
   KeyMover & keys() { return *keys_; }
+  // Where it takes links.
+  CellFormat cellFormat() const { return {format_, layout_, rope_, *keys_}; }
   llama_context * handle() const { return context_; }
   int cells() const { return cells_; }
-
-  // Sequence ids. Throws context_full when none is free; release removes what the sequence held.
-  int acquire();
-  void release(int sequence);
 
   // Computes them together. Positions of a sequence must follow what it holds, if not scattered. Throws context_full, decode_failed.
   void decode(const std::vector<BatchToken> & batch);
@@ -79,12 +92,15 @@ public:
   void remove(int sequence, int begin, int end);
   void clear();
 
-  // Puts the parts into an empty sequence, keys moved. Throws context_full, blob_foreign. `anyAttention`: for scoring.
-  void link(int sequence, const std::vector<LinkPart> & parts, bool anyAttention = false);
-  // Cells [begin, end) of a sequence as a chunk cache; `tokens` are those of the range.
-  Bytes exportRange(int sequence, int begin, int end, const Token * tokens);
+  // Adds the cells of a piece to a sequence. Throws context_full.
+  void place(int sequence, const LinkPiece & piece);
+  // Cells [begin, end) of a sequence as a chunk cache; `tokens` are those of the range. Taken by exportPiece().
+  Export beginExport(int begin, int end, const Token * tokens) const;
+  // At most so many bytes, but one token at least; whether that was the last.
+  bool exportPiece(int sequence, Export & taken, size_t pieceBytes);
 
 private:
+  friend class SequenceId;
   void create();
   // Computes a token, which shows that the model does; then probes what links need.
   void tryOut();
@@ -103,7 +119,7 @@ private:
   BlobFormat format_;
   std::string unlinkable_;
   std::vector<int> freeSequences_;
-  std::vector<uint8_t> scratch_;  // a state under way; kept, because fresh memory costs more than the copy
+  std::vector<uint8_t> scratch_;  // a state that is read; kept, because fresh memory costs more than the copy
 };
 
 }  // namespace precedent

@@ -25,11 +25,11 @@ void Engine::close() {
 }
 
 void Engine::submit(uint64_t id, Job job, JobEvents events) {
-  // std::function wants something that can be copied; the pair is moved out on the one call.
-  auto given = std::make_shared<std::pair<Job, JobEvents>>(std::move(job), std::move(events));
-  const bool posted = post(
-    [id, given](Scheduler & scheduler) { scheduler.submit(id, std::move(given->first), std::move(given->second)); });
-  if (!posted) given->second.failed("closed", "the context was closed");
+  // std::function wants something that can be copied; the job is moved out on the one call.
+  const auto given = std::make_shared<Job>(std::move(job));
+  const auto shared = std::make_shared<const JobEvents>(std::move(events));
+  if (!post([id, given, shared](Scheduler & scheduler) { scheduler.submit(id, std::move(*given), shared); }))
+    shared->failed("closed", "the context was closed");
 }
 
 void Engine::cancel(uint64_t id) {
@@ -62,16 +62,15 @@ void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, Sc
     cells_ = context->cells();
     unlinkable_ = context->unlinkable();
     scattered_ = context->scattered();
-  } catch (const Failure & failure) {
+  } catch (...) {
+    const Failure failure = caught("context_failed");
     return started(failure.code.c_str(), failure.what());
-  } catch (const std::exception & failure) {
-    return started("context_failed", failure.what());
   }
   started(nullptr, "");
   try {
     serve(*scheduler);
-  } catch (const std::exception &) {
-    // No memory, most likely. The scheduler fails what is left, and later jobs fail where they are submitted.
+  } catch (...) {
+    // No memory, even to say so. The scheduler fails what is left, and later jobs fail where they are submitted.
     std::lock_guard<std::mutex> lock(mutex_);
     closing_ = true;
   }

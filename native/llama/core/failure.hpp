@@ -2,6 +2,7 @@
 // llama.cpp refuses becomes one of these with the last line that it logged.
 #pragma once
 
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,16 +29,30 @@ public:
 
 [[noreturn]] inline void fail(const char * code, const std::string & message) { throw Failure(code, message); }
 
+// What a catch block has caught, as a Failure; `otherwise`: its code if it is none.
+inline Failure caught(const char * otherwise = "decode_failed") {
+  try {
+    throw;
+  } catch (const Failure & failure) {
+    return failure;
+  } catch (const std::bad_alloc &) {
+    return Failure(otherwise, "there is too little memory");
+  } catch (const std::exception & failure) {
+    return Failure(otherwise, failure.what());
+  } catch (...) {
+    return Failure(otherwise, "an exception of an unknown type");
+  }
+}
+
 // Runs `work`; what it throws goes to failed(code, message). False when it threw.
 template <typename Work, typename Failed>
-bool attempt(const Work & work, const Failed & failed, const char * otherwise = "decode_failed") {
+bool attempt(const Work & work, const Failed & failed) {
   try {
     work();
     return true;
-  } catch (const Failure & failure) {
+  } catch (...) {
+    const Failure failure = caught();
     failed(failure.code, failure.what());
-  } catch (const std::exception & failure) {
-    failed(std::string(otherwise), std::string(failure.what()));
   }
   return false;
 }

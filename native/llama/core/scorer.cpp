@@ -176,8 +176,9 @@ Deviations Scorer::deviations(const DeviationJob& job) {
   Pass pass;
   pass.lastLayer = job.endLayer - 1;
   run(sequence, pass);
-  const Bytes bytes = sequence.exportRange(0, count);
-  const BlobView computed(bytes.data.get(), bytes.size);
+  Export all = sequence.beginExport(0, count);
+  sequence.exportPiece(all, SIZE_MAX);
+  const BlobView computed(all.blob.data.get(), all.blob.size);
 
   KeyMover& mover = context_->keys();
   const size_t keyRow = format.keyRowBytes, valueRow = format.valueRowBytes;

@@ -7,28 +7,20 @@
 namespace precedent {
 
 Sequence::Sequence(Context & context, std::vector<Token> tokens, Plan plan)
-  : context_(context), tokens_(std::move(tokens)), plan_(std::move(plan)), scattered_(context.scattered()), now_(context.acquire()), later_(-1) {
+  : context_(context), tokens_(std::move(tokens)), plan_(std::move(plan)), scattered_(context.scattered()), now_(context) {
   for (const Segment & segment : plan_.segments)
     for (int position = segment.begin; segment.link < 0 && position < segment.end; ++position) todo_.push_back(position);
 }
 
-Sequence::~Sequence() {
-  context_.release(now_);
-  if (later_ >= 0) context_.release(later_);
+void Sequence::place(const LinkPiece & piece) {
+  if (!scattered_ && !later_.has_value()) later_.emplace(context_);
+  context_.place(scattered_ ? now_ : *later_, piece);
 }
 
 void Sequence::link(const std::vector<Link> & links, bool anyAttention) {
-  std::vector<LinkPart> parts;
-  for (const Segment & segment : plan_.segments) {
-    if (segment.link < 0) continue;
-    const Link & link = links[static_cast<size_t>(segment.link)];
-    parts.push_back({link.blob, segment.begin - link.position, segment.end - segment.begin, segment.begin});
-  }
-  if (!parts.empty()) {
-    if (!scattered_) later_ = context_.acquire();
-    context_.link(scattered_ ? now_ : later_, parts, anyAttention);
-  }
-  reach();
+  LinkPieces pieces(context_.cellFormat(), linkedParts(plan_, links), SIZE_MAX, anyAttention);
+  for (LinkPiece piece; pieces.next(piece);) place(piece);
+  start();
 }
 
 void Sequence::reach() {
@@ -37,11 +29,10 @@ void Sequence::reach() {
   for (; segment_ < plan_.segments.size() && plan_.segments[segment_].begin < position_; ++segment_) {
     const Segment & segment = plan_.segments[segment_];
     if (segment.link < 0 && position_ < segment.end) return;
-    if (segment.link >= 0) context_.share(later_, now_, segment.begin, segment.end);
+    if (segment.link >= 0) context_.share(*later_, now_, segment.begin, segment.end);
   }
   if (segment_ < plan_.segments.size()) return;
-  if (later_ >= 0) context_.release(later_);
-  later_ = -1;
+  later_.reset();
 }
 
 int Sequence::pending() const {
@@ -65,9 +56,9 @@ void Sequence::append(Token token) {
   tokens_.push_back(token);
 }
 
-Bytes Sequence::exportRange(int begin, int end) {
+Export Sequence::beginExport(int begin, int end) const {
   require(begin >= 0 && begin < end && end <= position_, "a range can be exported when it is whole");
-  return context_.exportRange(now_, begin, end, tokens_.data() + begin);
+  return context_.beginExport(begin, end, tokens_.data() + begin);
 }
 
 }  // namespace precedent

@@ -4,6 +4,7 @@
 // compute next goes into one batch. Rows that will be recomputed are never put into the cache, so nothing can read a stale one.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "context.hpp"
@@ -13,13 +14,13 @@ namespace precedent {
 
 class Sequence {
 public:
-  // The plan must be of these tokens and links; the links' memory must last until link() returns. Throws context_full.
+  // The plan must be of these tokens. Throws context_full.
   Sequence(Context & context, std::vector<Token> tokens, Plan plan);
-  ~Sequence();
-  Sequence(const Sequence &) = delete;
-  Sequence & operator=(const Sequence &) = delete;
 
-  // Once, first. Throws context_full, blob_foreign.
+  // First all pieces of linkedParts(plan), in order, then start().
+  void place(const LinkPiece & piece);
+  void start() { reach(); }
+  // Both at once, for one that waits for nothing. Throws context_full, blob_foreign.
   void link(const std::vector<Link> & links, bool anyAttention = false);
   // Tokens that can be computed in the next batch; 0 when all are there.
   int pending() const;
@@ -39,7 +40,8 @@ public:
   void computed(int count);
   // One more token at the end, to be computed next. All before it must be there.
   void append(Token token);
-  Bytes exportRange(int begin, int end);
+  Export beginExport(int begin, int end) const;
+  bool exportPiece(Export & taken, size_t pieceBytes) { return context_.exportPiece(now_, taken, pieceBytes); }
 
 private:
   void reach();
@@ -48,7 +50,8 @@ private:
   std::vector<Token> tokens_;
   Plan plan_;
   bool scattered_;
-  int now_, later_;
+  SequenceId now_;
+  std::optional<SequenceId> later_;
   std::vector<int> todo_;  // positions that are computed, ascending
   size_t next_ = 0;        // of them
   size_t segment_ = 0;

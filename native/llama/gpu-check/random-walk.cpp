@@ -111,7 +111,7 @@ int checkRandomWalk(const std::shared_ptr<Model>& model, const EqualityOptions& 
       JobEvents events;
       events.done = [raw = flight.get()](JobResult result) { raw->result = std::move(result); };
       events.failed = [raw = flight.get()](const std::string& code, const std::string&) { raw->failure = code; };
-      scheduler.submit(++id, flight->job, events);
+      scheduler.submit(++id, flight->job, std::make_shared<const JobEvents>(events));
       flights.push_back(std::move(flight));
       if (numberIn(random, 0, 1) == 0) scheduler.step();
     }

@@ -16,7 +16,7 @@ inline JobResult runJob(Scheduler& scheduler, const Job& job) {
     code = failedCode;
     message = failedMessage;
   };
-  scheduler.submit(1, job, events);
+  scheduler.submit(1, job, std::make_shared<const JobEvents>(std::move(events)));
   while (scheduler.step()) {
   }
   if (!code.empty()) fail(code.c_str(), message);

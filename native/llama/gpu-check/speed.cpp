@@ -87,7 +87,7 @@ double serve(Scheduler& scheduler, const Job& job, int count) {
     JobEvents events;
     events.done = [](JobResult) {};
     events.failed = [&failed](const std::string&, const std::string&) { ++failed; };
-    scheduler.submit(static_cast<uint64_t>(i) + 1, job, events);
+    scheduler.submit(static_cast<uint64_t>(i) + 1, job, std::make_shared<const JobEvents>(events));
   }
   while (scheduler.step()) {
   }

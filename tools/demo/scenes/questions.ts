@@ -47,7 +47,7 @@ function describeArm(arm: ArmConfig): string {
     case "reuse":
       return "answers of similar requests, given again as they are";
     case "openai":
-      return `${arm.model} at ${new URL(arm.baseUrl).host}, ${examples}${cost}`;
+      return `${arm.model} at ${new URL(arm.baseUrl ?? arm.endpoints![0]!.baseUrl).host}, ${examples}${cost}`;
   }
 }
 

@@ -1,0 +1,82 @@
+// Asks an engine for its load every second, for as long as it is watched. What it sends is bounded
+// in bytes and time; what it does not say for 5 s is unknown.
+import type { Dispatcher } from "undici";
+import { boundedFetch, partsOf, textOf } from "../bounded-fetch.ts";
+import { engineLoadOf, type EngineLoad } from "./engine-metrics.ts";
+
+const everyMs = 1_000;
+/** A report as old as this says nothing of the present. */
+const staleMs = 5_000;
+/** What fails is asked again ever more rarely, but often enough to be known at once again. */
+const mostWaitMs = 5_000;
+const limitMs = 4_000;
+/** Ten times what a server with many models reports. */
+const mostBytes = 4 * 1_048_576;
+
+export interface EngineReport {
+  load: EngineLoad;
+  /** Grows with every report. */
+  version: number;
+}
+
+export interface EngineWatch {
+  /** The newest report; undefined: none in the last 5 s. */
+  now(): EngineReport | undefined;
+  stop(): void;
+}
+
+export interface EngineSource {
+  url: string;
+  headers: Record<string, string>;
+  /** In place of the ordinary connections: those to one address of the host. */
+  dispatcher?: Dispatcher | undefined;
+}
+
+/** Rejects where no load can be read, with the reason. */
+export async function readEngineLoad({ url, headers, dispatcher }: EngineSource): Promise<EngineLoad> {
+  const init = { headers, signal: AbortSignal.timeout(limitMs), ...(dispatcher && ({ dispatcher } as object)) };
+  const response = await boundedFetch(url, init);
+  const text = await textOf(partsOf(response.body), mostBytes);
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  const load = engineLoadOf(text);
+  if (load === undefined) throw new Error("it reports no queue of vLLM, SGLang, llama-server or TGI");
+  return load;
+}
+
+/** Reports as they come; `clock` in milliseconds, and it never goes back. */
+export function watchEngine(
+  read: () => Promise<EngineLoad>,
+  onChange: (problem: unknown) => void,
+  clock: () => number = () => performance.now(),
+): EngineWatch {
+  let latest: (EngineReport & { at: number }) | undefined;
+  let waitMs = everyMs;
+  let isFailing = false;
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function ask(): Promise<void> {
+    let problem: unknown;
+    try {
+      // As it was when it was asked for.
+      const at = clock();
+      latest = { load: await read(), version: (latest?.version ?? 0) + 1, at };
+    } catch (error) {
+      problem = error;
+    }
+    if (isStopped) return;
+    if (isFailing !== (problem !== undefined)) onChange(problem);
+    isFailing = problem !== undefined;
+    waitMs = isFailing ? Math.min(mostWaitMs, waitMs * 2) : everyMs;
+    timer = setTimeout(() => void ask(), waitMs).unref();
+  }
+  void ask();
+
+  return {
+    now: () => (latest !== undefined && clock() - latest.at < staleMs ? latest : undefined),
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

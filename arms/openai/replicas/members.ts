@@ -1,0 +1,154 @@
+// The replicas of an openai arm: the endpoints that the configuration lists, or the addresses that
+// a host's name has at the moment.
+import { lookup as systemLookup } from "node:dns/promises";
+import { isIP, type LookupFunction } from "node:net";
+import type { Logger } from "pino";
+import { Agent, type Dispatcher } from "undici";
+import { messageOf } from "../../../connections/errors.ts";
+import type { OpenAiArmConfig } from "../../../config/schema.ts";
+import { mostReplicas } from "../../../config/sections/arms.ts";
+import { keyHeaders } from "../body.ts";
+import { connectionOptions } from "../bounded-fetch.ts";
+import { readEngineLoad, watchEngine, type EngineSource, type EngineWatch } from "./engine-poll.ts";
+
+/** What an arm calls. */
+export interface Endpoint {
+  /** Its address, up to /v1; no other one has the same. */
+  name: string;
+  baseUrl: string;
+  apiKey: string;
+  /** Where it reports its load: a URL, or a path. */
+  metricsUrl?: string | undefined;
+  /** The one of its host's addresses that it is. */
+  address?: { address: string; family: number };
+}
+
+export type Lookup = (host: string) => Promise<readonly { address: string; family: number }[]>;
+
+const lookupAll: Lookup = (host) => systemLookup(host, { all: true });
+const everyMs = 5_000;
+
+/** As they are configured. */
+export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiArmConfig): Endpoint[] {
+  const several: NonNullable<typeof endpoints> = endpoints ?? (baseUrl === undefined ? [] : [{ baseUrl }]);
+  return several.map((one) => ({
+    ...{ name: one.baseUrl, baseUrl: one.baseUrl },
+    apiKey: one.apiKey ?? apiKey,
+    metricsUrl: one.metricsUrl ?? metricsUrl,
+  }));
+}
+
+/** Each address of the host. Of a host with both kinds IPv4 ones: they are the same machines. */
+export async function addressesOf(config: OpenAiArmConfig, lookup = lookupAll): Promise<Endpoint[]> {
+  const [endpoint] = endpointsOf(config);
+  if (endpoint === undefined) return [];
+  const url = new URL(endpoint.baseUrl);
+  const found = (await lookup(url.hostname.replace(/^\[|\]$/g, ""))).filter((one) => isIP(one.address) === one.family);
+  const family = found.some((one) => one.family === 4) ? 4 : 6;
+  const addresses = new Set(found.filter((one) => one.family === family).map(({ address }) => address));
+  return [...addresses]
+    .sort()
+    .slice(0, mostReplicas)
+    .map((address) => {
+      const at = new URL(url);
+      at.hostname = family === 6 ? `[${address}]` : address;
+      return { ...endpoint, name: at.href, address: { address, family } };
+    });
+}
+
+/** Connections to its own address. The host's name stays in the call: certificates have it. */
+export function connectionsTo({ address }: Endpoint): Dispatcher | undefined {
+  if (address === undefined) return undefined;
+  const lookup: LookupFunction = (_host, options, done) =>
+    options.all === true ? done(null, [address]) : done(null, address.address, address.family);
+  return new Agent({ ...connectionOptions, connect: { ...connectionOptions.connect, lookup } });
+}
+
+/** Where it reports its load; another server does not get the key of this one. */
+export function engineSource(endpoint: Endpoint, dispatcher: Dispatcher | undefined): EngineSource | undefined {
+  if (endpoint.metricsUrl === undefined) return undefined;
+  const url = new URL(endpoint.metricsUrl, endpoint.baseUrl);
+  const headers = url.origin === new URL(endpoint.baseUrl).origin ? keyHeaders(endpoint) : {};
+  return { url: url.href, headers, dispatcher };
+}
+
+export interface Members {
+  now(): readonly Member[];
+  close(): void;
+}
+
+export interface Member extends Endpoint {
+  dispatcher: Dispatcher | undefined;
+  /** Its load, where it reports it. */
+  engine: EngineWatch["now"];
+}
+
+export interface MembersOptions {
+  log: Logger;
+  lookup?: Lookup | undefined;
+}
+
+/** Follows them until it is closed. Until a name was looked up once, the name is the replica. */
+export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersOptions): Members {
+  const watched = new Map<string, Member & { stop(): void }>();
+  let members: Member[] = [];
+  let isClosed = false;
+
+  const open = (endpoint: Endpoint): Member & { stop(): void } => {
+    const dispatcher = connectionsTo(endpoint);
+    const source = engineSource(endpoint, dispatcher);
+    const onChange = (problem: unknown): void => {
+      const facts = { arm: config.name, replica: endpoint.name };
+      if (problem === undefined) log.info(facts, "the engine reports its load");
+      else log.warn({ ...facts, problem: messageOf(problem) }, "the engine's load can't be read");
+    };
+    const engine = source && watchEngine(() => readEngineLoad(source), onChange);
+    const stop = (): void => {
+      engine?.stop();
+      // Calls under way end first.
+      void dispatcher?.close();
+    };
+    return { ...endpoint, dispatcher, engine: engine?.now ?? (() => undefined), stop };
+  };
+  const replace = (next: readonly Endpoint[]): void => {
+    const names = new Set(next.map(({ name }) => name));
+    for (const [name, one] of watched)
+      if (!names.has(name)) {
+        one.stop();
+        watched.delete(name);
+      }
+    members = next.map((endpoint) => {
+      const member = watched.get(endpoint.name) ?? open(endpoint);
+      watched.set(endpoint.name, member);
+      return member;
+    });
+  };
+
+  const look = async (): Promise<void> => {
+    try {
+      const found = await addressesOf(config, lookup);
+      const after = found.map(({ name }) => name).join(", ");
+      // A host without addresses is a fault of the lookup: what was there is tried.
+      if (!isClosed && after !== "" && after !== members.map(({ name }) => name).join(", ")) {
+        replace(found);
+        log.info({ arm: config.name, replicas: after }, "the arm's replicas have changed");
+      }
+    } catch (error) {
+      log.warn({ arm: config.name, problem: messageOf(error) }, "the host of the arm's replicas can't be looked up");
+    } finally {
+      if (!isClosed) timer = setTimeout(() => void look(), everyMs).unref();
+    }
+  };
+
+  let timer: NodeJS.Timeout | undefined;
+  replace(endpointsOf(config));
+  if (config.discover === "dns") void look();
+  return {
+    now: () => members,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      for (const one of watched.values()) one.stop();
+    },
+  };
+}

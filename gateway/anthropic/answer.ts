@@ -1,0 +1,72 @@
+// A response as a message of Anthropic's API. Inputs of tools stand in it as the model wrote them.
+import { exactJson, RawJson } from "../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import type { FinishReason } from "../../algorithms/text/finish-reason.ts";
+import type { Response } from "../../schemas/types.ts";
+import { extraOf, openAiReason, ownFields, usageOf } from "../api/response.ts";
+import { ApiError } from "../errors.ts";
+import type { Named } from "../routes/answer.ts";
+
+export const messageId = (requestId: string): string => `msg_${requestId}`;
+
+/** Null: the endpoint gave a reason that is not known. */
+const stopReasons: Readonly<Record<FinishReason, string | null>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  ...{ tool_calls: "tool_use", function_call: "tool_use" },
+  content_filter: "refusal",
+  ...{ error: null, unknown: null },
+};
+export const stopReason = (response: Response): string | null => stopReasons[openAiReason(response)];
+
+/** Anthropic counts what its cache had apart from the other tokens of the prompt. */
+export function anthropicUsage(response: Response) {
+  const { prompt_tokens, completion_tokens, prompt_tokens_details } = usageOf(response);
+  const cached = Math.min(prompt_tokens, prompt_tokens_details.cached_tokens);
+  return {
+    ...{ input_tokens: prompt_tokens - cached, cache_read_input_tokens: cached, cache_creation_input_tokens: 0 },
+    output_tokens: completion_tokens,
+  };
+}
+
+export const openMessage = ({ requestId, model }: Pick<Named, "requestId" | "model">) => ({
+  ...{ id: messageId(requestId), type: "message", role: "assistant", model, content: [] as object[] },
+  ...{ stop_reason: null as string | null, stop_sequence: null },
+  usage: { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 0 },
+});
+
+/** JSON. Throws ApiError: a call of a tool whose arguments are no object. */
+export function finishedMessage(response: Response, of: Named): string {
+  const calls = listOf(extraOf(response).message["tool_calls"]).map((call) => toolUse(call));
+  const text = response.text === "" ? [] : [{ type: "text", text: response.text }];
+  return exactJson({
+    ...openMessage(of),
+    content: [...text, ...calls],
+    ...{ stop_reason: stopReason(response), usage: anthropicUsage(response), precedent: ownFields(response) },
+  });
+}
+
+function toolUse(call: unknown): object {
+  const { id, function: called } = isObject(call) ? call : {};
+  const { name, arguments: text } = isObject(called) ? called : {};
+  const input = inputOf(text);
+  if (typeof id !== "string" || typeof name !== "string" || input === null) throw brokenCall(String(name));
+  return { type: "tool_use", id, name, input: new RawJson(input) };
+}
+
+/** The arguments of a call as JSON of an object; null: they are none. */
+export function inputOf(text: unknown): string | null {
+  if (typeof text !== "string") return null;
+  if (text.trim() === "") return "{}";
+  try {
+    return isObject(JSON.parse(text)) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+export const brokenCall = (name: string): ApiError =>
+  new ApiError({
+    ...{ status: 502, code: "invalid_tool_arguments" },
+    message: `The model called ${name.slice(0, 80)} with arguments that are no JSON object: ask again.`,
+  });

@@ -1,0 +1,15 @@
+// Errors in Anthropic's format, with our stable code and the member that is wrong beside.
+import type { ApiError } from "../errors.ts";
+
+const types: Readonly<Record<number, string>> = {
+  ...{ 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error" },
+  ...{ 413: "request_too_large", 429: "rate_limit_error", 503: "overloaded_error", 504: "timeout_error" },
+};
+
+export const anthropicErrorBody = ({ status, code, message, param }: ApiError) => ({
+  type: "error",
+  error: {
+    type: types[status] ?? (status < 500 ? "invalid_request_error" : "api_error"),
+    ...{ message, code, ...(param !== undefined && { param }) },
+  },
+});

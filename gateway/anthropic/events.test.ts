@@ -1,0 +1,184 @@
+// Streams in Anthropic's events: read by the rules of its clients they are the final answer.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CallPiece } from "../../schemas/types.ts";
+import { aResponse } from "../responses.testing.ts";
+import { ApiError } from "../errors.ts";
+import { finishedMessage } from "./answer.ts";
+import { createMessageEvents } from "./events.ts";
+
+const of = { requestId: "r", model: "auto", created: 1 };
+const call = (id: string, name: string, text: string) => ({
+  id,
+  type: "function",
+  function: { name, arguments: text },
+});
+const withCalls = (text: string, calls: readonly object[]) =>
+  aResponse({ text, finishReason: "tool_calls", passthrough: JSON.stringify({ message: { tool_calls: calls } }) });
+
+interface Event extends Record<string, unknown> {
+  type: string;
+  index: number;
+}
+const eventsOf = (stream: string): Event[] =>
+  stream
+    .split("\n\n")
+    .filter((one) => one !== "")
+    .map((one) => {
+      const [name, data] = one.split("\n");
+      const event = JSON.parse(data!.slice("data: ".length)) as Event;
+      expect(name).toBe(`event: ${event.type}`);
+      return event;
+    });
+
+/** Blocks by the rules of the format: one open at a time, numbered in order. */
+function blocksOf(events: readonly Event[]): Record<string, unknown>[] {
+  const blocks: { type: string; text: string; input: string; id?: unknown; name?: unknown }[] = [];
+  let open = false;
+  for (const event of events) {
+    if (event.type === "content_block_start") {
+      expect(open).toBe(false);
+      expect(event.index).toBe(blocks.length);
+      const { type, id, name } = event["content_block"] as { type: string; id?: string; name?: string };
+      blocks.push({ type, text: "", input: "", ...(id !== undefined && { id, name }) });
+      open = true;
+    } else if (event.type === "content_block_delta") {
+      expect(open && event.index === blocks.length - 1).toBe(true);
+      const { text = "", partial_json = "" } = event["delta"] as { text?: string; partial_json?: string };
+      blocks.at(-1)!.text += text;
+      blocks.at(-1)!.input += partial_json;
+    } else if (event.type === "content_block_stop") {
+      expect(open && event.index === blocks.length - 1).toBe(true);
+      open = false;
+    }
+  }
+  expect(open).toBe(false);
+  return blocks.map(({ type, text, input, id, name }) =>
+    type === "text" ? { type, text } : { type, id, name, input: JSON.parse(input) as object },
+  );
+}
+
+describe("a stream", () => {
+  it("of text has the events of Anthropic's, in their order", () => {
+    const chunks = createMessageEvents(of);
+    const stream = [chunks.begin(), chunks.text("Hel"), chunks.text("lo"), chunks.heartbeat];
+    const events = eventsOf(stream.join("") + chunks.end(aResponse({ text: "Hello", finishReason: "length" }), []));
+    expect(events.map(({ type }) => type)).toEqual([
+      ...["message_start", "content_block_start", "content_block_delta", "content_block_delta", "ping"],
+      ...["content_block_stop", "message_delta", "message_stop"],
+    ]);
+    expect(blocksOf(events)).toEqual([{ type: "text", text: "Hello" }]);
+    expect(events.at(-2)).toMatchObject({
+      delta: { stop_reason: "max_tokens" },
+      usage: { output_tokens: expect.any(Number) as number },
+    });
+  });
+
+  it("has the blocks of the answer, however its pieces are mixed", () => {
+    const answers = fc.record({
+      text: fc.string({ maxLength: 8 }),
+      inputs: fc.array(
+        fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify({ value, "}": "}" })),
+        { maxLength: 4 },
+      ),
+      order: fc.infiniteStream(fc.nat({ max: 3 })),
+      sizes: fc.infiniteStream(fc.integer({ min: 1, max: 7 })),
+      cut: fc.nat({ max: 40 }),
+    });
+    fc.assert(
+      fc.property(answers, ({ text, inputs, order, sizes, cut }) => {
+        const chunks = createMessageEvents(of);
+        const calls = inputs.map((input, i) => call(`c${i}`, `n${i}`, input));
+        let out = chunks.begin();
+        // Texts and pieces of calls, mixed; heads in their order, as streams have them.
+        let [textAt, steps] = [0, 0];
+        const at = inputs.map(() => -1);
+        while (steps++ < cut) {
+          const which = order.next().value as number;
+          const size = sizes.next().value as number;
+          if (which >= inputs.length || (which > 0 && at[which - 1]! < 0)) {
+            if (textAt < text.length) out += chunks.text(text.slice(textAt, textAt + size));
+            textAt = Math.min(text.length, textAt + size);
+            continue;
+          }
+          const [from, input] = [Math.max(0, at[which]!), inputs[which]!];
+          const head =
+            at[which]! < 0
+              ? { id: `c${which}`, type: "function", name: `n${which}` }
+              : { id: null, type: null, name: null };
+          at[which] = Math.min(input.length, from + size);
+          out += chunks.calls([{ index: which, ...head, arguments: input.slice(from, at[which]) } satisfies CallPiece]);
+        }
+        const rest = calls.flatMap(({ id, type, function: { name, arguments: input } }, index) => {
+          const left = input.slice(Math.max(0, at[index]!));
+          if (at[index]! < 0) return [{ index, id, type, function: { name, arguments: input } }];
+          return left === "" ? [] : [{ index, function: { arguments: left } }];
+        });
+        if (textAt < text.length) out += chunks.text(text.slice(textAt));
+        const response = withCalls(text, calls);
+        const events = eventsOf(out + chunks.end(response, rest));
+        const blocks = blocksOf(events);
+        const { content } = JSON.parse(finishedMessage(response, of)) as { content: Record<string, unknown>[] };
+        const isText = ({ type }: Record<string, unknown>) => type === "text";
+        expect(blocks.filter((one) => !isText(one))).toEqual(content.filter((one) => !isText(one)));
+        expect(
+          blocks
+            .filter(isText)
+            .map((one) => one["text"])
+            .join(""),
+        ).toBe(text);
+        expect(events.at(-1)?.type).toBe("message_stop");
+      }),
+    );
+  });
+
+  it("sends a call as it comes", () => {
+    const chunks = createMessageEvents(of);
+    const head = { index: 0, id: "c0", type: "function", name: "a", arguments: '{"x"' };
+    expect(eventsOf(chunks.calls([head])).map(({ type }) => type)).toEqual([
+      "content_block_start",
+      "content_block_delta",
+    ]);
+    const more = chunks.calls([{ index: 0, id: null, type: null, name: null, arguments: ":1}" }]);
+    expect(eventsOf(more)).toMatchObject([{ delta: { type: "input_json_delta", partial_json: ":1}" } }]);
+  });
+
+  it("with a call whose arguments are no object ends in an error", () => {
+    const chunks = createMessageEvents(of);
+    const rest = [{ index: 0, ...call("c", "a", "[1]") }];
+    const [, last] = eventsOf(chunks.begin() + chunks.end(withCalls("", [call("c", "a", "[1]")]), rest));
+    expect(last).toMatchObject({ type: "error", error: { type: "api_error", code: "invalid_tool_arguments" } });
+    expect(() => finishedMessage(withCalls("", [call("c", "a", "no")]), of)).toThrow(ApiError);
+  });
+});
+
+describe("an answer", () => {
+  it("keeps the input of a call as the model wrote it", () => {
+    const text = finishedMessage(
+      withCalls("so", [call("c", "a", '{"n": 12345678901234567890.10}'), call("d", "b", "")]),
+      of,
+    );
+    expect(text).toContain('"input":{"n": 12345678901234567890.10}');
+    const { content, stop_reason } = JSON.parse(text) as { content: object[]; stop_reason: string };
+    expect(content).toMatchObject([
+      { type: "text", text: "so" },
+      { type: "tool_use", name: "a" },
+      { name: "b", input: {} },
+    ]);
+    expect(stop_reason).toBe("tool_use");
+  });
+  it("has cached tokens apart from the others", () => {
+    const response = aResponse({ text: "x" });
+    const usage = { ...response.usage, prompt: 10, prefilled: 4, completion: 2 };
+    const { usage: counted } = JSON.parse(finishedMessage({ ...response, usage }, of)) as { usage: object };
+    expect(counted).toMatchObject({ input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 2 });
+  });
+  it.each([
+    ["stop", "end_turn"],
+    ["content_filter", "refusal"],
+    ["something", null],
+  ])("that ended by %s", (finishReason, expected) => {
+    const response = aResponse({ text: "x", finishReason });
+    expect(JSON.parse(finishedMessage(response, of))).toMatchObject({ stop_reason: expected });
+  });
+});

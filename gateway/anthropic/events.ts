@@ -1,0 +1,134 @@
+// A message in events, as Anthropic streams it. Blocks follow one another: a call of a tool opens
+// when the one before it is complete, and what comes of it earlier waits.
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import type { CallPiece, Response } from "../../schemas/types.ts";
+import type { Chunks } from "../api/chunks.ts";
+import { ownFields } from "../api/response.ts";
+import type { ApiError } from "../errors.ts";
+import type { Named } from "../routes/answer.ts";
+import { anthropicUsage, brokenCall, inputOf, openMessage, stopReason } from "./answer.ts";
+import { anthropicErrorBody } from "./errors.ts";
+
+const event = (type: string, more: object = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+interface Call {
+  id: string;
+  name: string;
+  /** All that came; `sent` characters of it have gone out. */
+  arguments: string;
+  sent: number;
+  isComplete: (piece: string) => boolean;
+}
+
+export function createMessageEvents(of: Named): Chunks {
+  /** Blocks begun so far; the last is open until the next begins. */
+  let blocks = 0;
+  let open: "text" | "call" | null = null;
+  const calls: Call[] = [];
+  /** The call whose block is open, or was last. */
+  let current = -1;
+  /** Text that came amid a call: its block would end that of a call which may go on. */
+  let held = "";
+
+  const stop = (): string => {
+    if (open === null) return "";
+    open = null;
+    return event("content_block_stop", { index: blocks - 1 });
+  };
+  const start = (kind: "text" | "call", content_block: object): string => {
+    const before = stop();
+    open = kind;
+    return before + event("content_block_start", { index: blocks++, content_block });
+  };
+  const delta = (value: object): string => event("content_block_delta", { index: blocks - 1, delta: value });
+  const text = (content: string): string =>
+    (open === "text" ? "" : start("text", { type: "text", text: "" })) + delta({ type: "text_delta", text: content });
+
+  const take = ({ index, id, name, arguments: piece }: CallPiece): void => {
+    calls[index] ??= { id: id ?? "", name: name ?? "", arguments: "", sent: 0, isComplete: objectEnd() };
+    calls[index].arguments += piece;
+    calls[index].isComplete(piece);
+  };
+  /** What may go out now: of the open call, and of each behind a complete one. */
+  const advance = (): string => {
+    let out = "";
+    for (;;) {
+      const call = calls[current];
+      if (call !== undefined && call.sent < call.arguments.length) {
+        out += delta({ type: "input_json_delta", partial_json: call.arguments.slice(call.sent) });
+        call.sent = call.arguments.length;
+      }
+      const next = calls[current + 1];
+      if (next === undefined || (call !== undefined && !call.isComplete(""))) return out;
+      current++;
+      out += start("call", { type: "tool_use", id: next.id, name: next.name, input: {} });
+    }
+  };
+
+  return {
+    begin: () => event("message_start", { message: openMessage(of) }),
+    text(content) {
+      const call = calls[current];
+      if (open !== "call" || call === undefined || call.isComplete("")) return text(content);
+      held += content;
+      return "";
+    },
+    calls(pieces) {
+      for (const piece of pieces) take(piece);
+      return advance();
+    },
+    end(response: Response, rest) {
+      for (const piece of rest) take(pieceOf(piece));
+      const broken = calls.find((call) => inputOf(call.arguments) === null);
+      if (broken !== undefined) return stop() + event("error", anthropicErrorBody(brokenCall(broken.name)));
+      return [
+        finishCalls(),
+        held === "" ? "" : text(held),
+        stop(),
+        event("message_delta", {
+          delta: { stop_reason: stopReason(response), stop_sequence: null },
+          ...{ usage: anthropicUsage(response), precedent: ownFields(response) },
+        }),
+        event("message_stop"),
+      ].join("");
+    },
+    error: (error: ApiError) => event("error", anthropicErrorBody(error)),
+    heartbeat: event("ping"),
+  };
+
+  /** Those without arguments are complete at the end. */
+  function finishCalls(): string {
+    for (const call of calls)
+      if (call.arguments.trim() === "") take({ ...none, index: calls.indexOf(call), arguments: "{}" });
+    return advance();
+  }
+}
+
+const none = { id: null, type: null, name: null };
+
+/** Takes an object's JSON in pieces; true: it has ended. Linear. */
+function objectEnd(): (piece: string) => boolean {
+  let [depth, inString, isEscaped, hasEnded] = [0, false, false, false];
+  return (piece) => {
+    for (const character of piece) {
+      if (isEscaped) isEscaped = false;
+      else if (inString) [isEscaped, inString] = [character === "\\", character !== '"'];
+      else if (character === '"') inString = true;
+      else if (character === "{" || character === "[") depth++;
+      else if (character === "}" || character === "]") hasEnded ||= --depth === 0;
+    }
+    return hasEnded;
+  };
+}
+
+/** What is left of a call when the answer is final, as chunks have it. */
+function pieceOf(piece: object): CallPiece {
+  const { index, id, function: called } = piece as Record<string, unknown>;
+  const { name, arguments: text } = isObject(called) ? called : {};
+  return {
+    index: Number(index),
+    ...{ id: typeof id === "string" ? id : null, type: null, name: typeof name === "string" ? name : null },
+    arguments: typeof text === "string" ? text : "",
+  };
+}

@@ -1,0 +1,109 @@
+// A body of Anthropic's Messages API as a chat completion's, which is read by the same rules
+// (api/request.ts): the same request, examples, limits and record, whichever format a client has.
+import { exactJson, rawItems, rawMembers, RawJson } from "../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import type { Capability } from "../../algorithms/routing/passthrough.ts";
+import { ApiError, badRequest } from "../errors.ts";
+import { chatRequest, type ChatBody } from "../api/request.ts";
+import { chatTurns, systemText, toolChoiceOf, toolOf } from "./blocks.ts";
+
+type Json = Record<string, unknown>;
+
+/** Handed on as they are written. */
+const same = ["model", "temperature", "top_p", "top_k", "stream", "precedent"];
+/** Put into other words below. */
+const read = [
+  "messages",
+  "system",
+  "max_tokens",
+  "stop_sequences",
+  "tools",
+  "tool_choice",
+  "metadata",
+  "output_config",
+];
+/**
+ * Wishes that change no answer's meaning: thoughts, and caches of Anthropic's own. Arms of OpenAI's
+ * format have no member for them.
+ */
+const wishes = ["thinking", "cache_control"];
+const known = new Set([...same, ...read, ...wishes]);
+
+/** Values that say nothing: as if the member were left out. */
+const isNeutral = (name: string, value: unknown): boolean =>
+  value === null ||
+  (name === "service_tier" && (value === "auto" || value === "standard_only")) ||
+  (Array.isArray(value) && value.length === 0);
+
+/** text: of which the body was parsed. Throws ApiError. */
+export function messagesRequest(body: unknown, served: ReadonlySet<Capability>, text = JSON.stringify(body)): ChatBody {
+  if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+  for (const [name, value] of Object.entries(body))
+    if (!known.has(name) && !isNeutral(name, value))
+      throw badRequest(
+        `The parameter ${name.slice(0, 80)} is not served with this value: leave it out.`,
+        name.slice(0, 80),
+        "unsupported_parameter",
+      );
+  const { chat: value, origins } = chatOf(body, rawMembers(text));
+  const chat = exactJson(value);
+  const inOurs = (path: string): string =>
+    path
+      .replace(/^(stop|user|response_format)\b/, (name) => members[name] ?? name)
+      .replace(/^messages\[(\d+)\].*/, (_, index) => origins[Number(index)] ?? "messages");
+  try {
+    const read = chatRequest(JSON.parse(chat), served, chat);
+    return { ...read, fields: new Map([...read.fields].map(([capability, path]) => [capability, inOurs(path)])) };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.param === undefined) throw error;
+    const { status, code, param, message } = error;
+    throw new ApiError({ status, code, param: inOurs(param), message: message.replace(param, () => inOurs(param)) });
+  }
+}
+
+/** Names of our members for those of a chat completion, in errors. */
+const members: Readonly<Record<string, string>> = {
+  ...{ stop: "stop_sequences", user: "metadata.user_id", response_format: "output_config.format" },
+};
+
+/** origins: the path in our body of each message. */
+function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; origins: string[] } {
+  const items = (name: string) => {
+    const written = rawItems(texts.get(name) ?? "[]");
+    return listOf(body[name]).map((value, i) => ({ value, text: written[i] ?? "null", path: `${name}[${i}]` }));
+  };
+  if (!Array.isArray(body["messages"])) throw badRequest("messages must be an array.", "messages");
+  const system = body["system"] ?? null;
+  const user = isObject(body["metadata"]) ? body["metadata"]["user_id"] : null;
+  const tools = items("tools").map(toolOf);
+  const choice = body["tool_choice"] ?? null;
+  const stops = body["stop_sequences"] ?? null;
+  const first = {
+    message: { role: "system", content: systemText({ value: system ?? "", path: "system" }) },
+    path: "system",
+  };
+  const turns = items("messages").flatMap((one) => chatTurns(one).map((message) => ({ message, path: one.path })));
+  const all = [...(system === null ? [] : [first]), ...turns];
+  const chat = {
+    ...Object.fromEntries(same.flatMap((name) => (texts.has(name) ? [[name, new RawJson(texts.get(name)!)]] : []))),
+    messages: all.map(({ message }) => message),
+    ...(texts.has("max_tokens") && { max_tokens: new RawJson(texts.get("max_tokens")!) }),
+    ...(stops !== null && { stop: stops }),
+    ...(typeof user === "string" && { user }),
+    ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && choice !== null && toolChoiceOf(choice)),
+    ...formatOf(body["output_config"], texts.get("output_config")),
+  };
+  return { chat, origins: all.map(({ path }) => path) };
+}
+
+/** A schema of the answer; how much effort the model makes is a wish. */
+function formatOf(config: unknown, text = "{}"): Json {
+  const format = isObject(config) ? (config["format"] ?? null) : null;
+  if (format === null) return {};
+  const schema = rawMembers(rawMembers(text).get("format") ?? "{}").get("schema");
+  if (!isObject(format) || format["type"] !== "json_schema" || schema === undefined)
+    throw badRequest("output_config.format must have type json_schema and a schema.", "output_config.format");
+  const named = { name: "answer", strict: true, schema: new RawJson(schema) };
+  return { response_format: { type: "json_schema", json_schema: named } };
+}

@@ -1,0 +1,31 @@
+// POST /v1/messages and /v1/messages/count_tokens: Anthropic's API.
+import type { FastifyInstance } from "fastify";
+import { rawMembers } from "../../algorithms/text/exact-json.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
+import { messagesPath } from "../addresses.ts";
+import { finishedMessage } from "../anthropic/answer.ts";
+import { createMessageEvents } from "../anthropic/events.ts";
+import { messagesRequest } from "../anthropic/request.ts";
+import { servedBy } from "../api/models.ts";
+import { badRequest } from "../errors.ts";
+import { takeText } from "../json.ts";
+import { answerTo, type AnswerDependencies, type Format } from "./answer.ts";
+
+const format: Format = { answer: finishedMessage, chunks: createMessageEvents };
+
+export function addMessages(server: FastifyInstance, dependencies: AnswerDependencies): void {
+  const read = (body: unknown) => messagesRequest(body, servedBy(dependencies.arms()), takeText(body));
+  server.post(messagesPath, async (incoming, reply) => {
+    const asked = read(incoming.body);
+    if (asked.request.params.maxTokens === null) throw badRequest("max_tokens is needed.", "max_tokens");
+    return answerTo(incoming, reply, asked, format, dependencies);
+  });
+  // An estimate: which arm would answer, and so whose tokenizer counts, is not decided.
+  server.post(`${messagesPath}/count_tokens`, ({ body }, reply) => {
+    const { messages, passthrough } = read(body).request;
+    const json = passthrough?.replace(/"data:[^"\\]*"/g, '""') ?? "{}";
+    const texts = rawMembers(json).has("messages") ? [] : messages.map(({ content }) => content);
+    const sent = passthrough === null ? texts : [...texts, json];
+    return reply.send({ input_tokens: sent.reduce((sum, text) => sum + estimateTokens(text), 0) });
+  });
+}
