@@ -31,11 +31,11 @@ export function llamaBuild(): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-/** Backends of GPUs, the better one for a card that both reach first; set-up fetches them when asked. */
+/** Backends of GPUs, the better one for a card that both reach first. */
 export const gpuBackends = ["cuda", "vulkan"] as const;
 export type GpuBackend = (typeof gpuBackends)[number];
 
-/** Where set-up puts the library of a GPU's backend. It works beside any folder of the others. */
+/** Where set-up puts the library of a GPU's backend. */
 export const gpuLibraryFile = (backend: GpuBackend, environment?: NodeJS.ProcessEnv): string =>
   join(cacheFolder(environment), "packages", `llama-${backend}-${llamaBuild()}`, `libggml-${backend}.so`);
 

@@ -45,8 +45,8 @@ export interface ModelInput {
   /** SHA-256 of the file, hex; 0.3 s for 150 MB, so callers cache it. */
   fingerprint: string;
   /**
-   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: all discrete GPUs,
-   * or device_missing; or the name of one. Default "cpu".
+   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: all discrete
+   * GPUs, or device_missing; or the name of one. Default "cpu".
    */
   device?: string;
   /** Layers on the device, from the last. Default all. */

@@ -1,5 +1,5 @@
-// A llama arm on a GPU: Mesa's software Vulkan, which shows the device llvmpipe where it is asked to.
-// Beside it the CPU's answer, the caches' format, and what becomes of the process at its end.
+// A llama arm on a GPU: Mesa's software Vulkan, which shows the device llvmpipe on request. What it
+// links, which device it takes and names, and how its processes end.
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// Backends of llama.cpp for GPUs, fetched only when asked: of each package one library is kept, which
+// Backends of llama.cpp for GPUs, fetched only when asked: of each package one library is kept. It
 // works beside the libraries of the CPU (their libggml-base is the same file).
 import { existsSync } from "node:fs";
 import { readFile, rename, rm } from "node:fs/promises";

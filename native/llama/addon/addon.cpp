@@ -1,6 +1,7 @@
 // The addon: arguments checked and copied, long work elsewhere as promises, exceptions as Errors with a code. No policy in here.
 #include <napi.h>
 
+#include "check.hpp"
 #include "context-handle.hpp"
 #include "instance.hpp"
 #include "memory.hpp"
@@ -55,6 +56,8 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   ContextHandle::define(env, exports);
   ScorerHandle::define(env, exports);
   exports.Set("devices", Napi::Function::New(env, devices));
+  exports.Set("refusals", Napi::Function::New(env, refusalsValue));
+  exports.Set("weigh", Napi::Function::New(env, weigh));
   exports.Set("describeBlob", Napi::Function::New(env, describeBlob));
   return exports;
 }

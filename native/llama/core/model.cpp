@@ -3,6 +3,7 @@
 #include "assertions.hpp"
 #include "failure.hpp"
 #include "gguf-file.hpp"
+#include "refusals.hpp"
 
 namespace precedent {
 
@@ -52,22 +53,22 @@ Model::~Model() { llama_model_free(model_); }
 // What can't answer at all.
 void Model::guard() const {
   const auto refuse = [this](const std::string & why) { fail("model_unsupported", path_ + ": " + why); };
-  if (llama_model_is_diffusion(model_)) refuse("a diffusion model does not write from left to right");
-  if (llama_model_has_encoder(model_) || GgufFile(path_).number("attention.causal", 1) == 0) refuse("an encoder does not write text");
-  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) refuse("it has no vocabulary");
+  if (llama_model_is_diffusion(model_)) refuse(refusal::diffusion);
+  if (llama_model_has_encoder(model_) || GgufFile(path_).number("attention.causal", 1) == 0) refuse(refusal::encoder);
+  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) refuse(refusal::vocabulary);
 }
 
 // Why no chunk cache can be moved, or "".
 std::string Model::findUnlinkable(const GgufFile & file) const {
-  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) return "recurrent layers have no keys and values of single tokens";
-  if (llama_model_n_swa(model_) > 0) return "sliding-window attention forgets cells that a link needs";
+  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) return refusal::recurrent;
+  if (llama_model_n_swa(model_) > 0) return refusal::window;
   const llama_rope_type type = llama_model_rope_type(model_);
-  if (type == LLAMA_ROPE_TYPE_NONE) return "without rotary positions a key can't be moved";
-  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX) return "keys of M-RoPE can't be moved";
-  if (file.has("attention.key_length_mla")) return "latent attention (MLA) keeps no keys by head";
+  if (type == LLAMA_ROPE_TYPE_NONE) return refusal::positions;
+  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX) return refusal::mrope;
+  if (file.has("attention.key_length_mla")) return refusal::latent;
   for (const char * key : {"attention.head_count_kv", "attention.head_count"})
-    if (!file.uniform(key)) return std::string(key) + " differs between layers";
-  if (facts_.heads <= 0 || facts_.keyHeads <= 0) return "it has no attention heads";
+    if (!file.uniform(key)) return key + std::string(refusal::uneven);
+  if (facts_.heads <= 0 || facts_.keyHeads <= 0) return refusal::headless;
   try {
     rope(facts_.trainContext);
   } catch (const Failure & failure) {
