@@ -40,6 +40,9 @@ export default defineConfig({
   test: {
     // Threads segfault with chdb.
     pool: "forks",
+    // npm test starts vitest many times; each transforms a module once for all of them. Keyed by
+    // content, emptied when package-lock.json changes.
+    experimental: { fsModuleCache: true },
     projects: [
       {
         test: {

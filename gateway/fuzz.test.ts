@@ -109,6 +109,19 @@ const right: readonly (readonly [string, unknown])[] = [
     },
   ],
   ["/v1/messages/count_tokens", { model: "auto", system: "x", messages: [{ role: "user", content: "hi" }] }],
+  [
+    "/v1/responses",
+    {
+      ...{ model: "large", tool_choice: { type: "function", name: "f" }, reasoning: { effort: "low" } },
+      tools: [{ type: "function", name: "f", parameters: { type: "object" }, strict: true }],
+      input: [
+        { role: "user", content: [{ type: "input_image", image_url: "data:x" }] },
+        { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+        { type: "function_call_output", call_id: "c1", output: "12" },
+      ],
+      text: { format: { type: "json_schema", name: "a", schema: {} }, verbosity: "low" },
+    },
+  ],
   ["/v1/feedback", { request_id: "r1", kind: "score", value: 3, range: { low: 0, high: 5 }, comment: "so", id: "f1" }],
   ["/v1/embeddings", { model: "mini", input: ["a", "b"], encoding_format: "base64", dimensions: 2 }],
 ];

@@ -5,7 +5,7 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } f
 import type { Logger } from "pino";
 import { createGuardedServer } from "../connections/http/guard.ts";
 import { messagesPath } from "./addresses.ts";
-import { anthropicErrorBody } from "./anthropic/errors.ts";
+import { anthropicErrorBody } from "./api/anthropic/errors.ts";
 import { ApiError, badRequest, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
 import { rarely } from "../runtime/rarely.ts";

@@ -100,7 +100,8 @@ export function createKafka(options: KafkaOptions): Kafka {
       // A broker that is too old for exactly-once is refused here, not when the first partition is
       // to be adopted.
       await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
-      await ensureTopics(connected, { ...config, ...(cacheTtlMs !== undefined && { cacheTtlMs }) }, owners, log);
+      const to = { admin: connected, open: () => createLogs(client) };
+      await ensureTopics(to, { ...config, ...(cacheTtlMs !== undefined && { cacheTtlMs }) }, owners, log);
     },
     topics: async () => (await admin()).listTopics(),
     async durability(topics) {

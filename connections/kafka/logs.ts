@@ -27,7 +27,7 @@ interface Broker {
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
+  addMultipleTargetTopics(topics: string[]): Promise<void>;
   refreshMetadata(): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
   metadata(options: { topics: string[] }): Promise<{ clusterId: string | null }>;
@@ -85,32 +85,43 @@ export function createLogs(client: KafkaClient): Logs {
     return new Map(topics.map((topic) => [topic, { cluster: shortCluster(clusterId), topicId: ids.get(topic) ?? "" }]));
   };
 
-  const offsets = async (cluster: Cluster, topic: string, fromBeginning: boolean): Promise<Map<number, number>> => {
-    const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ partition: partitionId }));
-    const [found] = await cluster.fetchTopicsOffset([{ topic, fromBeginning, partitions }]);
-    return new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+  /** By topic and partition. */
+  const offsets = async (
+    cluster: Cluster,
+    topics: readonly string[],
+    fromBeginning: boolean,
+  ): Promise<Map<string, Map<number, number>>> => {
+    const found = await cluster.fetchTopicsOffset(
+      topics.map((topic) => ({
+        ...{ topic, fromBeginning },
+        partitions: cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ partition: partitionId })),
+      })),
+    );
+    return new Map(
+      found.map(({ topic, partitions }) => [topic, new Map(partitions.map((p) => [p.partition, Number(p.offset)]))]),
+    );
   };
 
   return {
     async read(topics) {
       const cluster = await connected();
       try {
-        for (const topic of topics) await cluster.addTargetTopic(topic);
+        await cluster.addMultipleTargetTopics([...topics]);
         await cluster.refreshMetadataIfNecessary();
-        const [origins, ...ends] = await Promise.all([
-          originsOn(cluster, topics),
-          ...topics.map(async (topic) => {
-            // The end last: it must not be older than the beginning.
-            const beginnings = await offsets(cluster, topic, true);
-            return { topic, beginnings, ends: await offsets(cluster, topic, false) };
-          }),
-        ]);
+        const [origins, beginnings] = await Promise.all([originsOn(cluster, topics), offsets(cluster, topics, true)]);
+        // The end last: it must not be older than the beginning.
+        const ends = await offsets(cluster, topics, false);
         return new Map(
-          ends.map(({ topic, beginnings, ends: last }) => [
+          topics.map((topic) => [
             topic,
             {
               origin: origins.get(topic) ?? { cluster: "", topicId: "" },
-              spans: new Map([...last].map(([p, end]) => [p, { beginning: beginnings.get(p) ?? 0, end }])),
+              spans: new Map(
+                [...(ends.get(topic) ?? [])].map(([partition, end]) => [
+                  partition,
+                  { beginning: beginnings.get(topic)?.get(partition) ?? 0, end },
+                ]),
+              ),
             },
           ]),
         );

@@ -47,6 +47,8 @@ function createReader({ client, topic }: Pick<ReaderOptions, "client" | "topic">
     groupId: `reader.${topic}.${randomUUID()}`,
     maxWaitTimeInMs: 100,
     sessionTimeout: 30_000,
+    // The only member of its group learns nothing by them; they keep its membership alone.
+    heartbeatInterval: 10_000,
     allowAutoTopicCreation: false,
     retry: {
       initialRetryTime: 50,

@@ -4,6 +4,7 @@ import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { ownersOf, shortTopicName, type Topic, type TopicName, type TopicOwners } from "../../schemas/records.ts";
 import { durabilityOf, type DurabilitySettings } from "./durability.ts";
+import type { Logs } from "./logs.ts";
 import { mostMessageBytes } from "./record-port.ts";
 import { untilReachable } from "./retry.ts";
 
@@ -96,10 +97,11 @@ export const topicName = <N extends TopicName | "locks">(prefix: string, topic: 
 
 /**
  * Creates missing topics and leaves existing ones unchanged; resolves when every new partition has
- * a leader.
+ * a leader that serves. `open`: a client that asks for topics once goes on asking for them, so
+ * these get one of their own.
  */
 export async function ensureTopics(
-  admin: Admin,
+  { admin, open }: { admin: Admin; open: () => Logs },
   settings: TopicSettings,
   owners: TopicOwners,
   log: Logger,
@@ -132,5 +134,14 @@ export async function ensureTopics(
     })),
   });
   // The broker acknowledges before every leader serves.
-  for (const { name } of missing) await untilReachable(() => admin.fetchTopicOffsets(name), log);
+  const logs = open();
+  try {
+    await untilReachable(async () => {
+      const there = await logs.read(missing.map(({ name }) => name));
+      const unknown = missing.find(({ name }) => (there.get(name)?.spans.size ?? 0) === 0);
+      if (unknown !== undefined) throw new Error(`the broker does not know the topic ${unknown.name}`);
+    }, log);
+  } finally {
+    await logs.close();
+  }
 }

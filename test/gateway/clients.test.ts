@@ -72,7 +72,7 @@ describe("Python", () => {
     python = await pythonClients();
   }, 600_000);
 
-  test("OpenAI's client: answers, streams, tools, formats, errors, its own retries, and leaving", async () => {
+  test("OpenAI's client and its Agents: streams, tools, formats, errors, its own retries, and leaving", async () => {
     expect(await reported("with_openai.py")).toEqual({
       answer: ["python asks", "stop", 5],
       ...{ stream: "slowly in many words", stream_usage: 5 },
@@ -81,6 +81,10 @@ describe("Python", () => {
       tool_stream: ["weather", { city: "Bonn" }],
       format: { answer: "in a format" },
       responses: "python responds",
+      responses_tool: ["weather", { city: "Ulm" }, "heard sunny"],
+      responses_stream: [{ city: "Bonn" }, "weather"],
+      responses_format: { answer: "in a format" },
+      agent: "heard rain in Ulm",
       models: expect.arrayContaining(["auto", "mock", "tools"]) as string[],
       request_id: true,
       unknown_model: [404, "model_not_found"],

@@ -6,9 +6,10 @@ import { pythonWith } from "../../connections/python/python.ts";
 /** OpenAI's and Anthropic's clients, LiteLLM and LangChain. */
 export const pythonClients = (): Promise<string> =>
   pythonWith(
-    ["openai", "litellm", "langchain_openai", "mcp.types", "anthropic", "langchain_anthropic"],
+    ["openai", "litellm", "langchain_openai", "mcp.types", "agents", "anthropic", "langchain_anthropic"],
     [
       "openai==2.54.0",
+      "openai-agents==0.20.0",
       "litellm==1.106.2",
       "langchain-openai==1.7.3",
       "langchain-core==1.8.3",

@@ -1,7 +1,8 @@
-# OpenAI's own client for Python, as an application uses it. Prints the responses, as one object.
+# OpenAI's own client for Python and its Agents, as an application uses them. Prints the responses, as one object.
 import json
 import os
 
+import agents
 import openai
 
 base_url = os.environ["BASE_URL"]
@@ -52,6 +53,32 @@ formatted = client.chat.completions.create(
 said["format"] = json.loads(formatted.choices[0].message.content)
 
 said["responses"] = client.responses.create(model="mock", input="python responds").output_text
+
+function = {"type": "function", "name": "weather", "parameters": tool["function"]["parameters"], "strict": False}
+asked = [{"role": "user", "content": "Ulm"}]
+first = client.responses.create(model="tools", input=asked, tools=[function])
+called = first.output[0]
+asked += [called, {"type": "function_call_output", "call_id": called.call_id, "output": "sunny"}]
+second = client.responses.create(model="tools", input=asked, tools=[function])
+said["responses_tool"] = [called.name, json.loads(called.arguments), second.output_text]
+with client.responses.stream(model="tools", input="Bonn", tools=[function]) as stream:
+    pieces = [event.delta for event in stream if event.type == "response.function_call_arguments.delta"]
+    said["responses_stream"] = [json.loads("".join(pieces)), stream.get_final_response().output[0].name]
+text_format = {"format": {"type": "json_schema", "name": "a", "schema": schema}}
+formatted = client.responses.create(model="tools", input="in a format", text=text_format)
+said["responses_format"] = json.loads(formatted.output_text)
+
+
+# OpenAI's Agents, which call the tool by themselves and go on with what it returns.
+@agents.function_tool
+def weather(city: str) -> str:
+    return f"rain in {city}"
+
+
+agents.set_tracing_disabled(True)
+model = agents.OpenAIResponsesModel("tools", openai.AsyncOpenAI(base_url=base_url, api_key="none"))
+agent = agents.Agent(name="a", instructions="Be brief.", model=model, tools=[weather])
+said["agent"] = agents.Runner.run_sync(agent, "Ulm").final_output
 said["models"] = sorted(model.id for model in client.models.list())
 said["request_id"] = answer._request_id is not None
 

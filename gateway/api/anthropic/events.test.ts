@@ -1,9 +1,9 @@
 // Streams in Anthropic's events: read by the rules of its clients they are the final answer.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallPiece } from "../../schemas/types.ts";
-import { aResponse } from "../responses.testing.ts";
-import { ApiError } from "../errors.ts";
+import type { CallPiece } from "../../../schemas/types.ts";
+import { aResponse } from "../../responses.testing.ts";
+import { ApiError } from "../../errors.ts";
 import { finishedMessage } from "./answer.ts";
 import { createMessageEvents } from "./events.ts";
 

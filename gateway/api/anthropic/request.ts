@@ -1,10 +1,11 @@
 // A body of Anthropic's Messages API as a chat completion's, which is read by the same rules
 // (api/request.ts): the same request, examples, limits and record, whichever format a client has.
-import { exactJson, rawItems, rawMembers, RawJson } from "../../algorithms/text/exact-json.ts";
-import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
-import type { Capability } from "../../algorithms/routing/passthrough.ts";
-import { ApiError, badRequest } from "../errors.ts";
-import { chatRequest, type ChatBody } from "../api/request.ts";
+import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { badRequest } from "../../errors.ts";
+import type { ChatBody } from "../request.ts";
+import { translatedRequest, unservedMember } from "../translated.ts";
 import { chatTurns, systemText, toolChoiceOf, toolOf } from "./blocks.ts";
 
 type Json = Record<string, unknown>;
@@ -39,32 +40,11 @@ const isNeutral = (name: string, value: unknown): boolean =>
 export function messagesRequest(body: unknown, served: ReadonlySet<Capability>, text = JSON.stringify(body)): ChatBody {
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
   for (const [name, value] of Object.entries(body))
-    if (!known.has(name) && !isNeutral(name, value))
-      throw badRequest(
-        `The parameter ${name.slice(0, 80)} is not served with this value: leave it out.`,
-        name.slice(0, 80),
-        "unsupported_parameter",
-      );
-  const { chat: value, origins } = chatOf(body, rawMembers(text));
-  const chat = exactJson(value);
-  const inOurs = (path: string): string =>
-    path
-      .replace(/^(stop|user|response_format)\b/, (name) => members[name] ?? name)
-      .replace(/^messages\[(\d+)\].*/, (_, index) => origins[Number(index)] ?? "messages");
-  try {
-    const read = chatRequest(JSON.parse(chat), served, chat);
-    return { ...read, fields: new Map([...read.fields].map(([capability, path]) => [capability, inOurs(path)])) };
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.param === undefined) throw error;
-    const { status, code, param, message } = error;
-    throw new ApiError({ status, code, param: inOurs(param), message: message.replace(param, () => inOurs(param)) });
-  }
+    if (!known.has(name) && !isNeutral(name, value)) throw unservedMember(name);
+  return translatedRequest({ ...chatOf(body, rawMembers(text)), names }, served);
 }
 
-/** Names of our members for those of a chat completion, in errors. */
-const members: Readonly<Record<string, string>> = {
-  ...{ stop: "stop_sequences", user: "metadata.user_id", response_format: "output_config.format" },
-};
+const names = { stop: "stop_sequences", user: "metadata.user_id", response_format: "output_config.format" };
 
 /** origins: the path in our body of each message. */
 function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; origins: string[] } {

@@ -1,11 +1,11 @@
 // A message in events, as Anthropic streams it. Blocks follow one another: a call of a tool opens
 // when the one before it is complete, and what comes of it earlier waits.
-import { isObject } from "../../algorithms/text/json-shape.ts";
-import type { CallPiece, Response } from "../../schemas/types.ts";
-import type { Chunks } from "../api/chunks.ts";
-import { ownFields } from "../api/response.ts";
-import type { ApiError } from "../errors.ts";
-import type { Named } from "../routes/answer.ts";
+import type { CallPiece, Response } from "../../../schemas/types.ts";
+import type { Chunks } from "../chunks.ts";
+import { ownFields } from "../response.ts";
+import { pieceOf } from "../tool-pieces.ts";
+import type { ApiError } from "../../errors.ts";
+import type { Named } from "../../routes/answer.ts";
 import { anthropicUsage, brokenCall, inputOf, openMessage, stopReason } from "./answer.ts";
 import { anthropicErrorBody } from "./errors.ts";
 
@@ -119,16 +119,5 @@ function objectEnd(): (piece: string) => boolean {
       else if (character === "}" || character === "]") hasEnded ||= --depth === 0;
     }
     return hasEnded;
-  };
-}
-
-/** What is left of a call when the answer is final, as chunks have it. */
-function pieceOf(piece: object): CallPiece {
-  const { index, id, function: called } = piece as Record<string, unknown>;
-  const { name, arguments: text } = isObject(called) ? called : {};
-  return {
-    index: Number(index),
-    ...{ id: typeof id === "string" ? id : null, type: null, name: typeof name === "string" ? name : null },
-    arguments: typeof text === "string" ? text : "",
   };
 }

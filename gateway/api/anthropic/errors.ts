@@ -1,5 +1,5 @@
 // Errors in Anthropic's format, with our stable code and the member that is wrong beside.
-import type { ApiError } from "../errors.ts";
+import type { ApiError } from "../../errors.ts";
 
 const types: Readonly<Record<number, string>> = {
   ...{ 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error" },

@@ -1,11 +1,11 @@
 // A response as a message of Anthropic's API. Inputs of tools stand in it as the model wrote them.
-import { exactJson, RawJson } from "../../algorithms/text/exact-json.ts";
-import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
-import type { FinishReason } from "../../algorithms/text/finish-reason.ts";
-import type { Response } from "../../schemas/types.ts";
-import { extraOf, openAiReason, ownFields, usageOf } from "../api/response.ts";
-import { ApiError } from "../errors.ts";
-import type { Named } from "../routes/answer.ts";
+import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import type { FinishReason } from "../../../algorithms/text/finish-reason.ts";
+import type { Response } from "../../../schemas/types.ts";
+import { extraOf, openAiReason, ownFields, usageOf } from "../response.ts";
+import { ApiError } from "../../errors.ts";
+import type { Named } from "../../routes/answer.ts";
 
 export const messageId = (requestId: string): string => `msg_${requestId}`;
 
@@ -50,7 +50,8 @@ function toolUse(call: unknown): object {
   const { id, function: called } = isObject(call) ? call : {};
   const { name, arguments: text } = isObject(called) ? called : {};
   const input = inputOf(text);
-  if (typeof id !== "string" || typeof name !== "string" || input === null) throw brokenCall(String(name));
+  if (typeof id !== "string" || typeof name !== "string" || input === null)
+    throw brokenCall(typeof name === "string" ? name : "a tool");
   return { type: "tool_use", id, name, input: new RawJson(input) };
 }
 

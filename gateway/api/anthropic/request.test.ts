@@ -1,7 +1,7 @@
 // Bodies of Anthropic's clients become the chat completions that say the same.
 import { describe, expect, it } from "vitest";
-import type { Capability } from "../../algorithms/routing/passthrough.ts";
-import { ApiError } from "../errors.ts";
+import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { ApiError } from "../../errors.ts";
 import { messagesRequest } from "./request.ts";
 
 const all = new Set<Capability>(["tools", "vision", "parameters"]);

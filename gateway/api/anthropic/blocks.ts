@@ -1,7 +1,7 @@
 // Anthropic's messages as OpenAI's chat messages. Inputs of tools keep their text as it is written.
-import { rawItems, rawMembers, RawJson } from "../../algorithms/text/exact-json.ts";
-import { isObject } from "../../algorithms/text/json-shape.ts";
-import { badRequest, type ApiError } from "../errors.ts";
+import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { isObject } from "../../../algorithms/text/json-shape.ts";
+import { badRequest, type ApiError } from "../../errors.ts";
 
 type Json = Record<string, unknown>;
 type Part = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
@@ -55,7 +55,7 @@ function resultTurn({ block, path }: Block): Json {
 
 /** Thoughts are not sent on: no endpoint of OpenAI's format takes them back. */
 function assistantTurn(blocks: readonly Block[]): Json {
-  const said = blocks.filter(({ block }) => !["thinking", "redacted_thinking"].includes(String(block["type"])));
+  const said = blocks.filter(({ block: { type } }) => type !== "thinking" && type !== "redacted_thinking");
   const calls = said.filter(({ block }) => block["type"] === "tool_use").map(callOf);
   const texts = said
     .filter(({ block }) => block["type"] !== "tool_use")

@@ -1,0 +1,66 @@
+// An answer as OpenAI's Responses API gives it: a message, and calls of functions, as items.
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import type { Response } from "../../../schemas/types.ts";
+import type { Named } from "../../routes/answer.ts";
+import { extraOf, openAiReason, ownFields, responseIdPrefix, usageOf } from "../response.ts";
+
+export interface ResponseOf extends Named {
+  /** Members of the body that the answer repeats. */
+  echo: Record<string, unknown>;
+}
+
+/** A response before it is answered, and what all of them have. */
+export const openResponse = ({ requestId, model, created, echo }: ResponseOf) => ({
+  ...{ id: responseIdPrefix + requestId, object: "response", created_at: created, status: "in_progress" },
+  ...{ error: null, incomplete_details: null, instructions: null, model },
+  ...{ output: [] as object[], usage: null as object | null, previous_response_id: null },
+  ...{ parallel_tool_calls: true, tool_choice: "auto", tools: [], metadata: {}, temperature: null, top_p: null },
+  ...{ max_output_tokens: null, truncation: "disabled", text: { format: { type: "text" } } },
+  ...echo,
+});
+
+export const messageItem = (requestId: string, status: string, content: object[]) => ({
+  ...{ id: `msg_${requestId}`, type: "message", status, role: "assistant", content },
+});
+export const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+
+export interface Call {
+  call_id: string;
+  name: string;
+  arguments: string;
+}
+export const callItem = (requestId: string, index: number, status: string, call: Call) => ({
+  ...{ id: `fc_${requestId}_${index}`, type: "function_call", status, ...call },
+});
+
+export const callsOf = (response: Response): Call[] =>
+  listOf(extraOf(response).message["tool_calls"]).map((call) => {
+    const { id, function: called } = isObject(call) ? call : {};
+    const { name, arguments: given } = isObject(called) ? called : {};
+    return { call_id: String(id), name: String(name), arguments: typeof given === "string" ? given : "" };
+  });
+
+/** output: the items in the order in which a stream began them; absent: the message, then calls. */
+export function finishedResponse(response: Response, of: ResponseOf, output?: (status: string) => object[]) {
+  const reason = openAiReason(response);
+  const cut = reason === "length" ? "max_output_tokens" : reason;
+  const isCut = cut === "max_output_tokens" || cut === "content_filter";
+  const status = isCut ? "incomplete" : "completed";
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usageOf(response);
+  const calls = callsOf(response);
+  const hasMessage = response.text !== "" || calls.length === 0;
+  const items = () => [
+    ...(hasMessage ? [messageItem(of.requestId, status, [textPart(response.text)])] : []),
+    ...calls.map((call, index) => callItem(of.requestId, index, status, call)),
+  ];
+  return {
+    ...openResponse(of),
+    ...{ status, incomplete_details: isCut ? { reason: cut } : null },
+    output: output?.(status) ?? items(),
+    usage: {
+      ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens, total_tokens },
+      ...{ input_tokens_details: prompt_tokens_details, output_tokens_details: { reasoning_tokens: 0 } },
+    },
+    precedent: ownFields(response),
+  };
+}

@@ -1,0 +1,80 @@
+// A response in events, as OpenAI's Responses API streams it: numbered, each under its name. Items
+// are begun in the order in which their first pieces come, and go on side by side.
+import type { CallPiece, Response } from "../../../schemas/types.ts";
+import { errorBody, type ApiError } from "../../errors.ts";
+import type { Chunks } from "../chunks.ts";
+import { pieceOf } from "../tool-pieces.ts";
+import { callItem, callsOf, finishedResponse, messageItem, openResponse, textPart, type ResponseOf } from "./answer.ts";
+
+export function createResponseEvents(of: ResponseOf): Chunks {
+  let number = 0;
+  const event = (type: string, more: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...more })}\n\n`;
+  /** Items begun: the message, or the index of a call. */
+  const items: ("message" | number)[] = [];
+  const at = (item: "message" | number) => ({
+    item_id: item === "message" ? `msg_${of.requestId}` : `fc_${of.requestId}_${item}`,
+    output_index: items.indexOf(item),
+  });
+
+  const beginMessage = (): string => {
+    items.push("message");
+    const { item_id, output_index } = at("message");
+    return (
+      event("response.output_item.added", { output_index, item: messageItem(of.requestId, "in_progress", []) }) +
+      event("response.content_part.added", { item_id, output_index, content_index: 0, part: textPart("") })
+    );
+  };
+  const text = (delta: string): string => {
+    const begun = items.includes("message") ? "" : beginMessage();
+    return begun + event("response.output_text.delta", { ...at("message"), content_index: 0, delta, logprobs: [] });
+  };
+  const call = ({ index, id, name, arguments: delta }: CallPiece): string => {
+    let begun = "";
+    if (!items.includes(index)) {
+      items.push(index);
+      const item = callItem(of.requestId, index, "in_progress", { call_id: id ?? "", name: name ?? "", arguments: "" });
+      begun = event("response.output_item.added", { output_index: at(index).output_index, item });
+    }
+    return begun + (delta === "" ? "" : event("response.function_call_arguments.delta", { ...at(index), delta }));
+  };
+
+  return {
+    begin: () =>
+      event("response.created", { response: openResponse(of) }) +
+      event("response.in_progress", { response: openResponse(of) }),
+    text,
+    calls: (pieces) => pieces.map(call).join(""),
+    end(response: Response, rest) {
+      const calls = callsOf(response);
+      const last = rest.map((piece) => call(pieceOf(piece))).join("");
+      // An answer of nothing is an empty message.
+      const empty = items.length === 0 ? beginMessage() : "";
+      const itemOf = (item: "message" | number, status: string): object =>
+        item === "message"
+          ? messageItem(of.requestId, status, [textPart(response.text)])
+          : callItem(of.requestId, item, status, calls[item] ?? { call_id: "", name: "", arguments: "" });
+      const finished = finishedResponse(response, of, (status) => items.map((item) => itemOf(item, status)));
+      const done = items.map((item) => {
+        const where = at(item);
+        const whole = { output_index: where.output_index, item: itemOf(item, finished.status) };
+        if (item !== "message") {
+          const { name, arguments: all } = calls[item] ?? { name: "", arguments: "" };
+          const last = event("response.function_call_arguments.done", { ...where, name, arguments: all });
+          return last + event("response.output_item.done", whole);
+        }
+        return [
+          event("response.output_text.done", { ...where, content_index: 0, text: response.text, logprobs: [] }),
+          event("response.content_part.done", { ...where, content_index: 0, part: textPart(response.text) }),
+          event("response.output_item.done", whole),
+        ].join("");
+      });
+      return [last, empty, ...done, event(`response.${finished.status}`, { response: finished })].join("");
+    },
+    error(error: ApiError) {
+      const { message, code, param } = errorBody(error).error;
+      return event("error", { message, code, param });
+    },
+    heartbeat: ": waiting\n\n",
+  };
+}

@@ -1,0 +1,98 @@
+// Input items of OpenAI's Responses API as chat messages. Arguments of calls keep their text.
+import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { badRequest, type ApiError } from "../../errors.ts";
+
+type Json = Record<string, unknown>;
+
+export interface Turn {
+  message: Json;
+  path: string;
+}
+
+/** A text, or items: messages, calls of tools and their results. Throws ApiError. */
+export function turnsOf(input: unknown): Turn[] {
+  if (typeof input === "string") return [{ message: { role: "user", content: input }, path: "input" }];
+  if (!Array.isArray(input) || input.length === 0)
+    throw badRequest("input must be a string or a list of items.", "input");
+  const turns: Turn[] = [];
+  for (const [index, item] of (input as unknown[]).entries()) {
+    const path = `input[${index}]`;
+    if (!isObject(item)) throw badRequest(`${path} must be an object.`, path);
+    const call = callOf(item, path);
+    const last = turns.at(-1)?.message;
+    // The calls of one answer are one message, with its text.
+    if (call !== null && last?.["role"] === "assistant") last["tool_calls"] = [...listOf(last["tool_calls"]), call];
+    else if (call !== null) turns.push({ message: { role: "assistant", content: null, tool_calls: [call] }, path });
+    else {
+      const message = messageOf(item, path);
+      if (message !== null) turns.push({ message, path });
+    }
+  }
+  return turns;
+}
+
+function callOf({ type, call_id: id, name, arguments: given }: Json, path: string): Json | null {
+  if (type !== "function_call") return null;
+  if (typeof id !== "string" || typeof name !== "string" || typeof given !== "string")
+    throw badRequest(`${path}: a function_call has call_id, name and arguments.`, path);
+  return { id, type: "function", function: { name, arguments: given } };
+}
+
+/** Null: thoughts, which no endpoint of chat completions takes back. */
+function messageOf(item: Json, path: string): Json | null {
+  const { type = "message", role, content, output, call_id: id } = item;
+  if (type === "reasoning") return null;
+  if (type === "function_call_output") {
+    if (typeof id !== "string") throw badRequest(`${path}.call_id must be a string.`, path);
+    return { role: "tool", tool_call_id: id, content: contentOf(output, `${path}.output`) };
+  }
+  if (type !== "message") throw unserved(path, type);
+  if (typeof role !== "string" || !["system", "developer", "user", "assistant"].includes(role))
+    throw badRequest(`${path}.role must be "system", "developer", "user" or "assistant".`, path);
+  return { role, content: contentOf(content, `${path}.content`) };
+}
+
+/** Text alone is one text: not every endpoint takes parts everywhere. */
+function contentOf(content: unknown, path: string): string | Json[] {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) throw badRequest(`${path} must be a string or a list of parts.`, path);
+  const parts = (content as unknown[]).map((part, index) => partOf(part, `${path}[${index}]`));
+  return parts.every(({ type }) => type === "text") ? parts.map(({ text }) => text).join("\n") : parts;
+}
+
+/** Parts of our own answers come back as output_text. */
+function partOf(part: unknown, path: string): Json {
+  const { type, text, refusal, image_url: url, detail } = isObject(part) ? part : {};
+  if ((type === "input_text" || type === "output_text") && typeof text === "string") return { type: "text", text };
+  if (type === "refusal" && typeof refusal === "string") return { type: "text", text: refusal };
+  if (type === "input_image" && typeof url === "string")
+    return { type: "image_url", image_url: { url, ...(typeof detail === "string" && { detail }) } };
+  throw unserved(path, type);
+}
+
+const unserved = (path: string, type: unknown): ApiError =>
+  badRequest(
+    `${path} of type ${typeof type === "string" ? type.slice(0, 40) : "none"} is not served: messages, calls of functions and their results are.`,
+    path,
+    "unsupported_value",
+  );
+
+/** A function; what OpenAI's servers run is refused. text: the tool as it is written. */
+export function toolOf(tool: unknown, text: string, path: string): Json {
+  const { type, name, description, strict } = isObject(tool) ? tool : {};
+  if (type !== "function" || typeof name !== "string")
+    throw badRequest(`${path} is no function with a name: no arm here runs other tools.`, path, "unsupported_value");
+  const parameters = rawMembers(text).get("parameters");
+  const said = {
+    ...(typeof description === "string" && { description }),
+    ...(typeof strict === "boolean" && { strict }),
+  };
+  return {
+    type,
+    function: { name, ...said, ...(parameters !== undefined && { parameters: new RawJson(parameters) }) },
+  };
+}
+
+export const toolChoiceOf = (choice: unknown): unknown =>
+  isObject(choice) && choice["type"] === "function" ? { type: "function", function: { name: choice["name"] } } : choice;

@@ -1,0 +1,91 @@
+// POST /v1/responses: a body of OpenAI's Responses API as a chat completion's, which is read by the
+// same rules. What needs a memory of the server is refused by name.
+import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { badRequest } from "../../errors.ts";
+import type { ChatBody } from "../request.ts";
+import { translatedRequest, unservedMember } from "../translated.ts";
+import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
+
+type Json = Record<string, unknown>;
+
+/** Handed on as they are written. */
+const same = [
+  ...["model", "temperature", "top_p", "metadata", "user", "precedent", "stream"],
+  ...["safety_identifier", "prompt_cache_key", "parallel_tool_calls", "service_tier"],
+];
+const read = ["input", "instructions", "max_output_tokens", "tools", "tool_choice", "text", "reasoning"];
+const known = new Set([...same, ...read]);
+
+/** Values that say nothing here: as if the member were left out. */
+const neutral = new Map<string, (value: unknown) => boolean>(
+  Object.entries({
+    include: (value: unknown) => listOf(value).every((one) => one === "reasoning.encrypted_content"),
+    truncation: (value: unknown) => value === "disabled",
+    background: (value: unknown) => value === false,
+    store: (value: unknown) => value === false,
+    top_logprobs: (value: unknown) => value === 0,
+    stream_options: (value: unknown) => typeof value === "object",
+  }),
+);
+
+export interface ResponsesBody extends ChatBody {
+  /** Members of the body that the answer repeats. */
+  echo: Json;
+}
+
+/** text: of which the body was parsed. Throws ApiError. */
+export function responsesRequest(
+  body: unknown,
+  served: ReadonlySet<Capability> = new Set(),
+  text = JSON.stringify(body),
+): ResponsesBody {
+  if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+  for (const [name, value] of Object.entries(body))
+    if (!known.has(name) && value !== null && neutral.get(name)?.(value) !== true) throw unservedMember(name);
+  const members = rawMembers(text);
+  const instructions = body["instructions"] ?? null;
+  const first = { message: { role: "system", content: instructions }, path: "instructions" };
+  const turns = [...(instructions === null ? [] : [first]), ...turnsOf(body["input"])];
+  const written = rawItems(members.get("tools") ?? "[]");
+  const tools = listOf(body["tools"]).map((tool, i) => toolOf(tool, written[i] ?? "{}", `tools[${i}]`));
+  const chat = {
+    ...Object.fromEntries(same.flatMap((name) => (members.has(name) ? [[name, new RawJson(members.get(name)!)]] : []))),
+    messages: turns.map(({ message }) => message),
+    ...("max_output_tokens" in body && { max_completion_tokens: body["max_output_tokens"] }),
+    ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && "tool_choice" in body && { tool_choice: toolChoiceOf(body["tool_choice"]) }),
+    ...formatOf(body["text"], members.get("text")),
+    ...effortOf(body["reasoning"]),
+  };
+  const request = translatedRequest({ chat, origins: turns.map(({ path }) => path), names }, served);
+  const repeated = ["instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens"];
+  const more = ["temperature", "top_p", "metadata"];
+  const echo = [...repeated, ...more].flatMap((name) => (name in body ? [[name, body[name]] as const] : []));
+  const format = isObject(body["text"]) ? { text: { format: { type: "text" }, ...body["text"] } } : {};
+  return { ...request, echo: { ...Object.fromEntries(echo), ...format } };
+}
+
+const names = {
+  ...{ max_completion_tokens: "max_output_tokens", response_format: "text.format" },
+  ...{ reasoning_effort: "reasoning.effort", verbosity: "text.verbosity" },
+};
+
+function formatOf(value: unknown, text = "{}"): Json {
+  const { format = null, verbosity = null, ...others } = isObject(value) ? value : {};
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw unservedMember(`text.${other}`);
+  const long = verbosity === null || verbosity === "medium" ? {} : { verbosity };
+  if (!isObject(format) || format["type"] === "text") return long;
+  const { type, schema: _schema, ...named } = format;
+  if (type !== "json_schema") return { ...long, response_format: format };
+  const schema = rawMembers(rawMembers(text).get("format") ?? "{}").get("schema") ?? "null";
+  return { ...long, response_format: { type, json_schema: { ...named, schema: new RawJson(schema) } } };
+}
+
+/** Summaries of thoughts are a wish: no endpoint of chat completions makes them. */
+function effortOf(reasoning: unknown): Json {
+  const effort = isObject(reasoning) ? (reasoning["effort"] ?? null) : null;
+  return effort === null ? {} : { reasoning_effort: effort };
+}

@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import { aResponse } from "../../responses.testing.ts";
+import { ApiError } from "../../errors.ts";
+import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { finishedResponse } from "./answer.ts";
+import { createResponseEvents } from "./events.ts";
+import { responsesRequest } from "./request.ts";
+
+const of = { requestId: "r1", model: "auto", created: 7, echo: {} };
+const all = new Set<Capability>(["tools", "vision", "parameters"]);
+
+describe("the body of /v1/responses", () => {
+  it("becomes the request that a chat completion of the same would be", () => {
+    const { request, model, stream, echo } = responsesRequest({
+      ...{ model: "small", instructions: "Be brief.", max_output_tokens: 7, temperature: 0.5, stream: true },
+      input: [
+        { role: "user", content: [{ type: "input_text", text: "one" }] },
+        { type: "message", role: "assistant", content: [{ type: "output_text", text: "said", annotations: [] }] },
+        { role: "user", content: "two" },
+      ],
+      ...{ store: false, truncation: "disabled", text: { format: { type: "text" } }, tools: [], include: null },
+      precedent: { domain: "shell" },
+    });
+    expect({ model, stream }).toEqual({ model: "small", stream: true });
+    expect(echo).toMatchObject({ instructions: "Be brief.", max_output_tokens: 7, text: { format: { type: "text" } } });
+    expect(request).toMatchObject({
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "one" },
+        { role: "assistant", content: "said" },
+        { role: "user", content: "two" },
+      ],
+      params: { maxTokens: 7, temperature: 0.5 },
+      domain: "shell",
+      passthrough: null,
+    });
+    expect(responsesRequest({ model: "m", input: "hi" }).request.messages).toEqual([{ role: "user", content: "hi" }]);
+  });
+
+  it("with tools, their results, images and a format is what a chat completion of the same would be", () => {
+    const text = `{"model":"m","tools":[{"type":"function","name":"pay","strict":true,"parameters":{"maximum":12345678901234567890}}],
+      "tool_choice":{"type":"function","name":"pay"},"parallel_tool_calls":false,"reasoning":{"effort":"low","summary":"auto"},
+      "text":{"verbosity":"low","format":{"type":"json_schema","name":"a","strict":true,"schema":{"const":1.0}}},
+      "input":[{"role":"user","content":[{"type":"input_text","text":"pay"},{"type":"input_image","image_url":"data:x","detail":"low"}]},
+        {"type":"reasoning","id":"rs","summary":[]},
+        {"role":"assistant","content":"now"},
+        {"type":"function_call","call_id":"c1","name":"pay","arguments":"{\\"n\\": 1.50}"},
+        {"type":"function_call","call_id":"c2","name":"pay","arguments":"{}"},
+        {"type":"function_call_output","call_id":"c1","output":"paid"},
+        {"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"twice"}]}]}`;
+    const { passthrough, requires } = responsesRequest(JSON.parse(text), all, text).request;
+    expect(requires).toEqual(["tools", "vision", "parameters"]);
+    expect(passthrough).toContain('"parameters":{"maximum":12345678901234567890}');
+    expect(passthrough).toContain('"schema":{"const":1.0}');
+    const called = (id: string, given: string) => ({
+      id,
+      type: "function",
+      function: { name: "pay", arguments: given },
+    });
+    const image = { type: "image_url", image_url: { url: "data:x", detail: "low" } };
+    expect(JSON.parse(passthrough ?? "")).toMatchObject({
+      messages: [
+        { role: "user", content: [{ type: "text", text: "pay" }, image] },
+        { role: "assistant", content: "now", tool_calls: [called("c1", '{"n": 1.50}'), called("c2", "{}")] },
+        { role: "tool", tool_call_id: "c1", content: "paid" },
+        { role: "tool", tool_call_id: "c2", content: "twice" },
+      ],
+      tools: [{ type: "function", function: { name: "pay", strict: true } }],
+      tool_choice: { type: "function", function: { name: "pay" } },
+      ...{ parallel_tool_calls: false, reasoning_effort: "low", verbosity: "low" },
+      response_format: { type: "json_schema", json_schema: { name: "a", strict: true } },
+    });
+  });
+
+  it.each<[string, object]>([
+    ["previous_response_id", { previous_response_id: "resp_1" }],
+    ["tools[0]", { tools: [{ type: "web_search" }] }],
+    ["tools", { tools: [{ type: "function", name: "f" }] }],
+    ["input", { input: [] }],
+    ["input[0]", { input: [7] }],
+    ["input[0]", { input: [{ type: "item_reference", id: "x" }] }],
+    ["input[0]", { input: [{ type: "function_call", name: "f" }] }],
+    [
+      "input[1].content",
+      {
+        input: [
+          { role: "user", content: "a" },
+          { role: "user", content: 7 },
+        ],
+      },
+    ],
+    ["text.stop", { text: { stop: 1 } }],
+    ["max_output_tokens", { max_output_tokens: 0 }],
+    ["store", { store: true }],
+    ["text.format", { text: { format: { type: "json_object" } } }],
+    ["max_tokens", { max_tokens: 5 }],
+    ["input[0]", { input: [{ role: "user", content: [{ type: "input_image", image_url: "x" }] }] }],
+    ["input[0].content[0]", { input: [{ role: "user", content: [{ type: "input_file", file_id: "x" }] }] }],
+    ["temperature", { temperature: 9 }],
+  ])("is refused for %s by name", (param, change) => {
+    const refused = () => responsesRequest({ model: "auto", input: "hi", ...change });
+    expect(refused).toThrow(ApiError);
+    expect(refused).toThrow(expect.objectContaining({ status: 400, param }));
+  });
+});
+
+describe("a response", () => {
+  it("has text, usage and what OpenAI's client reads of it", () => {
+    expect(finishedResponse(aResponse(), of)).toMatchObject({
+      ...{ id: "resp_r1", object: "response", status: "completed", created_at: 7, model: "auto" },
+      output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "ls -a" }] }],
+      usage: { input_tokens: 30, output_tokens: 5, total_tokens: 35, input_tokens_details: { cached_tokens: 10 } },
+    });
+    expect(finishedResponse(aResponse({ finishReason: "length" }), of)).toMatchObject({
+      ...{ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
+    });
+  });
+
+  it("is streamed in numbered events whose deltas are its text", () => {
+    const events = createResponseEvents(of);
+    const text = events.begin() + events.text("ls ") + events.text("-a") + events.end(aResponse(), []);
+    const read = [...text.matchAll(/^event: (.*)\ndata: (.*)\n\n/gm)].map(([, name, data = ""]) => ({
+      name,
+      ...(JSON.parse(data) as { type: string; sequence_number: number; delta?: string }),
+    }));
+    expect(read.map(({ sequence_number }) => sequence_number)).toEqual(read.map((_, i) => i));
+    expect(read.every(({ name, type }) => name === type)).toBe(true);
+    expect(read.flatMap(({ delta }) => delta ?? []).join("")).toBe("ls -a");
+    expect(read.at(-1)?.type).toBe("response.completed");
+  });
+
+  it("has calls of functions as items, whose pieces side by side are the final ones", () => {
+    const calls = ["a", "b"].map((name, i) => ({
+      id: `c${i}`,
+      type: "function",
+      function: { name, arguments: `{"n":${i}}` },
+    }));
+    const response = aResponse({
+      text: "so",
+      finishReason: "tool_calls",
+      passthrough: JSON.stringify({ message: { tool_calls: calls } }),
+    });
+    const whole = finishedResponse(response, of).output as { type: string }[];
+    expect(whole.map(({ type }) => type)).toEqual(["message", "function_call", "function_call"]);
+    const events = createResponseEvents(of);
+    const head = (index: number) => ({
+      index,
+      id: `c${index}`,
+      type: "function",
+      name: "ab"[index]!,
+      arguments: '{"n"',
+    });
+    const stream = [
+      ...[events.begin(), events.calls([head(0), head(1)]), events.text("so")],
+      events.calls([{ index: 0, id: null, type: null, name: null, arguments: ":0}" }]),
+      events.end(response, [{ index: 1, function: { arguments: ":1}" } }]),
+    ].join("");
+    const read = [...stream.matchAll(/^data: (.*)\n\n/gm)].map(
+      ([, data = ""]) =>
+        JSON.parse(data) as {
+          type: string;
+          delta?: string;
+          output_index: number;
+          item: object;
+          response: { output: object[] };
+        },
+    );
+    const argumentsOf = (index: number) =>
+      read
+        .flatMap((one) => (one.type.endsWith("arguments.delta") && one.output_index === index ? one.delta : []))
+        .join("");
+    expect([argumentsOf(0), argumentsOf(1)]).toEqual(['{"n":0}', '{"n":1}']);
+    const done = read.filter(({ type }) => type === "response.output_item.done").map(({ item }) => item);
+    expect(read.at(-1)?.response.output).toEqual(done);
+    expect(new Set(done.map((one) => JSON.stringify(one)))).toEqual(new Set(whole.map((one) => JSON.stringify(one))));
+  });
+});
