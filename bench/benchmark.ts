@@ -33,6 +33,8 @@ export interface BenchContext {
   requests?: number | undefined;
   /** --model: a named model or a GGUF file, where a benchmark lets it be chosen. */
   model?: string | undefined;
+  /** --device: as a llama arm's, where a benchmark lets it be chosen. */
+  device?: string | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;
   /** --keep-stack: the embedded servers stay up for the next run. */

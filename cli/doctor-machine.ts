@@ -7,11 +7,13 @@ import { messageOf } from "../connections/errors.ts";
 import { cacheFolder, embeddingModelFolder } from "../config/assets.ts";
 import { modelFile } from "../config/models.ts";
 import type { Config } from "../config/schema.ts";
+import { gpuLibraries, gpuRemedy } from "../connections/llama/library.ts";
 import { probeLlama } from "../connections/llama/probe.ts";
 import { createFaissIndexes } from "../state/vectors/faiss.ts";
 import { stackFolder } from "../stack/folder.ts";
 import { serversName } from "../stack/install.ts";
 import type { Check } from "./doctor-check.ts";
+import { deviceChecks, wantsGpu } from "./doctor-device.ts";
 
 const execute = promisify(execFile);
 
@@ -59,7 +61,7 @@ export async function machineChecks(
     reported("g++", "--version"),
     reported("make", "--version"),
     faissProblem(),
-    llamas.length > 0 ? llamaLibrary() : null,
+    llamas.length > 0 ? llamaLibrary(config) : null,
   ]);
   const checks: Check[] = [
     atLeast(process.version, "20.15")
@@ -127,7 +129,7 @@ export async function machineChecks(
             remedy: `${setup}, or name a GGUF file in arms.model`,
           },
     );
-  if (llama !== null) checks.push(llama);
+  if (llama !== null) checks.push(...llama);
   if (logs.length > 0)
     checks.push({
       name: "recorded answers",
@@ -162,23 +164,24 @@ async function faissProblem(): Promise<string | null> {
   }
 }
 
-/** Which devices llama.cpp found, or why it can't be used. */
-async function llamaLibrary(): Promise<Check> {
+/** Which devices llama.cpp found, or why it can't be used; and those that arms ask for. */
+async function llamaLibrary(config: Config): Promise<Check[]> {
   const name = "llama.cpp";
+  const libraries = config.arms.some((arm) => arm.type === "llama" && wantsGpu(arm)) ? gpuLibraries() : [];
   try {
-    const devices = await probeLlama();
-    return {
-      name,
-      state: "fine",
-      detail: devices.map((device) => `${device.name} (${device.description})`).join(", "),
-    };
+    const devices = await probeLlama(libraries);
+    const detail = devices.map((device) => `${device.name} (${device.description})`).join(", ");
+    const found = { devices, libraries, remedy: gpuRemedy() };
+    return [{ name, state: "fine", detail }, ...deviceChecks(config, found)];
   } catch (error) {
     const why = (messageOf(error).split("\n")[0] ?? "").slice(0, 120);
-    return {
-      name,
-      state: "missing",
-      detail: `the addon does not work (${why}): arms of type llama can't start`,
-      remedy: `apt-get install g++ git, then ${setup}`,
-    };
+    return [
+      {
+        name,
+        state: "missing",
+        detail: `the addon does not work (${why}): arms of type llama can't start`,
+        remedy: `apt-get install g++ git, then ${setup}`,
+      },
+    ];
   }
 }

@@ -14,6 +14,7 @@ import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
+import { addModels } from "./models.ts";
 import { addPolicy } from "./policy.ts";
 import { addHelpfulness } from "./helpfulness.ts";
 import { addLogReplay } from "./log-replay.ts";
@@ -47,6 +48,7 @@ export function createProgram(io: Io): Command {
     addExport,
     addDocuments,
     addKv,
+    addModels,
     addForget,
     addKeys,
     addLogReplay,

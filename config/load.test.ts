@@ -169,6 +169,23 @@ describe("configuration", () => {
     );
   });
 
+  it.each([
+    ["device: 'a b'", /^line 1: arms\[0\]\.device: .*cpu, auto, gpu/],
+    ["device: ''", /^line 1: arms\[0\]\.device: /],
+    ["gpuLayers: 3", /^line 1: arms\[0\]\.gpuLayers: .*set device/],
+    ["device: CPU, gpuLayers: 0", /^line 1: arms\[0\]\.gpuLayers: .*set device/],
+    ["device: gpu, gpuLayers: -1", /^line 1: arms\[0\]\.gpuLayers: /],
+    ["flashAttention: off, kvType: q8_0", /^line 1: arms\[0\]\.flashAttention: kvType q8_0 needs flash attention/],
+    ["flashAttention: maybe", /^line 1: arms\[0\]\.flashAttention: /],
+  ])("refuses a llama arm with %s", (keys, problem) => {
+    expect(problemsIn(`arms: [{ name: a, type: llama, ${keys} }]`)).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it.each(["device: auto", "device: Vulkan0, gpuLayers: 12", "device: gpu, flashAttention: on, kvType: q8_0"])(
+    "takes a llama arm with %s",
+    (keys) => expect(problemsIn(`arms: [{ name: a, type: llama, ${keys} }]`)).toEqual([]),
+  );
+
   it("refuses credentials that are missing, said twice, of no use, or in the clear", () => {
     const of = (text: string): readonly string[] => problemsIn(`${text}\narms: [{ name: a, type: llama }]`);
     const sasl = (keys: string): readonly string[] => of(`kafka: { brokers: ["k:9093"], sasl: { ${keys} } }`);

@@ -138,6 +138,16 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
     );
   if (config.limits.maxDeadlineMs < config.limits.deadlineMs)
     refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
+  for (const [index, arm] of config.arms.entries()) {
+    if (arm.type !== "llama") continue;
+    if (arm.device.toLowerCase() === "cpu" && arm.gpuLayers !== undefined)
+      refuse(["arms", index, "gpuLayers"], "puts layers on a GPU: set device to auto, gpu or the name of one");
+    if (arm.flashAttention === "off" && arm.kvType !== "f16")
+      refuse(
+        ["arms", index, "flashAttention"],
+        `kvType ${arm.kvType} needs flash attention: write auto, or kvType f16`,
+      );
+  }
   const reusing = config.arms.flatMap((arm, index) => (arm.type === "reuse" ? [index] : []));
   if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
   if (reusing.length > 0 && reusing.length === config.arms.length)

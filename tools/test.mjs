@@ -88,6 +88,7 @@ async function setUp() {
   const since = Date.now();
   const code = await run(process.execPath, ["tools/bin/run.mjs", "tools/setup/setup.ts"]);
   if (code !== 0) throw new Error("set-up failed");
+  await run(process.execPath, ["tools/bin/run.mjs", "tools/setup/software-gpu.ts"]);
   console.log(`✓ set-up (${secondsSince(since).toFixed(1)} s)`);
 }
 

@@ -27,6 +27,7 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
     threads: config.threads,
     sequences: config.concurrency,
     kvType: config.kvType,
+    ...{ device: config.device, gpuLayers: config.gpuLayers ?? null, flashAttention: config.flashAttention },
     linked: {
       ...config.linked,
       memoryBytes: config.linked.memoryBytes ?? null,

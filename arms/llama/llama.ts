@@ -51,7 +51,9 @@ export async function createLlamaArm(
 ): Promise<LlamaArm> {
   const input = await llamaInput(config, kvFolder);
   const choice = createLinkedChoice(config.linked, Math.random);
-  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "", unlinkable: null };
+  let facts: LlamaFacts = {
+    ...{ name: "", loadMs: 0, pid: 0, fingerprint: "", devices: [], flashAttention: true, unlinkable: null },
+  };
   const worker = await superviseWorker<LlamaMethods>({
     name: `llama ${config.name}`,
     entry: new URL("./worker.ts", import.meta.url),
@@ -67,8 +69,11 @@ export async function createLlamaArm(
       facts = await client.call("load", null).finally(() => clearTimeout(timer));
       // The next process need not read the whole file for it.
       input.linked.fingerprint = facts.fingerprint;
-      const { name: loaded, loadMs, unlinkable } = facts;
-      log.info({ arm: config.name, model: loaded, loadMs: Math.round(loadMs) }, "model loaded");
+      const { name: loaded, loadMs, devices, flashAttention, unlinkable } = facts;
+      log.info(
+        { arm: config.name, model: loaded, devices, flashAttention, loadMs: Math.round(loadMs) },
+        "model loaded",
+      );
       if (unlinkable !== null)
         log.warn(
           { arm: config.name, model: loaded, reason: unlinkable },

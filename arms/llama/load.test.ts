@@ -38,11 +38,13 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
     } as const;
     const model = await models.file(shape);
     const sizes = { contextTokens: 256, sequences, threads: 1, kvType };
+    const device = { device: "cpu", gpuLayers: null, flashAttention: "auto" } as const;
     return loadLlama({
       model,
       chatTemplate,
       system: null,
       ...sizes,
+      ...device,
       linked: { ...linked, keepInFull: true },
     });
   }

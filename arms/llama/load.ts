@@ -22,6 +22,8 @@ import { createPrefixCache } from "../linked/prefix-cache.ts";
 export interface LoadedLlama {
   name: string;
   fingerprint: string;
+  devices: readonly string[];
+  flashAttention: boolean;
   /** Why the model's caches can't be moved; null: they can. */
   unlinkable: string | null;
   /** Without chunks where they can't be linked. */
@@ -56,13 +58,19 @@ export async function loadLlama({
   sequences,
   threads,
   kvType: wantedType,
+  device,
+  gpuLayers,
+  flashAttention: wantedAttention,
 }: LlamaInput): Promise<LoadedLlama> {
   const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
-  const opened = await openLlamaModel({ path, fingerprint });
+  const opened = await openLlamaModel({ path, fingerprint, device, gpuLayers: gpuLayers ?? undefined });
   const context = await opened.openContext({
-    ...{ contextTokens, sequences, threads, kvType: wantedType },
-    // Recurrent models keep a state for every sequence of every context.
-    ...(opened.facts.linkable ? { contexts: sequences } : { contextTokens: contextTokens * sequences }),
+    ...{ contextTokens, sequences, threads, kvType: wantedType, flashAttention: wantedAttention },
+    // A GPU computes a batch of several requests at once for the price of one. Recurrent models keep
+    // a state for every sequence of every context.
+    ...(opened.facts.linkable && opened.facts.devices.every((one) => one.startsWith("CPU"))
+      ? { contexts: sequences }
+      : { contextTokens: contextTokens * sequences }),
   });
   const { unlinkable } = context;
   const { ropeHash, kvType, flashAttention } = context.format;
@@ -79,7 +87,7 @@ export async function loadLlama({
   const maker = createCacheMaker({ context, store, format, convention });
   const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
   const inventory = await openInventory({ store, folder, log });
-  const { name, vocabulary } = opened.facts;
+  const { name, vocabulary, devices } = opened.facts;
   const chat = createChat(chatTemplate === null ? opened : { ...opened, facts: { ...opened.facts, chatTemplate } });
   const chunkedOf = (pieces: readonly Piece[]): ChunkedPrompt => {
     const prompt = chunkPrompt(pieces, chat, system);
@@ -90,7 +98,7 @@ export async function loadLlama({
     return disk === null ? inMemory > fullShare * chunkBytes : onDisk > fullShare * diskBytes;
   };
   return {
-    ...{ name, fingerprint, unlinkable, model, store, inventory },
+    ...{ name, fingerprint, devices, flashAttention, unlinkable, model, store, inventory },
     chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),

@@ -1,5 +1,5 @@
 // What the worker of the llama arm does; imported by both sides.
-import type { KvType } from "../../connections/llama/port.ts";
+import type { FlashAttention, KvType } from "../../connections/llama/port.ts";
 import type { Convention } from "../../connections/kv/port.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { ArmInventory, Caching } from "../arm.ts";
@@ -16,6 +16,10 @@ export interface LlamaInput {
   threads: number;
   sequences: number;
   kvType: KvType;
+  device: string;
+  /** null: all. */
+  gpuLayers: number | null;
+  flashAttention: FlashAttention;
   linked: {
     convention: Convention;
     /** Folder of the slow tier; null: memory only. */
@@ -34,6 +38,9 @@ export interface LlamaFacts {
   loadMs: number;
   pid: number;
   fingerprint: string;
+  /** That it runs on: "CPU (AMD EPYC)". */
+  devices: readonly string[];
+  flashAttention: boolean;
   /** Why nothing is linked; null: it is. */
   unlinkable: string | null;
 }

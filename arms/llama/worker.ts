@@ -16,8 +16,16 @@ const refreshMs = 5_000;
 async function load(): Promise<LlamaFacts> {
   const started = performance.now();
   loaded = await loadLlama(input);
-  const { name, fingerprint, unlinkable } = loaded;
-  return { name, fingerprint, unlinkable, loadMs: performance.now() - started, pid: process.pid };
+  const { name, fingerprint, devices, flashAttention, unlinkable } = loaded;
+  return {
+    name,
+    fingerprint,
+    devices,
+    flashAttention,
+    unlinkable,
+    loadMs: performance.now() - started,
+    pid: process.pid,
+  };
 }
 
 async function generate(

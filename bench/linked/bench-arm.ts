@@ -23,7 +23,7 @@ export interface BenchArm {
 export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }: BenchArm): Promise<LoadedLlama> =>
   loadLlama({
     ...{ model: path, chatTemplate: null, system: null, contextTokens, threads: 1, sequences: 1 },
-    kvType: "f16",
+    ...{ kvType: "f16", device: "cpu", gpuLayers: null, flashAttention: "auto" },
     linked: {
       ...{ convention: "context", folder, fingerprint, keepInFull: true },
       ...{ memoryBytes: Math.ceil((memoryMib * mebibyte) / chunkShare), diskBytes: Number.MAX_SAFE_INTEGER },

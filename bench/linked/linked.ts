@@ -24,7 +24,12 @@ export const linked: Benchmark = {
   about:
     "time to first token and quality of linked prefill by convention and policy, beside full prefill and prefix caching",
   parts: Object.keys(parts),
-  run: (context) => (parts[context.only ?? ""] ?? run)(context),
+  run: (context) => {
+    const part = parts[context.only ?? ""];
+    if (part !== undefined && context.device !== undefined)
+      throw new Error("--device is of the whole benchmark: leave --only out");
+    return (part ?? run)(context);
+  },
 };
 
 const central = "nl2bash-10";
@@ -33,11 +38,12 @@ async function run(context: BenchContext): Promise<Outcome> {
   const plan = context.quick ? quickPlan : fullPlan;
   const kept = await measurePlan(context, plan);
   const rows = [...kept.measured].flatMap(([workload, measured]) => rowsOf(workload, measured));
-  if (!context.quick) await drawChart({ all: rows });
-  return outcomeOf(rows, kept, plan);
+  const { quick, device } = context;
+  if (!quick && device === undefined) await drawChart({ all: rows });
+  return { ...outcomeOf(rows, kept, plan), ...(device === undefined ? {} : { part: "device" }) };
 }
 
-function outcomeOf(rows: readonly Row[], { throughput, loading, cut }: SavedRuns, plan: Plan): Outcome {
+function outcomeOf(rows: readonly Row[], { throughput, loading, device, cut }: SavedRuns, plan: Plan): Outcome {
   const full = rows.find(({ workload, policy }) => workload === central && policy === "full");
   const noise = rows.find(({ workload, policy }) => workload === central && policy === "prefix");
   const best = bestOf(rows, central);
@@ -48,6 +54,7 @@ function outcomeOf(rows: readonly Row[], { throughput, loading, cut }: SavedRuns
   const throughputs = plan.throughput.flatMap(({ workload }) => ratios(workload, throughput[workload] ?? []));
   return {
     figures: {
+      device,
       f1_full: full?.f1 ?? null,
       noise_rouge_l: noise?.rouge_l ?? null,
       noise_kl: noise?.kl ?? null,

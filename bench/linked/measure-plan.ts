@@ -22,6 +22,8 @@ export interface SavedRuns {
   measured: Map<string, Measured[]>;
   throughput: Record<string, Throughput[]>;
   loading: Loading[];
+  /** "CPU (AMD EPYC)" */
+  device: string;
   cut: boolean;
 }
 
@@ -36,27 +38,43 @@ export async function measurePlan(
     workloads = (chat, model) => loadWorkloads(context, chat, model),
   }: { path?: string; workloads?: Workloads } = {},
 ): Promise<SavedRuns> {
-  const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
+  const { device = "cpu" } = context;
+  const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path), device });
   try {
+    refuseSoftware(model.facts.devices);
     return await measureAll(context, plan, model, await workloads(createChat(model), model));
   } finally {
     model.close();
   }
 }
 
+/** A GPU's interface on the CPU is slower than the CPU, and says nothing of a GPU. */
+export function refuseSoftware(devices: readonly string[]): void {
+  const software = devices.find((name) => /llvmpipe|SwiftShader/.test(name));
+  if (software !== undefined)
+    throw new Error(`${software} computes on the CPU: it is for tests, and no figure of it is recorded`);
+}
+
 async function measureAll(
-  { checkpoints, signal, progress, note, folder }: BenchContext,
+  { device, checkpoints, signal, progress, note, folder }: BenchContext,
   plan: Plan,
   model: OpenedModel,
   workloadOf: (name: string) => Workload,
 ): Promise<SavedRuns> {
-  const kept: SavedRuns = { measured: new Map(), throughput: {}, loading: [], cut: false };
+  const kept: SavedRuns = {
+    measured: new Map(),
+    throughput: {},
+    loading: [],
+    device: model.facts.devices.join(", "),
+    cut: false,
+  };
   let scorer: Promise<LlamaScorer> | undefined;
   const machine = {
     context: await model.openContext({ contextTokens, sequences: 1 }),
     scorer: () => (scorer ??= openScorer(model, { contextTokens })),
     vocabulary: model.facts.vocabulary,
     prefix: plan.prefix ?? true,
+    onClock: device !== undefined,
     signal,
   };
   let wide: Promise<LlamaContext> | undefined;

@@ -190,6 +190,21 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().min(1).max(16_777_216).default(2048),
   threads: z.number().int().min(1).max(1_024).default(1),
   /**
+   * What computes it: cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu:
+   * all discrete GPUs, their layers split, or a failure; or the name of one, which takes it whole.
+   */
+  device: z
+    .string()
+    .regex(/^[A-Za-z][\w:.-]{0,63}$/, { error: "must be cpu, auto, gpu, or a name as precedent doctor lists them" })
+    .default("cpu"),
+  /** Layers on the device, from the last; absent: all. */
+  gpuLayers: countOrNone.optional(),
+  /**
+   * auto: on where the device computes it. Off needs kvType f16. Caches made with and without it
+   * never mix.
+   */
+  flashAttention: z.enum(["auto", "on", "off"]).default("auto"),
+  /**
    * Type of keys and values, in the context and in caches: q8_0 takes half of the bytes and rounds
    * more. It needs heads of a multiple of 64 dimensions.
    */

@@ -3,7 +3,8 @@
 export interface Device {
   name: string;
   description: string;
-  kind: "cpu" | "gpu" | "accelerator";
+  /** gpu: a discrete one; software: a GPU's interface on the CPU, such as Mesa's llvmpipe. */
+  kind: "cpu" | "gpu" | "integrated" | "software" | "accelerator";
   totalBytes: number;
   freeBytes: number;
 }

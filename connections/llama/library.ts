@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../../config/assets.ts";
 
 const require = createRequire(import.meta.url);
 const built = fileURLToPath(new URL("../../native/build/llama", import.meta.url));
@@ -29,6 +30,22 @@ export function llamaBuild(): string {
   const file = resolve(llamaBackendsFolder(), "../../package.json");
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
+
+/** Backends of GPUs, the better one for a card that both reach first. */
+export const gpuBackends = ["cuda", "vulkan"] as const;
+export type GpuBackend = (typeof gpuBackends)[number];
+
+/** Where set-up puts the library of a GPU's backend. */
+export const gpuLibraryFile = (backend: GpuBackend, environment?: NodeJS.ProcessEnv): string =>
+  join(cacheFolder(environment), "packages", `llama-${backend}-${llamaBuild()}`, `libggml-${backend}.so`);
+
+/** Those that are there. */
+export const gpuLibraries = (environment?: NodeJS.ProcessEnv): string[] =>
+  gpuBackends.map((backend) => gpuLibraryFile(backend, environment)).filter((file) => existsSync(file));
+
+/** How to get the backend that this machine's GPU wants. */
+export const gpuRemedy = (): string =>
+  `npm run setup -- --gpu ${existsSync("/proc/driver/nvidia/version") ? "cuda" : "vulkan"}`;
 
 /** Libraries of @node-llama-cpp for this platform. */
 export function llamaBackendsFolder(): string {

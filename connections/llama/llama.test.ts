@@ -16,7 +16,7 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
   let context: LlamaContext;
   beforeAll(async () => {
     // Without flash attention, float32: answers do not depend on what else is in a batch.
-    tiny = await openTiny({ contextTokens: 1024, sequences: 3, flashAttention: false, kvType: "f32" });
+    tiny = await openTiny({ contextTokens: 1024, sequences: 3, flashAttention: "off", kvType: "f32" });
     ({ models, model, context } = tiny);
   });
   afterAll(() => tiny?.close());
@@ -226,13 +226,16 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
     const twice = [0, 0].map((position) => ({ blob, position }));
     await expect(context.run({ tokens: prompt, links: twice })).rejects.toMatchObject({ code: "invalid_argument" });
 
-    for (const other of [{ flashAttention: true, kvType: "f32" as const }, { flashAttention: false }]) {
+    for (const other of [
+      { flashAttention: "on" as const, kvType: "f32" as const },
+      { flashAttention: "off" as const },
+    ]) {
       const elsewhere = await model.openContext({ contextTokens: 256, ...other });
       await expect(linked(blob, 0, elsewhere)).rejects.toMatchObject({ code: "blob_foreign" });
       await elsewhere.close();
     }
     const stranger = await models.open("tiny-factors");
-    const strange = await stranger.openContext({ contextTokens: 256, flashAttention: false, kvType: "f32" });
+    const strange = await stranger.openContext({ contextTokens: 256, flashAttention: "off", kvType: "f32" });
     await expect(linked(blob, 0, strange)).rejects.toMatchObject({ code: "blob_foreign" });
     await strange.close();
     stranger.close();
@@ -276,7 +279,7 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
     const narrow = await models.open("tiny-narrow");
     const quantised = { contextTokens: 256, kvType: "q8_0" as const };
     await expect(narrow.openContext(quantised)).rejects.toMatchObject({ code: "model_unsupported" });
-    await expect(model.openContext({ ...quantised, flashAttention: false })).rejects.toMatchObject({
+    await expect(model.openContext({ ...quantised, flashAttention: "off" })).rejects.toMatchObject({
       code: "invalid_argument",
     });
     for (const bad of [

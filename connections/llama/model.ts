@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createLlamaContext } from "./context.ts";
-import { llamaBackendsFolder } from "./library.ts";
+import { gpuLibraries, gpuRemedy, llamaBackendsFolder } from "./library.ts";
 import { calling, llamaError, native, type NativeModel } from "./native.ts";
 import { LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
 
@@ -11,7 +11,8 @@ export interface OpenedModel extends LlamaModel {
 }
 
 /** The model and its contexts stay in memory until closed. Rejects with LlamaError. */
-export async function openLlamaModel({ path, fingerprint, device = "cpu" }: ModelInput): Promise<OpenedModel> {
+export async function openLlamaModel(input: ModelInput): Promise<OpenedModel> {
+  const { path, fingerprint, device = "cpu", gpuLayers = -1 } = input;
   if (!/^[0-9a-f]{64}$/.test(fingerprint))
     throw new LlamaError("invalid_argument", `"${fingerprint}" is no SHA-256 in hexadecimal digits`);
   const addon = native();
@@ -19,11 +20,18 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
     .loadModel({
       path,
       fingerprint: Buffer.from(fingerprint, "hex"),
-      gpu: device === "gpu",
+      device,
+      gpuLayers,
       backends: llamaBackendsFolder(),
+      // The CPU's arms never load a driver.
+      libraries: device === "cpu" ? [] : gpuLibraries(),
     })
     .catch((error: unknown) => {
-      throw llamaError(error);
+      const failure = llamaError(error);
+      if (!(failure instanceof LlamaError) || failure.code !== "device_missing" || gpuLibraries().length > 0)
+        throw failure;
+      const remedy = `no backend of GPUs was fetched: ${gpuRemedy()}`;
+      throw new LlamaError("device_missing", `${failure.message}; ${remedy}`, { cause: error });
     });
   const facts = model.facts();
   return {
@@ -35,7 +43,7 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
       contextTokens,
       sequences = 4,
       threads = 1,
-      flashAttention = true,
+      flashAttention = "auto",
       kvType = "f16",
       batchTokens = 512,
       partTokens = Math.min(128, batchTokens),
@@ -47,7 +55,8 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
         contextTokens,
         sequences,
         threads,
-        flashAttention,
+        flashAttention:
+          flashAttention === "auto" ? calling(() => model.flashAttention(kvType)) : flashAttention === "on",
         kvType,
         batchTokens,
         partTokens,

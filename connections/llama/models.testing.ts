@@ -25,7 +25,7 @@ export type TinyShape =
 export const llamaIsBuilt = existsSync(llamaAddonFile) && existsSync(llamaCheckFile);
 
 /** What llama.cpp found on this machine. Throws LlamaError. */
-export const llamaDevices = (): Device[] => calling(() => native().devices(llamaBackendsFolder()));
+export const llamaDevices = (): Device[] => calling(() => native().devices(llamaBackendsFolder(), []));
 
 /** The header of a blob. Throws LlamaError blob_corrupt. */
 export const describeChunk = (blob: Uint8Array): ChunkFacts => calling(() => native().describeBlob(blob));

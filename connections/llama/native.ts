@@ -19,6 +19,7 @@ export interface NativeModel {
   /** Bytes: they may end in the middle of a character. */
   detokenize(tokens: Int32Array, control: boolean): Buffer;
   isEnd(token: number): boolean;
+  flashAttention(kvType: string): boolean;
   close(): void;
 }
 
@@ -63,9 +64,17 @@ export interface NativeJob {
 }
 
 export interface Native {
-  devices(backends: string): Device[];
+  devices(backends: string, libraries: string[]): Device[];
   describeBlob(blob: Uint8Array): ChunkFacts;
-  loadModel(options: { path: string; fingerprint: Uint8Array; gpu: boolean; backends: string }): Promise<NativeModel>;
+  loadModel(options: {
+    path: string;
+    fingerprint: Uint8Array;
+    device: string;
+    /** -1: all. */
+    gpuLayers: number;
+    backends: string;
+    libraries: string[];
+  }): Promise<NativeModel>;
   createContext(model: NativeModel, options: NativeContextOptions): Promise<NativeContext>;
 }
 

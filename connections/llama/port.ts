@@ -16,7 +16,7 @@ export type LlamaErrorCode =
   | "model_failed"
   /** The model writes no text, or links or exports are asked of an unlinkable one. */
   | "model_unsupported"
-  /** A GPU was asked for and there is none. */
+  /** A GPU, or a device of this name, was asked for and there is none. */
   | "device_missing"
   | "context_failed"
   /** More tokens than the context has cells, or too many requests wait. */
@@ -44,9 +44,16 @@ export interface ModelInput {
   path: string;
   /** SHA-256 of the file, hex; 0.3 s for 150 MB, so callers cache it. */
   fingerprint: string;
-  /** "gpu": all layers on the first one, or device_missing. Default "cpu". */
-  device?: "cpu" | "gpu";
+  /**
+   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: all discrete
+   * GPUs, or device_missing; or the name of one. Default "cpu".
+   */
+  device?: string;
+  /** Layers on the device, from the last. Default all. */
+  gpuLayers?: number | undefined;
 }
+
+export type FlashAttention = "auto" | "on" | "off";
 
 export interface ContextInput {
   /** Cells of one context, which requests share, rounded up to 256s. */
@@ -57,8 +64,11 @@ export interface ContextInput {
   sequences?: number;
   /** Default 1. */
   threads?: number;
-  /** Default true. Caches made with and without it never mix. */
-  flashAttention?: boolean;
+  /**
+   * Default auto: wherever the model's devices compute it. Caches made with and without it never
+   * mix.
+   */
+  flashAttention?: FlashAttention;
   /** q8_0 needs flash attention and heads of a multiple of 64 dimensions. Default "f16". */
   kvType?: KvType;
   /** Most tokens of one batch; cancelling waits for one. Default 512. */

@@ -5,10 +5,11 @@ import { promisify } from "node:util";
 import { llamaAddonFile, llamaBackendsFolder } from "./library.ts";
 import type { Device } from "./port.ts";
 
-/** Rejects where it was not built or does not work. */
-export async function probeLlama(): Promise<Device[]> {
-  const program = `process.stdout.write(JSON.stringify(require(process.argv[1]).devices(process.argv[2])))`;
-  const given = ["-e", program, llamaAddonFile, llamaBackendsFolder()];
+/** `libraries`: of GPUs' backends. Rejects where it was not built or does not work. */
+export async function probeLlama(libraries: readonly string[] = []): Promise<Device[]> {
+  const program = `const [, addon, folder, ...more] = process.argv;
+    process.stdout.write(JSON.stringify(require(addon).devices(folder, more)))`;
+  const given = ["-e", program, llamaAddonFile, llamaBackendsFolder(), ...libraries];
   const { stdout } = await promisify(execFile)(process.execPath, given, { timeout: 30_000 });
   return JSON.parse(stdout) as Device[];
 }

@@ -23,7 +23,7 @@ describe.skipIf(!llamaIsBuilt)("models without links (npm run setup builds the a
     beforeAll(async () => {
       model = await models.open(shape);
       // Float32 without flash attention: answers do not depend on what else is in a batch.
-      const exact = { flashAttention: false, kvType: "f32" } as const;
+      const exact = { flashAttention: "off", kvType: "f32" } as const;
       context = await model.openContext({ contextTokens: 512, sequences: 3, ...exact });
     });
     afterAll(async () => {

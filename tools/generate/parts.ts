@@ -1,11 +1,15 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them:
 // the flow in docs/topology.md and that of tenants' own topics in docs/security.md, from what the
 // stages declare; the import rules in CONTRIBUTING.md, from what the linter enforces; tables and
-// views in docs/clickhouse.md, from the comments in schemas/clickhouse. `npm run reference` writes
+// views in docs/clickhouse.md, from the comments in schemas/clickhouse; the models that are refused
+// in docs/linked-prefill.md, from the addon. `npm run reference` writes
 // them; the test beside this file fails when one is stale.
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../../config/load.ts";
 import { topicOwners } from "../../config/tenants.ts";
+import { refusals } from "../../connections/llama/check.ts";
+import { llamaAddonFile, llamaBuild } from "../../connections/llama/library.ts";
 import { isForTenants, toMermaid, topology } from "../../pipelines/topology.ts";
 import { describeSchema, type SchemaObject } from "./schema.ts";
 import { compositions, modules, packages, ports, tests, type Module } from "../lint/import-rules.mjs";
@@ -35,6 +39,10 @@ export const generatedParts: readonly GeneratedPart[] = [
     whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
   },
   { file: page("CONTRIBUTING.md"), whole: (text) => replacePart(text, "import rules", importRules()) },
+  {
+    file: page("docs/linked-prefill.md"),
+    whole: (text) => replacePart(text, "refused models", refusedModels() ?? partOf(text, "refused models")),
+  },
   { file: page("docs/clickhouse.md"), whole: (text) => replacePart(text, "tables and views", tablesAndViews()) },
 ];
 
@@ -92,11 +100,31 @@ function schemaRow({ kind, name, comment, key, columns }: SchemaObject): string 
   return row(`\`${name}\``, comment, names.join(", ") + (names.length < shown.length ? ", ..." : ""));
 }
 
-function replacePart(text: string, name: string, part: string): string {
+/** Undefined where the addon, which knows them, was not built. */
+function refusedModels(): string | undefined {
+  if (!existsSync(llamaAddonFile)) return undefined;
+  const all = refusals();
+  const rows = all.map(({ refused, why, decided }) => row(refused, why, decided));
+  const named = all.flatMap(({ why, architectures }) =>
+    architectures.length === 0 ? [] : [`- ${why}: ${architectures.join(", ")}`],
+  );
+  const table = [row("refused", "why", "decided by"), row("---", "---", "---"), ...rows].join("\n");
+  return `${table}\n\nWhat node-llama-cpp ${llamaBuild()} decides by architecture, whatever the file says:\n\n${named.join("\n")}`;
+}
+
+/** Where the part stands: the ends of its first comment and the beginning of its last. */
+function placeOf(text: string, name: string): [number, number] {
   const begin = `<!-- ${name}: made by "npm run reference" -->`;
   const end = `<!-- end of ${name} -->`;
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from)
     throw new Error(`the page has no part "${name}": put ${begin} and ${end} where it belongs`);
-  return `${text.slice(0, from)}${begin}\n\n${part}\n\n${text.slice(to)}`;
+  return [from + begin.length, to];
+}
+
+const partOf = (text: string, name: string): string => text.slice(...placeOf(text, name)).trim();
+
+function replacePart(text: string, name: string, part: string): string {
+  const [from, to] = placeOf(text, name);
+  return `${text.slice(0, from)}\n\n${part}\n\n${text.slice(to)}`;
 }

@@ -138,7 +138,7 @@ async function tryToLoad(addon: string): Promise<void> {
   const beside = join(target, `${basename(addon)}.${process.pid}.tmp.node`);
   await rename(addon, beside);
   try {
-    const program = `const devices = require(${JSON.stringify(beside)}).devices(${JSON.stringify(llamaBackendsFolder())});
+    const program = `const devices = require(${JSON.stringify(beside)}).devices(${JSON.stringify(llamaBackendsFolder())}, []);
       if (devices.length === 0) throw new Error("no device")`;
     await run(process.execPath, ["-e", program], 60_000);
   } finally {

@@ -8,10 +8,12 @@ import pLimit from "p-limit";
 import { messageOf } from "../../connections/errors.ts";
 import { loadConfig } from "../../config/load.ts";
 import { defaultModel, namedByArms, namedModel, namedModels, type NamedModel } from "../../config/models.ts";
+import { gpuBackends, type GpuBackend } from "../../connections/llama/library.ts";
 import { ensureServers, hasServers } from "../../stack/install.ts";
 import { buildLlama } from "./build-llama.ts";
 import { buildNative } from "./build-native.ts";
 import { buildPage } from "./build-page.ts";
+import { fetchGpuBackend } from "./gpu-backend.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
 import { withLock } from "./models/lock.ts";
 import { fetchModel, megabytes, modelState, requantiseModel } from "./models/models.ts";
@@ -28,6 +30,8 @@ export interface SetUpOptions {
    * (docs/linked-prefill.md). Default false.
    */
   scattered?: boolean;
+  /** Backends of GPUs that are fetched for llama arms. Default none. */
+  gpu?: readonly GpuBackend[];
   /** false leaves the embedded servers out. Default true. */
   servers?: boolean;
   /** Stack folder that the servers are linked into. Default .precedent. */
@@ -36,7 +40,7 @@ export interface SetUpOptions {
 
 /** What begins at once, in this order; each resolves when it is there. */
 export interface SetUpParts extends Readonly<
-  Record<"servers" | "embedding" | "indexes" | "llama" | "page", Promise<void>>
+  Record<"servers" | "embedding" | "indexes" | "llama" | "gpu" | "page", Promise<void>>
 > {
   /** By the name of the model; the default one is part of `llama`. */
   models: ReadonlyMap<string, Promise<void>>;
@@ -54,7 +58,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
-  const { models = [], stackFolder = ".precedent" } = options;
+  const { models = [], gpu = [], stackFolder = ".precedent" } = options;
   // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> =>
@@ -67,6 +71,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const others = llama ? models.filter(({ name }) => name !== defaultModel) : [];
   return {
     ...{ page, embedding, llama: llamaReady },
+    gpu: inBackground(Promise.all(gpu.map((backend) => ensureGpuBackend(backend, progress))).then(() => undefined)),
     servers: servers
       ? inBackground(withLock("servers", progress.line, () => ensureEmbeddedServers(stackFolder, progress)))
       : Promise.resolve(),
@@ -157,6 +162,15 @@ async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise
   );
 }
 
+async function ensureGpuBackend(backend: GpuBackend, progress: Progress): Promise<void> {
+  const title = `llama.cpp for ${backend}`;
+  const fetched = await withLock(`gpu-${backend}`, progress.line, () =>
+    fetchGpuBackend(backend, (line) => progress.line(`  ${title}: ${line}`)),
+  );
+  if (fetched) progress.line(`✓ ${title}: fetched`);
+  else there(title, progress);
+}
+
 /**
  * Those of the registry that the arms of the configuration in this folder name. What is wrong with
  * it is no reason not to set up.
@@ -177,11 +191,20 @@ function known(name: string): NamedModel {
   return model;
 }
 
+function knownBackend(name: string): GpuBackend {
+  const backend = gpuBackends.find((one) => one === name);
+  if (backend === undefined)
+    throw new Error(`there is no backend ${name} of GPUs; there are ${gpuBackends.join(", ")}`);
+  return backend;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    const options = { scattered: { type: "boolean" }, model: { type: "string", multiple: true } } as const;
-    const { scattered = false, model = [] } = parseArgs({ options }).values;
-    await setUp({ scattered, models: [...new Set([...modelsOfConfiguration(), ...model.map(known)])] });
+    const several = { type: "string", multiple: true } as const;
+    const options = { scattered: { type: "boolean" }, model: several, gpu: several } as const;
+    const { scattered = false, model = [], gpu = [] } = parseArgs({ options }).values;
+    const models = [...new Set([...modelsOfConfiguration(), ...model.map(known)])];
+    await setUp({ scattered, models, gpu: gpu.map(knownBackend) });
   } catch (error) {
     process.stderr.write(`set-up failed: ${messageOf(error)}\n`);
     process.exitCode = 1;

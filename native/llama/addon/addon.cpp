@@ -1,6 +1,7 @@
 // The addon: arguments checked and copied, long work elsewhere as promises, exceptions as Errors with a code. No policy in here.
 #include <napi.h>
 
+#include "check.hpp"
 #include "context-handle.hpp"
 #include "instance.hpp"
 #include "memory.hpp"
@@ -13,12 +14,13 @@ namespace precedent {
 
 namespace {
 
-// devices(folder of the prebuilt libraries): [{name, description, kind, totalBytes, freeBytes}]
+// devices(folder of the prebuilt libraries, libraries of GPUs' backends): [{name, description, kind, totalBytes, freeBytes}]
 Napi::Value devices(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
     Napi::Array all = Napi::Array::New(env);
-    for (const Device& device : loadBackends(pathOf(info[0], "the folder of the backends"))) {
+    const std::vector<std::string> libraries = pathsOf(info[1], "the libraries");
+    for (const Device& device : loadBackends(pathOf(info[0], "the folder of the backends"), libraries)) {
       Napi::Object value = Napi::Object::New(env);
       value.Set("name", device.name);
       value.Set("description", device.description);
@@ -54,6 +56,8 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   ContextHandle::define(env, exports);
   ScorerHandle::define(env, exports);
   exports.Set("devices", Napi::Function::New(env, devices));
+  exports.Set("refusals", Napi::Function::New(env, refusalsValue));
+  exports.Set("weigh", Napi::Function::New(env, weigh));
   exports.Set("describeBlob", Napi::Function::New(env, describeBlob));
   return exports;
 }

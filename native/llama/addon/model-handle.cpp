@@ -23,7 +23,8 @@ void ModelHandle::define(Napi::Env env, Napi::Object exports) {
       DefineClass(env, "ModelHandle",
                   {InstanceMethod<&ModelHandle::facts>("facts"), InstanceMethod<&ModelHandle::rope>("rope"),
                    InstanceMethod<&ModelHandle::tokenize>("tokenize"), InstanceMethod<&ModelHandle::detokenize>("detokenize"),
-                   InstanceMethod<&ModelHandle::isEnd>("isEnd"), InstanceMethod<&ModelHandle::close>("close")});
+                   InstanceMethod<&ModelHandle::isEnd>("isEnd"), InstanceMethod<&ModelHandle::flashAttention>("flashAttention"),
+                   InstanceMethod<&ModelHandle::close>("close")});
   env.GetInstanceData<Instance>()->model = Napi::Persistent(constructor);
   exports.Set("loadModel", Napi::Function::New(env, load));
 }
@@ -35,8 +36,10 @@ Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
     require(info[0].IsObject(), "loadModel takes an object");
     const Napi::Object given = info[0].As<Napi::Object>();
     options.path = pathOf(given.Get("path"), "path");
-    options.gpu = booleanOf(given, "gpu");
+    options.device = textOf(given, "device");
+    options.gpuLayers = static_cast<int>(integerOf(given, "gpuLayers", -1));
     options.backends = pathOf(given.Get("backends"), "backends");
+    options.libraries = pathsOf(given.Get("libraries"), "libraries");
     const Napi::Value fingerprint = given.Get("fingerprint");
     const SharedBytes bytes = sharedBytesOf(fingerprint, "fingerprint");
     require(bytes.size == options.fingerprint.size(), "fingerprint must have 32 bytes");
@@ -92,6 +95,13 @@ Napi::Value ModelHandle::isEnd(const Napi::CallbackInfo& info) {
     const Token token = static_cast<Token>(integerOf(info[0], "a token"));
     model->checkTokens({token});
     return Napi::Boolean::New(info.Env(), model->isEnd(token));
+  });
+}
+
+Napi::Value ModelHandle::flashAttention(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    require(info[0].IsString(), "flashAttention takes a KV type");
+    return Napi::Boolean::New(info.Env(), open()->flashAttention(kvTypeOf(info[0].As<Napi::String>())));
   });
 }
 

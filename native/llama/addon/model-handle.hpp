@@ -12,7 +12,7 @@ namespace precedent {
 class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
  public:
   static void define(Napi::Env env, Napi::Object exports);
-  // loadModel({path, fingerprint: Uint8Array(32), gpu, backends}): Promise<ModelHandle>
+  // loadModel({path, fingerprint: Uint8Array(32), device, gpuLayers, backends, libraries}): Promise<ModelHandle>
   static Napi::Value load(const Napi::CallbackInfo& info);
   // Throws invalid_argument for anything but an open handle.
   static std::shared_ptr<Model> of(const Napi::Value& value);
@@ -25,6 +25,7 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   Napi::Value tokenize(const Napi::CallbackInfo& info);
   Napi::Value detokenize(const Napi::CallbackInfo& info);
   Napi::Value isEnd(const Napi::CallbackInfo& info);
+  Napi::Value flashAttention(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
   std::shared_ptr<Model> open() const;
 

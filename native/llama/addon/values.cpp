@@ -75,6 +75,15 @@ std::string pathOf(const Napi::Value& value, const char* what) {
   return path;
 }
 
+std::vector<std::string> pathsOf(const Napi::Value& value, const char* what) {
+  require(value.IsArray(), std::string(what) + " must be an array");
+  const Napi::Array array = value.As<Napi::Array>();
+  require(array.Length() <= 16, std::string(what) + " has more than 16 entries");
+  std::vector<std::string> paths;
+  for (uint32_t i = 0; i < array.Length(); ++i) paths.push_back(pathOf(array[i], what));
+  return paths;
+}
+
 Napi::Object objectOf(const Napi::Object& from, const char* key) {
   const Napi::Value value = get(from, key);
   require(value.IsObject(), std::string(key) + " must be an object");

@@ -18,6 +18,7 @@ double numberOf(const Napi::Object& from, const char* key);
 bool booleanOf(const Napi::Object& from, const char* key);
 std::string textOf(const Napi::Object& from, const char* key);
 std::string pathOf(const Napi::Value& value, const char* what);
+std::vector<std::string> pathsOf(const Napi::Value& value, const char* what);
 Napi::Object objectOf(const Napi::Object& from, const char* key);
 std::vector<int32_t> integersOf(const Napi::Object& from, const char* key);  // an Int32Array
 std::vector<int32_t> integersOf(const Napi::Value& value, const char* what);

@@ -1,5 +1,11 @@
 #include "backend.hpp"
 
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
 #include <mutex>
 
 #include "assertions.hpp"
@@ -26,44 +32,112 @@ void keepLog(ggml_log_level level, const char * text, void *) {
   }
 }
 
+// Mesa's llvmpipe and SwiftShader call themselves so; ggml takes them for discrete GPUs.
+bool isSoftware(const std::string & description) {
+  return description.find("llvmpipe") != std::string::npos || description.find("SwiftShader") != std::string::npos;
+}
+
+std::string kindOf(const Device & device) {
+  switch (ggml_backend_dev_type(device.handle)) {
+    case GGML_BACKEND_DEVICE_TYPE_CPU: return "cpu";
+    case GGML_BACKEND_DEVICE_TYPE_GPU: return isSoftware(device.description) ? "software" : "gpu";
+    case GGML_BACKEND_DEVICE_TYPE_IGPU: return "integrated";
+    default: return "accelerator";
+  }
+}
+
 std::vector<Device> findDevices() {
   std::vector<Device> devices;
   for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
-    ggml_backend_dev_t handle = ggml_backend_dev_get(i);
-    ggml_backend_dev_props properties;
-    ggml_backend_dev_get_props(handle, &properties);
     Device device;
-    device.name = properties.name != nullptr ? properties.name : "";
-    device.description = properties.description != nullptr ? properties.description : "";
-    const auto type = ggml_backend_dev_type(handle);
-    device.kind = type == GGML_BACKEND_DEVICE_TYPE_CPU                                                ? "cpu"
-            : type == GGML_BACKEND_DEVICE_TYPE_GPU || type == GGML_BACKEND_DEVICE_TYPE_IGPU ? "gpu"
-                                                      : "accelerator";
+    device.handle = ggml_backend_dev_get(i);
+    ggml_backend_dev_props properties;
+    ggml_backend_dev_get_props(device.handle, &properties);
+    const auto text = [](const char * given) { return std::string(given == nullptr ? "" : given); };
+    device.name = text(properties.name);
+    device.description = text(properties.description);
+    device.id = text(properties.device_id);
+    device.kind = kindOf(device);
     device.totalBytes = properties.memory_total;
     device.freeBytes = properties.memory_free;
-    device.handle = handle;
     devices.push_back(device);
   }
   return devices;
 }
 
+std::mutex loading;
+std::map<std::string, std::string> libraries;  // by path: why it did not load, or ""
+
+// ggml says nothing of a library that does not load.
+void loadLibrary(const std::string & path) {
+  void * handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    libraries[path] = dlerror();
+    return;
+  }
+  libraries[path] = ggml_backend_load(path.c_str()) == nullptr ? path + " finds no device" + because() : "";
+  dlclose(handle);
+}
+
+bool sameName(const std::string & one, const std::string & other) {
+  return one.size() == other.size() && std::equal(one.begin(), one.end(), other.begin(), [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  });
+}
+
 }  // namespace
 
-const std::vector<Device> & loadBackends(const std::string & folder) {
-  static std::mutex mutex;
+std::vector<Device> loadBackends(const std::string & folder, const std::vector<std::string> & more) {
+  std::lock_guard<std::mutex> lock(loading);
   static std::vector<Device> devices;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!devices.empty()) return devices;
-  llama_log_set(keepLog, nullptr);
-  watchAssertions();
-  if (folder.empty())
-    ggml_backend_load_all();
-  else
-    ggml_backend_load_all_from_path(folder.c_str());
+  const bool first = devices.empty();
+  if (first) {
+    llama_log_set(keepLog, nullptr);
+    watchAssertions();
+    if (folder.empty())
+      ggml_backend_load_all();
+    else
+      ggml_backend_load_all_from_path(folder.c_str());
+  }
+  for (const std::string & library : more)
+    if (libraries.count(library) == 0) loadLibrary(library);
   devices = findDevices();
   if (devices.empty()) fail("model_failed", "no backend of llama.cpp could be loaded from " + folder + because());
-  llama_backend_init();
+  // Mesa's driver (22.3) crashes on fused kernels. Read when the device is first used.
+  for (const Device & device : devices)
+    if (device.kind == "software") setenv("GGML_VK_DISABLE_FUSION", "1", 0);
+  if (first) llama_backend_init();
   return devices;
+}
+
+std::vector<Device> chooseDevices(const std::vector<Device> & found, const std::string & wanted) {
+  std::vector<Device> chosen;
+  // One card may be seen by two backends.
+  const auto add = [&](const char * kind, size_t most) {
+    for (const Device & device : found) {
+      const bool twice = std::any_of(chosen.begin(), chosen.end(), [&](const Device & other) { return !device.id.empty() && other.id == device.id; });
+      if (device.kind == kind && !twice && chosen.size() < most) chosen.push_back(device);
+    }
+  };
+  if (wanted == "cpu") return {};
+  const bool any = wanted == "auto", gpu = wanted == "gpu";
+  if (any || gpu) {
+    add("gpu", any ? 1 : found.size());
+    if (chosen.empty()) add("integrated", 1);
+    if (chosen.empty() && gpu) add("software", 1);
+    if (!chosen.empty() || any) return chosen;
+  }
+  std::string names;
+  for (const Device & device : found) {
+    if (!gpu && sameName(device.name, wanted)) return device.kind == "cpu" ? chosen : std::vector<Device>{device};
+    names += (names.empty() ? "" : ", ") + device.name + " (" + device.description + ")";
+  }
+  std::string reasons;
+  {
+    std::lock_guard<std::mutex> lock(loading);
+    for (const auto & [path, reason] : libraries) reasons += reason.empty() ? "" : "; " + reason;
+  }
+  fail("device_missing", (gpu ? std::string("there is no GPU") : "there is no device " + wanted) + "; found " + names + reasons);
 }
 
 std::string takeLog() {

@@ -4,6 +4,7 @@
 
 #include "assertions.hpp"
 #include "failure.hpp"
+#include "refusals.hpp"
 
 namespace precedent {
 
@@ -19,12 +20,11 @@ void checkOptions(const Model & model, const ContextOptions & options) {
   const bool known = options.kvType == GGML_TYPE_F32 || options.kvType == GGML_TYPE_F16 || options.kvType == GGML_TYPE_Q8_0;
   require(known, "the KV type must be f32, f16 or q8_0");
   if (!ggml_is_quantized(options.kvType)) return;
-  require(options.flashAttention, "quantised values need flash attention");
+  require(options.flashAttention, refusal::quantisedValues);
   const ModelFacts & facts = model.facts();
   if (!facts.unlinkable.empty()) return;
   if (facts.headDimension % 64 != 0 || facts.valueDimension % 64 != 0)
-    fail("model_unsupported", "a quantised cache needs heads of a multiple of 64 dimensions; this model's have " +
-                    std::to_string(facts.headDimension));
+    fail("model_unsupported", refusal::narrowHeads + std::to_string(facts.headDimension));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "assertions.hpp"
 #include "failure.hpp"
 #include "gguf-file.hpp"
+#include "refusals.hpp"
 
 namespace precedent {
 
@@ -13,35 +14,26 @@ std::string metadata(const llama_model * model, const char * key) {
   return llama_model_meta_val_str(model, key, value, sizeof(value)) < 0 ? "" : value;
 }
 
-// Null-terminated, as llama.cpp wants it; only the terminator is the CPU alone.
-std::vector<ggml_backend_dev_t> chosenDevices(const std::vector<Device> & found, bool gpu) {
-  std::vector<ggml_backend_dev_t> chosen;
-  std::string names;
-  for (const Device & device : found) {
-    names += (names.empty() ? "" : ", ") + device.name;
-    if (gpu && device.kind == "gpu") chosen.push_back(device.handle);
-  }
-  if (gpu && chosen.empty()) fail("device_missing", "a GPU was asked for; found only " + names);
-  chosen.push_back(nullptr);
-  return chosen;
-}
-
 }  // namespace
 
 std::shared_ptr<Model> Model::load(const ModelOptions & options) {
-  const std::vector<Device> & devices = loadBackends(options.backends);
+  const std::vector<Device> found = loadBackends(options.backends, options.libraries);
   const AssertionsThrow assertions;
   std::shared_ptr<Model> self(new Model());
   self->path_ = options.path;
   self->fingerprint_ = options.fingerprint;
-  self->gpu_ = options.gpu;
+  self->devices_ = chooseDevices(found, options.device);
   // First, so that what no context can serve is refused before gigabytes are read.
   { const GgufFile file(options.path); }
 
-  std::vector<ggml_backend_dev_t> chosen = chosenDevices(devices, options.gpu);
+  // Null-terminated, as llama.cpp wants it; only the terminator is the CPU alone.
+  std::vector<ggml_backend_dev_t> handles;
+  for (const Device & device : self->devices_) handles.push_back(device.handle);
+  handles.push_back(nullptr);
+  const int most = 1 << 20;
   llama_model_params params = llama_model_default_params();
-  params.devices = chosen.data();
-  params.n_gpu_layers = options.gpu ? 999 : 0;
+  params.devices = handles.data();
+  params.n_gpu_layers = !self->onGpu() ? 0 : options.gpuLayers < 0 ? most : options.gpuLayers;
   params.split_mode = LLAMA_SPLIT_MODE_LAYER;
   takeLog();
   self->model_ = llama_model_load_from_file(options.path.c_str(), params);
@@ -49,8 +41,10 @@ std::shared_ptr<Model> Model::load(const ModelOptions & options) {
   self->vocabulary_ = llama_model_get_vocab(self->model_);
   self->guard();
   self->readFacts();
-  for (const Device & device : devices)
-    if (device.kind == (options.gpu ? "gpu" : "cpu")) self->facts_.devices.push_back(device.name + " (" + device.description + ")");
+  const auto name = [&](const Device & device) { self->facts_.devices.push_back(device.name + " (" + device.description + ")"); };
+  for (const Device & device : self->devices_) name(device);
+  for (const Device & device : found)
+    if (device.kind == "cpu" && params.n_gpu_layers <= self->facts_.layers) name(device);
   return self;
 }
 
@@ -59,22 +53,22 @@ Model::~Model() { llama_model_free(model_); }
 // What can't answer at all.
 void Model::guard() const {
   const auto refuse = [this](const std::string & why) { fail("model_unsupported", path_ + ": " + why); };
-  if (llama_model_is_diffusion(model_)) refuse("a diffusion model does not write from left to right");
-  if (llama_model_has_encoder(model_) || GgufFile(path_).number("attention.causal", 1) == 0) refuse("an encoder does not write text");
-  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) refuse("it has no vocabulary");
+  if (llama_model_is_diffusion(model_)) refuse(refusal::diffusion);
+  if (llama_model_has_encoder(model_) || GgufFile(path_).number("attention.causal", 1) == 0) refuse(refusal::encoder);
+  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) refuse(refusal::vocabulary);
 }
 
 // Why no chunk cache can be moved, or "".
 std::string Model::findUnlinkable(const GgufFile & file) const {
-  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) return "recurrent layers have no keys and values of single tokens";
-  if (llama_model_n_swa(model_) > 0) return "sliding-window attention forgets cells that a link needs";
+  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) return refusal::recurrent;
+  if (llama_model_n_swa(model_) > 0) return refusal::window;
   const llama_rope_type type = llama_model_rope_type(model_);
-  if (type == LLAMA_ROPE_TYPE_NONE) return "without rotary positions a key can't be moved";
-  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX) return "keys of M-RoPE can't be moved";
-  if (file.has("attention.key_length_mla")) return "latent attention (MLA) keeps no keys by head";
+  if (type == LLAMA_ROPE_TYPE_NONE) return refusal::positions;
+  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX) return refusal::mrope;
+  if (file.has("attention.key_length_mla")) return refusal::latent;
   for (const char * key : {"attention.head_count_kv", "attention.head_count"})
-    if (!file.uniform(key)) return std::string(key) + " differs between layers";
-  if (facts_.heads <= 0 || facts_.keyHeads <= 0) return "it has no attention heads";
+    if (!file.uniform(key)) return key + std::string(refusal::uneven);
+  if (facts_.heads <= 0 || facts_.keyHeads <= 0) return refusal::headless;
   try {
     rope(facts_.trainContext);
   } catch (const Failure & failure) {
@@ -111,6 +105,23 @@ void Model::readFacts() {
   // llama.cpp aborts when a position has no row in a learned table.
   if (file.hasTensor("position_embd.weight")) facts.mostPositions = facts.trainContext;
   facts.unlinkable = findUnlinkable(file);
+}
+
+bool Model::flashAttention(ggml_type type) const {
+  const int64_t heads = facts_.heads, keyHeads = facts_.keyHeads, cells = 256, tokens = 32;
+  const int64_t width = facts_.headDimension, valueWidth = facts_.valueDimension;
+  if (ggml_is_quantized(type) || keyHeads <= 0 || heads % keyHeads != 0 || width <= 0 || valueWidth <= 0) return true;
+  const std::unique_ptr<ggml_context, void (*)(ggml_context *)> context(ggml_init({ggml_tensor_overhead() * 8, nullptr, true}), ggml_free);
+  ggml_context * made = context.get();
+  ggml_tensor * queries = ggml_new_tensor_3d(made, GGML_TYPE_F32, width, tokens, heads);
+  ggml_tensor * keys = ggml_new_tensor_3d(made, type, width, cells, keyHeads);
+  ggml_tensor * values = ggml_new_tensor_3d(made, type, valueWidth, cells, keyHeads);
+  ggml_tensor * mask = ggml_new_tensor_2d(made, GGML_TYPE_F16, cells, tokens);
+  ggml_tensor * attention = ggml_flash_attn_ext(made, queries, keys, values, mask, 1, 0, 0);
+  ggml_prec_set_acc(attention, GGML_PREC_F32);
+  for (const Device & device : devices_)
+    if (!ggml_backend_dev_supports_op(device.handle, attention)) return false;
+  return true;
 }
 
 Rope Model::rope(int contextTokens) const {

@@ -19,8 +19,10 @@ using Fingerprint = std::array<uint8_t, 32>;
 struct ModelOptions {
   std::string path;
   Fingerprint fingerprint{};  // SHA-256 of the file, computed by the caller
-  bool gpu = false;           // all layers on the first GPU; device_missing where there is none
-  std::string backends;       // folder of the prebuilt libraries
+  std::string device = "cpu";  // cpu, auto, gpu or a name: chooseDevices
+  int gpuLayers = -1;          // that are put there, from the last; split evenly where there are several devices. -1: all
+  std::string backends;        // folder of the prebuilt libraries
+  std::vector<std::string> libraries;  // of GPUs' backends
 };
 
 struct ModelFacts {
@@ -48,7 +50,10 @@ public:
   const llama_vocab * vocabulary() const { return vocabulary_; }
   // For a context of this size (LongRoPE has two tables). Throws model_unsupported.
   Rope rope(int contextTokens) const;
-  bool onGpu() const { return gpu_; }
+  // Not the CPU alone.
+  bool onGpu() const { return !devices_.empty(); }
+  // Whether all its devices compute flash attention over a cache of this type; a quantised one is never computed without.
+  bool flashAttention(ggml_type type) const;
 
   // `special`: texts of control tokens become these tokens; otherwise they are text like any other. No BOS is added.
   std::vector<Token> tokenize(const std::string & text, bool special) const;
@@ -67,7 +72,8 @@ private:
 
   std::string path_;
   Fingerprint fingerprint_{};
-  bool gpu_ = false, neox_ = false;
+  bool neox_ = false;
+  std::vector<Device> devices_;
   ModelFacts facts_;
   llama_model * model_ = nullptr;
   const llama_vocab * vocabulary_ = nullptr;

@@ -46,18 +46,29 @@ inline std::vector<std::string> dictionary(std::mt19937_64& random) {
   return texts;
 }
 
-// Precision of the matrices. Half-precision ones round activations to 11 bits, quantised ones to 8.
-enum class Weights { full, half, quantised };
-inline Weights weightsOf(const Model& model) {
+// Quantised weights round activations to 8 bits, in steps.
+inline bool isQuantised(const Model& model) {
   const std::string& description = model.facts().description;
-  if (description.find("F32") != std::string::npos) return Weights::full;
-  return description.find("F16") != std::string::npos ? Weights::half : Weights::quantised;
+  return description.find("F32") == std::string::npos && description.find("F16") == std::string::npos;
 }
 
 inline std::vector<Token> joined(const std::vector<std::vector<Token>>& parts) {
   std::vector<Token> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
+}
+
+inline std::vector<float> flattened(const std::vector<std::vector<float>>& rows) {
+  std::vector<float> flat;
+  for (const auto& row : rows) flat.insert(flat.end(), row.begin(), row.end());
+  return flat;
+}
+
+// Largest logit, whatever its sign.
+inline double largestOf(const std::vector<std::vector<float>>& rows) {
+  float largest = 0;
+  for (const float value : flattened(rows)) largest = std::max(largest, std::fabs(value));
+  return largest;
 }
 
 // Largest difference of two logits; infinite where one is not finite or sizes differ.

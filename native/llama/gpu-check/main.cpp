@@ -21,7 +21,7 @@ int usage() {
                "       llama-check convert MODEL FILE TYPE        the same weights as another type\n"
                "       llama-check equalities MODEL [options]     check the equalities on this model\n"
                "       llama-check speed MODEL [options]          time to first token and throughput beside full prefill\n"
-               "options: --backends FOLDER  --gpu  --threads N  --seed N\n"
+               "options: --backends FOLDER  --library FILE (of a GPU's backend)  --gpu  --device NAME  --threads N  --seed N\n"
                "         --trained (equalities on prompts of text, by divergence: for real weights)\n"
                "         --in-order (no scattered batches, where this program has them)\n"
                "         --cache TYPE (this one only)  --orders N (of the chunks, 1 to 6)  --rounds N (of the random walk)  --seconds N (its longest)\n"
@@ -65,7 +65,7 @@ Given read(int count, char** given) {
   for (int i = 0; i < count; ++i) {
     const std::string option = given[i];
     if (option == "--gpu") {
-      read.model.gpu = true;
+      read.model.device = "gpu";
       continue;
     }
     if (option == "--in-order") {
@@ -79,6 +79,8 @@ Given read(int count, char** given) {
     if (i + 1 == count) fail("invalid_argument", option + " needs a value");
     const char* value = given[++i];
     if (option == "--backends") read.model.backends = value;
+    else if (option == "--library") read.model.libraries.push_back(value);
+    else if (option == "--device") read.model.device = value;
     else if (option == "--threads") read.equalities.context.threads = read.speed.context.threads = std::atoi(value);
     else if (option == "--cache") read.cache = typeOf(value);
     else if (option == "--lengths") read.speed.lengths = numbersOf(value);
@@ -108,7 +110,7 @@ int equalities(const std::string& path, Given given) {
     for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q8_0}) {
       if ((given.cache >= 0 && given.cache != type) || (type == GGML_TYPE_Q8_0 && !flash)) continue;
       // llama.cpp's CUDA kernels for flash attention want float16.
-      if (type == GGML_TYPE_F32 && flash && given.model.gpu) continue;
+      if (type == GGML_TYPE_F32 && flash && model->onGpu()) continue;
       std::printf("-- flash attention %s, cache %s\n", flash ? "on" : "off", ggml_type_name(type));
       given.equalities.context.flashAttention = flash;
       given.equalities.context.kvType = type;

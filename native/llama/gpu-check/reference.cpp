@@ -6,6 +6,10 @@
 
 namespace precedent {
 
+namespace {
+constexpr int whole = 0, fork = 1, alone = 2;  // sequences
+}  // namespace
+
 Reference::Reference(const Model& model, const ContextOptions& options) : vocabulary_(model.facts().vocabulary) {
   llama_context_params params = llama_context_default_params();
   params.n_ctx = static_cast<uint32_t>(options.contextTokens);
@@ -57,18 +61,46 @@ Reference::Logits Reference::full(const std::vector<Token>& tokens, const std::v
   return rows;
 }
 
+Reference::Logits Reference::movedAndBack(const std::vector<Token>& tokens, const std::vector<int>& wanted, int cut, int distance) {
+  llama_memory_t memory = llama_get_memory(context_);
+  llama_memory_clear(memory, false);
+  Logits ignored, rows;
+  decode(tokens, 0, cut, whole, {}, ignored);
+  llama_memory_seq_add(memory, whole, 0, -1, distance);
+  // llama.cpp moves keys with the next batch, whichever sequence it is of.
+  decode(tokens, 0, 1, alone, {}, ignored);
+  llama_memory_seq_rm(memory, alone, -1, -1);
+  llama_memory_seq_add(memory, whole, 0, -1, -distance);
+  decode(tokens, cut, static_cast<int>(tokens.size()), whole, wanted, rows);
+  return rows;
+}
+
 Reference::Logits Reference::linked(const std::vector<Token>& tokens, const std::vector<Chunk>& chunks,
                                     const std::vector<std::pair<int, int>>& runs, const std::vector<int>& wanted) {
   llama_memory_t memory = llama_get_memory(context_);
   llama_memory_clear(memory, false);
-  constexpr int whole = 0, fork = 1, alone = 2;
-  Logits ignored, rows;
+  Logits ignored;
   for (const Chunk& chunk : chunks) {
     decode(chunk.tokens, 0, static_cast<int>(chunk.tokens.size()), alone, {}, ignored);
     llama_memory_seq_add(memory, alone, 0, -1, chunk.position);
     llama_memory_seq_cp(memory, alone, whole, -1, -1);
     llama_memory_seq_rm(memory, alone, -1, -1);
   }
+  return recompute(tokens, runs, wanted);
+}
+
+Reference::Logits Reference::again(const std::vector<Token>& tokens, const std::vector<std::pair<int, int>>& runs,
+                                   const std::vector<int>& wanted) {
+  llama_memory_clear(llama_get_memory(context_), false);
+  Logits ignored;
+  decode(tokens, 0, runs.back().first, whole, {}, ignored);
+  return recompute(tokens, runs, wanted);
+}
+
+Reference::Logits Reference::recompute(const std::vector<Token>& tokens, const std::vector<std::pair<int, int>>& runs,
+                                       const std::vector<int>& wanted) {
+  llama_memory_t memory = llama_get_memory(context_);
+  Logits rows;
   for (const auto& [begin, end] : runs) {
     llama_memory_seq_cp(memory, whole, fork, 0, begin);
     llama_memory_seq_rm(memory, whole, begin, end);

@@ -20,6 +20,12 @@ class Reference {
   // Ordinary prefill, cut into pieces at these positions; logits of `wanted`, ascending.
   Logits full(const std::vector<Token>& tokens, const std::vector<int>& wanted, const std::vector<int>& cuts = {});
 
+  // Ordinary prefill up to `cut`, whose keys are then moved by `distance` positions and back, and of the rest.
+  Logits movedAndBack(const std::vector<Token>& tokens, const std::vector<int>& wanted, int cut, int distance);
+
+  // Ordinary prefill up to the last run, then the runs again as below: the same tokens, in other cells.
+  Logits again(const std::vector<Token>& tokens, const std::vector<std::pair<int, int>>& runs, const std::vector<int>& wanted);
+
   // A prompt of chunks that were computed alone, moved to their places, then `runs` computed from left to right, each attending to
   // what stands before it; all of the prompt behind the last chunk is a run.
   struct Chunk {
@@ -31,6 +37,8 @@ class Reference {
 
  private:
   void decode(const std::vector<Token>& tokens, int begin, int end, int sequence, const std::vector<int>& wanted, Logits& rows);
+
+  Logits recompute(const std::vector<Token>& tokens, const std::vector<std::pair<int, int>>& runs, const std::vector<int>& wanted);
 
   llama_context* context_;
   int vocabulary_;

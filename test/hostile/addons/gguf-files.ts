@@ -35,7 +35,8 @@ function damaged(i: number): Buffer {
 }
 
 async function use(model: string): Promise<void> {
-  const loaded = await addon.loadModel({ path: model, fingerprint: new Uint8Array(32), gpu: false, backends });
+  const onCpu = { device: "cpu", gpuLayers: -1, backends, libraries: [] };
+  const loaded = await addon.loadModel({ path: model, fingerprint: new Uint8Array(32), ...onCpu });
   const tokens = loaded.tokenize("some text", false);
   loaded.detokenize(tokens, true);
   const options = { contextTokens: 256, sequences: 1, threads: 1, flashAttention: false, kvType: "f16" };

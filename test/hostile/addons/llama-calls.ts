@@ -27,7 +27,8 @@ const outcomes = createOutcomes();
 let accepted = 0;
 let ended = 0;
 
-const input = () => ({ path, fingerprint: new Uint8Array(32), gpu: false, backends });
+const onCpu = { device: "cpu", gpuLayers: -1, backends, libraries: [] as string[] };
+const input = () => ({ path, fingerprint: new Uint8Array(32), ...onCpu });
 const options = (): NativeContextOptions => ({
   ...{ contextTokens: 256, sequences: 1 + random(3), threads: 1, flashAttention: random(2) === 0 },
   ...{
@@ -135,7 +136,7 @@ const ask = (what: "attention" | "deviations"): Promise<unknown> => {
   ) as Promise<unknown>;
 };
 const plain: readonly (() => unknown)[] = [
-  () => addon.devices(spoil(random, [backends])[0] as string),
+  () => addon.devices(...(spoil(random, [backends, []]) as [string, string[]])),
   () => addon.describeBlob(spoil(random, [blob()])[0] as Uint8Array),
   () => pick(models).facts(),
   () => apply(pick<object>([...models, ...contexts]), "rope", spoil(random, [256])),
