@@ -118,7 +118,7 @@ int equalities(const std::string& path, Given given) {
     }
   given.equalities.context.flashAttention = false;
   if (given.equalities.rounds > 0) failed += checkRandomWalk(model, given.equalities);
-  if (given.equalities.rounds > 0 && !given.model.gpu && !given.equalities.trained) failed += checkNoMemory(model, given.equalities);
+  if (given.equalities.rounds > 0 && !model->onGpu() && !given.equalities.trained) failed += checkNoMemory(model, given.equalities);
   std::printf(failed == 0 ? "all hold\n" : "%d do not hold\n", failed);
   return failed == 0 ? 0 : 1;
 }
