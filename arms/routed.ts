@@ -19,7 +19,7 @@ export interface RouteArm extends Declares {
   tokenBudget?: number | undefined;
   contextTokens?: number | undefined;
   template: TemplateName;
-  /** Of its examples; absent: the most helpful last. */
+  /** Order of its examples; absent: the most helpful last. */
   order?: ExampleOrder;
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */

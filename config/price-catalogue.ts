@@ -87,7 +87,7 @@ function whenOf(constraint: NonNullable<Package.ConditionalPrice["constraint"]>)
     : { hours: [secondsOf(constraint.start_time), secondsOf(constraint.end_time)] };
 }
 
-/** Of a time of day in UTC, 00:30:00Z. */
+/** Seconds of the day of a time in UTC, 00:30:00Z. */
 function secondsOf(time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.replace("Z", "").split(":").map(Number);
   return hours * 3_600 + minutes * 60 + seconds;

@@ -24,7 +24,7 @@ export interface PriceBand {
   above?: number;
 }
 
-/** Of several bands that hold, the last does; absent cached prices are the prompt's. */
+/** The last of several bands that hold applies; absent cached prices are the prompt's. */
 export interface PriceList extends Some {
   prompt: number;
   completion: number;
@@ -37,7 +37,7 @@ export type ConfiguredPrices = "catalogue" | (Some & { catalogue?: string | unde
 export interface PricedArm {
   name: string;
   prices: ConfiguredPrices;
-  /** Of openai arms: what the catalogue finds provider and model by. */
+  /** openai arms: what the catalogue finds provider and model by. */
   baseUrl?: string | undefined;
   endpoints?: readonly { baseUrl: string }[] | undefined;
   model?: string | undefined;

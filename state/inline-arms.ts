@@ -23,7 +23,7 @@ export interface InlineArm extends Pick<Arm, "answer"> {
 export interface InlineArms {
   of(name: string): InlineArm | undefined;
   calls(): ReadonlyMap<string, number>;
-  /** Of an arm with endpoints. */
+  /** Set for an arm with endpoints. */
   replicas(name: string): ReplicaState[] | undefined;
   /** Rejects, with nothing changed, when an arm can't be opened. */
   replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;

@@ -29,7 +29,7 @@ it("auto goes by what is known of each kind, and starts with what each is known 
     choice.add(sample("short:naive", 0.3, 0));
     choice.add(sample("short:last-1", 0.05, 0.1));
     choice.add(sample("short:last-2", 0.04, 0.2));
-    // Of a prompt with both kinds: nothing that is known of one.
+    // A prompt with both kinds says nothing of one.
     choice.add(sample("short:last-2,long:attnlink-4", 0.9, 0.1));
   }
   expect(choice.policy(null)).toBe("short:last-1,long:attnlink-4");

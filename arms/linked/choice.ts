@@ -27,7 +27,7 @@ export interface LinkedChoice {
   add(sample: PastSample): void;
   /** What all processes measured, oldest first, in place of what was known. */
   restore(samples: readonly PastSample[]): void;
-  /** Of each kind of chunk; empty where a policy is set. */
+  /** By kind of chunk; empty where a policy is set. */
   chosen(): Chosen[];
 }
 

@@ -66,8 +66,8 @@ export async function loadLlama({
   const opened = await openLlamaModel({ path, fingerprint, device, gpuLayers: gpuLayers ?? undefined });
   const context = await opened.openContext({
     ...{ contextTokens, sequences, threads, kvType: wantedType, flashAttention: wantedAttention },
-    // A GPU computes a batch of several requests at once for the price of one. Recurrent models keep
-    // a state for every sequence of every context.
+    // One context on a GPU, which computes several requests for the price of one, and for recurrent
+    // models, which keep a state for every sequence of every context.
     ...(opened.facts.linkable && opened.facts.devices.every((one) => one.startsWith("CPU"))
       ? { contexts: sequences }
       : { contextTokens: contextTokens * sequences }),

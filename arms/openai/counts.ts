@@ -78,7 +78,7 @@ export function createCounts(): Counts {
         const rounded = name === "cached" ? Math.floor : Math.ceil;
         for (const place of places) for (const key of keys) note(name, countOf(place[key], rounded));
       }
-      // Of a prompt that is cached whole, Anthropic's input_tokens are 0.
+      // Anthropic's input_tokens are 0 where the whole prompt is cached.
       const isCached = usage["input_tokens"] === 0 && sumOf(besideNames.map((name) => usage[name])) !== undefined;
       if (countOf(usage["prompt_tokens"]) === undefined) note("input", isCached ? 0 : countOf(usage["input_tokens"]));
       note("cachedBeside", countOf(usage["cache_read_input_tokens"]));

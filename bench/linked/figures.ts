@@ -16,7 +16,7 @@ export interface Row {
   kl: number;
   kl_low: number;
   kl_high: number;
-  /** Of the first token alone. */
+  /** KL of the first token alone. */
   first_kl: number;
   rouge_l: number;
   rouge_l_low: number;

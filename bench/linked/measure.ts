@@ -22,12 +22,12 @@ export interface Outcome {
   recomputed: number;
   /** Mean over the first tokens of the full prefill's answer, teacher-forced, nats. */
   kl: number;
-  /** Of the first token alone. */
+  /** KL of the first token alone. */
   firstKl: number;
   rougeL: number;
   /** Null without references. */
   f1: number | null;
-  /** Of this answer with the full prefill's as the right one. */
+  /** ROUGE-L of this answer against the full prefill's. */
   f1WithFull: number;
   ttftMs: number;
   /** Until the whole answer is there. */

@@ -15,7 +15,7 @@ export function createBlockCache(capacity: number): BlockCache {
       // The last token is always computed.
       const path = blockHashes(prompt.subarray(0, Math.max(0, prompt.length - 1)));
       const missing = path.findIndex((hash) => !blocks.has(hash));
-      // Of one prompt the last blocks leave first: without its beginning a block is of no use.
+      // The last blocks of a prompt leave first: without its beginning a block is of no use.
       for (const hash of path.reverse()) {
         blocks.delete(hash);
         blocks.add(hash);

@@ -75,7 +75,7 @@ interface Row {
   way: Way;
   bonus: number;
   processes: number;
-  /** Of the first capacity: shares of all prompt tokens, and of the examples' tokens. */
+  /** At the first capacity: shares of all prompt tokens, and of the examples' tokens. */
   prompt_cached: number;
   examples_cached: number;
   predicted_ttft_ms: number;

@@ -32,7 +32,7 @@ export interface Simulated {
   helpfulness: number;
   /** Counts that changed and were published. */
   published: number;
-  /** Of the first capacity, request by request: what was not cached. */
+  /** At the first capacity, request by request: what was not cached. */
   computed: number[];
 }
 

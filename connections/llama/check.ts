@@ -12,7 +12,7 @@ export interface Refusal {
   decided: string;
   /** "the model", "links", "kvType q8_0". */
   refused: string;
-  /** Of this release of llama.cpp; empty: it depends on the file or the arm. */
+  /** Architectures of this llama.cpp; empty: it depends on the file or the arm. */
   architectures: string[];
 }
 
@@ -28,7 +28,7 @@ export interface ServedModel {
   /** Bytes of keys and values that each further token takes. */
   tokenBytes: number;
   modelBytes: number;
-  /** Of the context's keys, values and states. */
+  /** Bytes of the context's keys, values and states. */
   contextBytes: number;
   computeBytes: number;
 }

@@ -22,7 +22,7 @@ export interface Contender {
   arm: RouteArm;
   context: number[];
   examples: ShownExample[];
-  /** Of the examples; absent: the most helpful last. */
+  /** Order of the examples; absent: the most helpful last. */
   order?: DrawnOrder | undefined;
   trial: ExampleTrial | null;
   /** Share of the prompt that the arm's engine is expected to have cached; 0 by default. */

@@ -9,7 +9,7 @@ import type { SelectedExample } from "../flow.ts";
 import type { Chosen } from "./choose.ts";
 import { barred, type Asker } from "./screen.ts";
 
-/** Of a request that continues a conversation; null: it begins one. */
+/** Key of the conversation that a request continues; null: it begins one. */
 export const continuedConversation = ({ tenant, messages }: Pick<Request, "tenant" | "messages">): string | null =>
   messages.some(({ role }) => role === "assistant") ? conversationKey(tenant, null, messages) : null;
 
@@ -30,7 +30,7 @@ export function keptChoice(
     if (left < 0) break;
     shown.push({
       ...{ ...kept, request: held.request, response: held.response, shown: held.shown },
-      // Of another question than this one: no row to learn from.
+      // It was chosen for another question: no row to learn from.
       ...{ explored: false, cachedBonus: 0, features: [] },
     });
   }

@@ -7,7 +7,7 @@ import { createKeptExamples, type KeptExample, type KeptExamples, type KeptPromp
 /** Providers drop an unused prefix after 5 to 10 minutes, engines when they lack memory. */
 const liveMs = 300_000;
 const mostNodesOfTree = 10_000;
-/** Of all trees; about 200 bytes each. */
+/** Nodes of all trees; about 200 bytes each. */
 const mostNodes = 300_000;
 const conversations = { most: 50_000, mostOfDomain: 5_000, timeToLive: 1_800_000 };
 

@@ -43,7 +43,7 @@ interface Served {
   shown?: string[];
   trial?: ExampleTrial | null;
   order?: Pick<ArmScore, "order" | "orderProbability">;
-  /** Of the examples; 0.6 by default. */
+  /** By example; 0.6 by default. */
   helpfulness?: number[];
   more?: Partial<Decision>;
 }

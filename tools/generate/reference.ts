@@ -131,7 +131,7 @@ function rows(node: Node, source: string, comments: ReadonlyMap<string, string>,
     const sources = [source, "armBase", path.split(".").at(-2) ?? ""];
     const comment = sources.map((from) => comments.get(`${from}.${name}`)).find((text) => text !== undefined);
     const own = row(`${path}${name}`, child, node.required?.includes(name) ?? false, comment);
-    // Of alternatives, the one with keys.
+    // The alternative with keys.
     const shape = child.anyOf?.find(({ properties }) => properties !== undefined) ?? child;
     return [own, ...rows(shape, `${source}.${name}`, comments, `${path}${name}.`)];
   });

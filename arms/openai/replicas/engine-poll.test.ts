@@ -102,8 +102,10 @@ describe("what an engine sends", () => {
     [
       "an endless text",
       (_request, response) => {
-        const more = (): void =>
-          void (response.write(gauge.repeat(5_000)) ? setImmediate(more) : response.once("drain", more));
+        const more = (): void => {
+          if (response.write(gauge.repeat(5_000))) setImmediate(more);
+          else response.once("drain", more);
+        };
         more();
       },
       /more than 4194304 bytes/,

@@ -3,7 +3,7 @@
 import type { ArmRequest } from "../../arm.ts";
 
 /**
- * Of arm, sharing domain, system texts, and the piece behind them: the first example or document,
+ * Made of arm, sharing domain, system texts, and the piece behind them: the first example or document,
  * or else the conversation's first turn, which its later turns begin with, too.
  */
 export function prefixKey(arm: string, { caching, tenant, pieces }: ArmRequest): string {
