@@ -27,7 +27,7 @@ export interface Outcome {
   rougeL: number;
   /** Null without references. */
   f1: number | null;
-  /** ROUGE-L of this answer against the full prefill's. */
+  /** Token F1 of this answer against the full prefill's. */
   f1WithFull: number;
   ttftMs: number;
   /** Until the whole answer is there. */

@@ -3,7 +3,9 @@ import { createBlockCache } from "./block-cache.ts";
 
 const prompt = (blocks: string, rest = 3): Int32Array =>
   Int32Array.from(
-    Array.from(blocks).flatMap((name) => Array<number>(16).fill(name.charCodeAt(0))).concat(Array<number>(rest).fill(1)),
+    Array.from(blocks)
+      .flatMap((name) => Array<number>(16).fill(name.charCodeAt(0)))
+      .concat(Array<number>(rest).fill(1)),
   );
 
 it("finds whole blocks of a common beginning, and none behind one that differs", () => {

@@ -1,5 +1,5 @@
-// Mesa's software Vulkan and the Vulkan backend, for the tests of arms on a GPU (npm test). They are
-// installed where that is allowed (root, apt); else those tests are skipped. Never fails.
+// Mesa's software Vulkan and the Vulkan backend, for the tests of arms on a GPU (npm test). They
+// are installed where that is allowed (root, apt); else those tests are skipped. Never fails.
 import { existsSync, readdirSync } from "node:fs";
 import { messageOf } from "../../connections/errors.ts";
 import { run } from "../../connections/python/python.ts";

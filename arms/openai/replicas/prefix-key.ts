@@ -3,8 +3,8 @@
 import type { ArmRequest } from "../../arm.ts";
 
 /**
- * Made of arm, sharing domain, system texts, and the piece behind them: the first example or document,
- * or else the conversation's first turn, which its later turns begin with, too.
+ * Made of arm, sharing domain, system texts, and the piece behind them: the first example or
+ * document, or else the conversation's first turn, which its later turns begin with, too.
  */
 export function prefixKey(arm: string, { caching, tenant, pieces }: ArmRequest): string {
   const systems = pieces.filter(({ kind }) => kind === "system").map(({ text }) => text);
