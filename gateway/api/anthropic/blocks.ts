@@ -4,7 +4,9 @@ import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { badRequest, type ApiError } from "../../errors.ts";
 
 type Json = Record<string, unknown>;
-type Part = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+type Part = ({ type: "text"; text: string } | { type: "image_url"; image_url: { url: string } }) & Hint;
+/** Where a prefix ends that an engine may cache. */
+type Hint = { cache_control?: Json };
 
 /** One value of the body: parsed, as it is written, and where it is. */
 export interface At {
@@ -14,9 +16,9 @@ export interface At {
 }
 
 /** A system prompt: a text, or blocks of text. Throws ApiError. */
-export function systemText({ value, path }: Omit<At, "text">): string {
+export function systemContent({ value, path }: Omit<At, "text">): string | Part[] {
   if (typeof value === "string") return value;
-  return joined(blocksOf({ value, path }).map(({ block, path: at }) => textPart(block, at)));
+  return contentOf(blocksOf({ value, path }).map(({ block, path: at }) => textPart(block, at)));
 }
 
 /** A turn: results of tools go before what the user says beside them. Throws ApiError. */
@@ -60,7 +62,7 @@ function assistantTurn(blocks: readonly Block[]): Json {
   const texts = said
     .filter(({ block }) => block["type"] !== "tool_use")
     .map(({ block, path }) => textPart(block, path));
-  const content = texts.length === 0 && calls.length > 0 ? null : joined(texts);
+  const content = texts.length === 0 && calls.length > 0 ? null : contentOf(texts);
   return { role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) };
 }
 
@@ -75,26 +77,29 @@ function partOf(block: Json, path: string): Part {
   if (block["type"] !== "image") return textPart(block, path);
   const source = isObject(block["source"]) ? block["source"] : {};
   const { type, url, media_type: media, data } = source;
-  if (type === "url" && typeof url === "string") return { type: "image_url", image_url: { url } };
+  if (type === "url" && typeof url === "string") return { type: "image_url", image_url: { url }, ...hintOf(block) };
   if (type === "base64" && typeof media === "string" && typeof data === "string")
-    return { type: "image_url", image_url: { url: `data:${media};base64,${data}` } };
+    return { type: "image_url", image_url: { url: `data:${media};base64,${data}` }, ...hintOf(block) };
   throw unserved(`${path}.source`);
 }
 
 type TextPart = Extract<Part, { type: "text" }>;
 
-function textPart({ type, text, source }: Json, path: string): TextPart {
-  if (type === "text" && typeof text === "string") return { type, text };
+const hintOf = ({ cache_control: hint }: Json): Hint => (isObject(hint) ? { cache_control: hint } : {});
+
+function textPart(block: Json, path: string): TextPart {
+  const { type, text, source } = block;
+  if (type === "text" && typeof text === "string") return { type, text, ...hintOf(block) };
   if (type === "document" && isObject(source) && source["type"] === "text" && typeof source["data"] === "string")
-    return { type: "text", text: source["data"] };
+    return { type: "text", text: source["data"], ...hintOf(block) };
   throw unserved(path);
 }
 
-const joined = (parts: readonly TextPart[]): string => parts.map(({ text }) => text).join("\n");
-
 /** Text alone is one text: not every endpoint takes parts everywhere. */
 const contentOf = (parts: readonly Part[]): string | Part[] =>
-  parts.every((part) => part.type === "text") ? joined(parts) : [...parts];
+  parts.every((part) => part.type === "text" && part.cache_control === undefined)
+    ? parts.map((part) => ("text" in part ? part.text : "")).join("\n")
+    : [...parts];
 
 function blocksOf({ value, path }: Omit<At, "text">): { block: Json; path: string }[] {
   if (!Array.isArray(value)) throw badRequest(`${path} must be a string or an array of blocks.`, path);

@@ -23,7 +23,7 @@ describe("text", () => {
   it("is an ordinary request, which may have examples and cached answers", () => {
     const { request, model, stream } = read({
       system: [
-        { type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } },
+        { type: "text", text: "Be brief." },
         { type: "text", text: "Be kind." },
       ],
       messages: [
@@ -132,6 +132,16 @@ describe("images and formats", () => {
       response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } },
     });
     expect(read({ output_config: { effort: "low" } }).request.passthrough).toBeNull();
+  });
+  it("hints for caches go on where the messages can, and else make no difference", () => {
+    const cache_control = { type: "ephemeral", ttl: "1h" };
+    const text = (hint: object) => ({ type: "text", text: "long", ...hint });
+    const of = (hint: object) => ({ system: [text(hint)], messages: [{ role: "user", content: [text(hint)] }] });
+    expect(sent(of({ cache_control }))["messages"]).toEqual([
+      { role: "system", content: [text({ cache_control })] },
+      { role: "user", content: [text({ cache_control })] },
+    ]);
+    expect(read(of({ cache_control }), new Set()).request).toEqual(read(of({}), new Set()).request);
   });
   it("a document of text is text", () => {
     const content = [{ type: "document", source: { type: "text", media_type: "text/plain", data: "facts" } }];

@@ -6,7 +6,7 @@ import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { badRequest } from "../../errors.ts";
 import type { ChatBody } from "../request.ts";
 import { translatedRequest, unservedMember } from "../translated.ts";
-import { chatTurns, systemText, toolChoiceOf, toolOf } from "./blocks.ts";
+import { chatTurns, systemContent, toolChoiceOf, toolOf } from "./blocks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -59,7 +59,7 @@ function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; o
   const choice = body["tool_choice"] ?? null;
   const stops = body["stop_sequences"] ?? null;
   const first = {
-    message: { role: "system", content: systemText({ value: system ?? "", path: "system" }) },
+    message: { role: "system", content: systemContent({ value: system ?? "", path: "system" }) },
     path: "system",
   };
   const turns = items("messages").flatMap((one) => chatTurns(one).map((message) => ({ message, path: one.path })));
