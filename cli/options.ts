@@ -20,11 +20,15 @@ export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: s
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** "90", "90s", "2m", "12h", "30d", "500ms" in milliseconds; a number alone means seconds. */
+const longestMs = 100 * 365 * 86_400_000;
+
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
   const value = Number(match?.[1]);
-  if (match === null || !(value > 0)) throw new InvalidArgumentError("A time such as 500ms, 90s, 2m, 12h or 30d.");
-  return Math.round(value * unitMs[match[2] ?? "s"]!);
+  const ms = Math.round(value * unitMs[match?.[2] ?? "s"]!);
+  if (match === null || !(value > 0) || ms > longestMs)
+    throw new InvalidArgumentError("A time such as 500ms, 90s, 2m, 12h or 30d, a hundred years at most.");
+  return ms;
 }
 
 /**

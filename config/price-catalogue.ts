@@ -42,15 +42,16 @@ export function catalogueEntry(
     return `the price catalogue has no model "${model}" of ${provider.id}: write { catalogue: provider/model } with one that it has, or ${remedy}`;
   const bands = bandsOf(found.model.prices);
   if (bands === null)
-    return `the price catalogue has no price per token of both prompt and completion for "${model}" of ${provider.id}: ${remedy}`;
+    return `the price catalogue has no prices by tokens of prompt and completion alone for "${model}" of ${provider.id}: ${remedy}`;
   return { provider: found.provider.id, model: found.model.id, bands };
 }
 
-/** null: tokens have no price. */
+/** null: tokens have no price, or are not all that has one. */
 function bandsOf(prices: Package.ModelInfo["prices"]): PriceBand[] | null {
   const conditional = Array.isArray(prices) ? prices : [{ prices }];
   const bands: PriceBand[] = [];
   for (const [index, { prices: ofTime, constraint }] of conditional.entries()) {
+    if (ofTime.requests_kcount !== undefined) return null;
     const starts = Object.values(ofTime).flatMap((price) =>
       typeof price === "object" ? price.tiers.map(({ start }) => start) : [],
     );

@@ -17,17 +17,24 @@ export function findDocuments(documents: Documents, tenant: string, ids: readonl
   const pieces: Piece[] = [];
   const missing: string[] = [];
   const rough: string[] = [];
+  // A document and a chunk of it name the same pieces, which are sent once.
+  const taken = new Set<string>();
   for (const id of new Set(ids)) {
     const whole = documents.get(tenant, id);
     const [, name, number] = (whole === undefined && /^(.+)#([1-9]\d{0,5})$/s.exec(id)) || [];
     const found = whole ?? (name === undefined ? undefined : documents.get(tenant, name));
-    const named = found && piecesOf(found).slice(...(name === undefined ? [] : [Number(number) - 1, Number(number)]));
-    if (named === undefined || named.length === 0) {
+    const first = name === undefined ? 0 : Number(number) - 1;
+    const named = found && piecesOf(found).slice(first, name === undefined ? undefined : first + 1);
+    if (found === undefined || named === undefined || named.length === 0) {
       missing.push(id);
       continue;
     }
     if (found?.isRough === true) rough.push(id);
-    for (const piece of named) pieces.push(piece);
+    for (const [index, piece] of named.entries()) {
+      const key = chunkId(found.id, first + index);
+      if (!taken.has(key)) pieces.push(piece);
+      taken.add(key);
+    }
   }
   return { pieces, missing, rough };
 }

@@ -70,26 +70,30 @@ it("never takes one that is known to be too bad, and what it proves keeps the bo
   const kls = fc.array(fc.double({ min: 0, max: 0.4, noNaN: true }), { maxLength: 12 });
   const names = ["naive", "last-1", "last-2", "last-3"];
   fc.assert(
-    fc.property(fc.array(kls, { minLength: 4, maxLength: 4 }), fc.double({ min: 0.01, max: 0.3 }), (all, bound) => {
-      const records = new Map(all.map((samples, i) => [names[i]!, after(samples, i / 10)]));
-      const { policy, record } = choosePolicy(records, { ...limits, bound });
-      if (record !== null) {
-        expect(record).toBe(records.get(policy));
-        expect(upperKl(record)).toBeLessThanOrEqual(bound);
-        for (const [name, other] of records)
-          if (name !== policy && other.share < record.share)
-            expect(other.weight < limits.least || upperKl(other) > bound).toBe(true);
-        return;
-      }
-      expect(limits.ladder).toContain(policy);
-      const own = records.get(policy);
-      if (own !== undefined) expect(own.weight < limits.leastAgainst || lowerKl(own) <= bound).toBe(true);
-      // Nor is one passed over that might do.
-      for (const name of limits.ladder.slice(0, limits.ladder.indexOf(policy))) {
-        const passed = records.get(name)!;
-        expect(passed.weight >= limits.leastAgainst && lowerKl(passed) > bound).toBe(true);
-      }
-    }),
+    fc.property(
+      fc.array(kls, { minLength: 4, maxLength: 4 }),
+      fc.double({ min: 0.01, max: 0.3, noNaN: true }),
+      (all, bound) => {
+        const records = new Map(all.map((samples, i) => [names[i]!, after(samples, i / 10)]));
+        const { policy, record } = choosePolicy(records, { ...limits, bound });
+        if (record !== null) {
+          expect(record).toBe(records.get(policy));
+          expect(upperKl(record)).toBeLessThanOrEqual(bound);
+          for (const [name, other] of records)
+            if (name !== policy && other.share < record.share)
+              expect(other.weight < limits.least || upperKl(other) > bound).toBe(true);
+          return;
+        }
+        expect(limits.ladder).toContain(policy);
+        const own = records.get(policy);
+        if (own !== undefined) expect(own.weight < limits.leastAgainst || lowerKl(own) <= bound).toBe(true);
+        // Nor is one passed over that might do.
+        for (const name of limits.ladder.slice(0, limits.ladder.indexOf(policy))) {
+          const passed = records.get(name)!;
+          expect(passed.weight >= limits.leastAgainst && lowerKl(passed) > bound).toBe(true);
+        }
+      },
+    ),
   );
 });
 
@@ -102,4 +106,9 @@ it("is a mean with its error, whatever the samples", () => {
       expect(upperKl(record)).toBeGreaterThanOrEqual(record.kl);
     }),
   );
+});
+
+it("reads over what is no number", () => {
+  const record = after([0.1, 0.2], 0.3);
+  for (const kl of [NaN, Infinity]) expect(addSample(record, kl, 0.3)).toEqual(record);
 });

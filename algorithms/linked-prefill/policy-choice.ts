@@ -17,7 +17,9 @@ export const noRecord: Readonly<PolicyRecord> = { weight: 0, kl: 0, klSquared: 0
 /** Half-life of a sample's weight, in samples: prompts and caches change. */
 export const memory = 200;
 
+/** A divergence that is no number says nothing. */
 export function addSample(before: PolicyRecord, kl: number, share: number): PolicyRecord {
+  if (!Number.isFinite(kl) || !Number.isFinite(share)) return before;
   const kept = before.weight * 0.5 ** (1 / memory);
   const weight = kept + 1;
   const mean = (old: number, value: number): number => (kept * old + value) / weight;

@@ -17,3 +17,7 @@ export function conversationKey(
   const of = session ?? beginning.map(({ role, content }) => [role, content]);
   return hash("sha256", JSON.stringify([tenant, of])).slice(0, 32);
 }
+
+/** Digest of the tenant and all turns: a later turn begins with all of these, and an answer. */
+export const turnsKey = (tenant: string, turns: readonly { role: string; content: string }[]): string =>
+  hash("sha256", JSON.stringify([tenant, turns.map(({ role, content }) => [role, content])])).slice(0, 32);

@@ -14,7 +14,7 @@ type Asking = Pick<OpenAiArmConfig, "name" | "parameters" | "promptCacheKey" | "
 export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_key?: string; cache_salt?: string } {
   const { promptCacheKey, cacheSalt, caching, tenant = "" } = request;
   const key = promptCacheKey ?? (arm.promptCacheKey ? digest(prefixKey(arm.name, request)) : undefined);
-  const salt = arm.cacheSalt || cacheSalt !== undefined ? [caching?.domain ?? tenant, cacheSalt ?? null] : undefined;
+  const salt = arm.cacheSalt || cacheSalt !== undefined ? [caching?.domain || tenant, cacheSalt ?? null] : undefined;
   return {
     ...(key !== undefined && (arm.promptCacheKey || arm.parameters) && { prompt_cache_key: key }),
     ...(salt !== undefined && (arm.cacheSalt || arm.parameters) && { cache_salt: digest(JSON.stringify(salt)) }),

@@ -140,7 +140,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
             onText?.(text, attempt, pieces);
           },
         ),
-      );
+      ).catch((error: unknown) => {
+        end("failure", request.tenant ?? "", null);
+        throw error;
+      });
       end(verdictOf(result, ending, performance.now() - began), request.tenant ?? "", pauseOf(result));
       const call = { attempts: attempt, queueMs, started };
       if ("text" in result) {

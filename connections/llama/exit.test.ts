@@ -26,7 +26,7 @@ const greedy = `
   const none = new Int32Array(0);
   const job = { links: [], recompute: none, exports: none, logitsAt: none, temperature: 0, topP: 1, seed: 0, stops: [] };
   (async () => {
-    const model = await addon.loadModel({ path, fingerprint: new Uint8Array(32), gpu: false, backends });
+    const model = await addon.loadModel({ path, fingerprint: new Uint8Array(32), device: "cpu", gpuLayers: -1, libraries: [], backends });
     const open = (contextTokens) => addon.createContext(model, { ...options, ...bounds, contextTokens });
     const small = await open(512);
     const refused = await open(2 ** 24).catch((error) => error.code);

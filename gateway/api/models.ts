@@ -2,6 +2,7 @@
 // where the router chooses among the arms; the name of an arm; or the model behind one or more.
 import type { Capability } from "../../algorithms/routing/passthrough.ts";
 import type { ModelAlias } from "../../config/sections/gateway.ts";
+import type { Served } from "./request.ts";
 import { badRequest, ApiError } from "../errors.ts";
 
 export interface NamedArm {
@@ -14,17 +15,20 @@ export interface NamedArm {
 const anyModel = "auto";
 
 /** As OpenAI and as Anthropic have it. created: seconds since the epoch. */
-export function modelList(arms: readonly NamedArm[], created: number, { aliases = [], caller }: Aliases) {
-  const own = aliases.filter((alias) => isFor(alias, caller));
-  const data = namesOf(arms, own).map((id) => modelOf(id, created));
+export function modelList(arms: readonly NamedArm[], created: number, of: Aliases) {
+  const data = namesOf(arms, of).map((id) => modelOf(id, created));
   return { object: "list", data, has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id };
 }
 
-const namesOf = (arms: readonly NamedArm[], aliases: readonly ModelAlias[]): string[] => [
-  ...new Set([anyModel, ...arms.map(({ name }) => name), ...aliases.map(({ name }) => name)]),
-];
+/** Names that the caller may use. */
+function namesOf(arms: readonly NamedArm[], { aliases = [], caller }: Aliases): string[] {
+  const isAllowed = (arm: string): boolean => caller.arms?.includes(arm) ?? true;
+  const own = aliases.filter((alias) => isFor(alias, caller) && (alias.arms?.some(isAllowed) ?? true));
+  const names = arms.map(({ name }) => name).filter(isAllowed);
+  return [...new Set([anyModel, ...names, ...own.map(({ name }) => name)])];
+}
 
-const modelOf = (id: string, created: number) => ({
+export const modelOf = (id: string, created: number) => ({
   ...{ id, object: "model", created, owned_by: "precedent" },
   ...{ type: "model", display_name: id, created_at: new Date(created * 1_000).toISOString() },
 });
@@ -32,22 +36,27 @@ const modelOf = (id: string, created: number) => ({
 export interface Aliases {
   /** As configured: the first that fits decides. */
   aliases?: readonly ModelAlias[] | undefined;
-  caller: { tenant: string; keyId?: string | undefined };
+  /** arms: those that its key may use; null: any. account: of its key, the same when that is rotated. */
+  caller: {
+    tenant: string;
+    arms: readonly string[] | null;
+    keyId?: string | undefined;
+    account?: string | undefined;
+  };
 }
 
-const isFor = ({ tenants, keys }: ModelAlias, { tenant, keyId = "" }: Aliases["caller"]): boolean =>
-  (tenants?.includes(tenant) ?? true) && (keys?.includes(keyId) ?? true);
+const isFor = ({ tenants, keys }: ModelAlias, { tenant, keyId = "", account = "" }: Aliases["caller"]): boolean =>
+  (tenants?.includes(tenant) ?? true) && (keys?.some((key) => key === keyId || key === account) ?? true);
 
 /** What a model allows: names of arms, null for any, and a cost weight. Throws ApiError. */
 export function resolveModel(
   model: string,
   arms: readonly NamedArm[],
-  { aliases = [], caller }: Aliases,
+  of: Aliases,
 ): { arms: string[] | null; costWeight: number | null } {
-  const own = aliases.filter((alias) => isFor(alias, caller));
-  const alias = own.find(({ name }) => fits(name, model));
+  const alias = of.aliases?.find((one) => isFor(one, of.caller) && fits(one.name, model));
   if (alias !== undefined) return { arms: alias.arms ?? null, costWeight: alias.costWeight ?? null };
-  return { arms: armsOfModel(model, arms, own), costWeight: null };
+  return { arms: armsOfModel(model, arms, of), costWeight: null };
 }
 
 /** Whether a text fits a name in which stars stand for any text. */
@@ -66,7 +75,7 @@ export function fits(pattern: string, text: string): boolean {
   return true;
 }
 
-function armsOfModel(model: string, arms: readonly NamedArm[], aliases: readonly ModelAlias[]): string[] | null {
+function armsOfModel(model: string, arms: readonly NamedArm[], of: Aliases): string[] | null {
   if (model === anyModel || model === "precedent") return null;
   const named = arms.filter(({ name }) => name === model);
   const found = (named.length > 0 ? named : arms.filter((arm) => arm.model === model)).map(({ name }) => name);
@@ -75,7 +84,7 @@ function armsOfModel(model: string, arms: readonly NamedArm[], aliases: readonly
     status: 404,
     code: "model_not_found",
     param: "model",
-    message: `There is no model ${model.slice(0, 80)}; there are ${namesOf(arms, aliases).slice(0, 100).join(", ")}.`,
+    message: `There is no model ${model.slice(0, 80)}; there are ${namesOf(arms, of).slice(0, 100).join(", ")}.`,
   });
 }
 
@@ -94,8 +103,11 @@ export function armsAllowed(...lists: readonly (readonly string[] | null)[]): st
   });
 }
 
-export const servedBy = (arms: readonly NamedArm[]): ReadonlySet<Capability> =>
-  new Set(arms.flatMap(({ capabilities = [] }) => capabilities));
+export const servedBy = (arms: readonly NamedArm[]): Served =>
+  new Set([
+    ...arms.flatMap(({ capabilities = [] }) => capabilities),
+    ...(arms.every(({ capabilities }) => capabilities?.includes("parameters")) ? (["hints"] as const) : []),
+  ]);
 
 /** Throws ApiError where no arm that is allowed has all that the fields of the body require. */
 export function checkCapable(

@@ -225,7 +225,7 @@ describe("what arms declare to serve besides text", () => {
 describe("hints for an engine's cache", () => {
   const hinted = '{"type":"text", "text":"long","cache_control":{"ttl":"1h", "type":"ephemeral"}}';
   const text = `{"model":"auto","messages":[{"role":"system","content":[${hinted}]},{"role":"user","content":"hi"}]}`;
-  const read = (served: ("tools" | "parameters")[], json = text) =>
+  const read = (served: ("tools" | "parameters" | "hints")[], json = text) =>
     chatRequest(JSON.parse(json), new Set(served), json).request;
 
   it("are kept beside the request, which stays what it is", () => {
@@ -238,8 +238,8 @@ describe("hints for an engine's cache", () => {
       expect(() => chatRequest({ ...hello, ...wrong })).toThrow(ApiError);
   });
 
-  it("in parts of messages go out byte for byte where an arm takes them", () => {
-    const request = read(["parameters"]);
+  it("in parts of messages go out byte for byte where every arm takes them, or beside tools", () => {
+    const request = read(["parameters", "hints"]);
     expect(request.passthrough).toContain(hinted);
     expect(request).toMatchObject({ requires: ["parameters"], messages: [{ content: "long" }, { content: "hi" }] });
     const tools = text.replace("{", '{"tools":[{"type":"function"}],');
@@ -249,9 +249,9 @@ describe("hints for an engine's cache", () => {
     });
   });
 
-  it("are left out where none does, and the request is as without them", () => {
+  it("are left out where not every arm does: a hint chooses none, and the request is as without it", () => {
     const plain = read([], text.replace(`[${hinted}]`, '"long"'));
-    expect(read([])).toEqual(plain);
+    for (const served of [[], ["parameters"]] as const) expect(read([...served])).toEqual(plain);
     const documents = text.replace("{", '{"precedent":{"documents":["d"]},');
     expect(read(["parameters"], documents)).toMatchObject({ passthrough: null, documents: ["d"] });
   });

@@ -80,6 +80,9 @@ const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(valu
 /** Beside tools they say something even where they are as they would be without. */
 const besideTools = new Set(["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"]);
 
+/** What some arm declares; hints: every arm takes parameters. */
+export type Served = ReadonlySet<Capability | "hints">;
+
 export interface ChatBody {
   /** Without id, tenant and reply partition, and with the arms that the body itself allows. */
   request: Request;
@@ -95,7 +98,7 @@ export interface ChatBody {
  * served: what some arm declares; text: of which the body was parsed, for members to pass through
  * as they are written. Throws ApiError.
  */
-export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new Set(), text?: string): ChatBody {
+export function chatRequest(body: unknown, served: Served = new Set(), text?: string): ChatBody {
   if (!isRecord(body) || Array.isArray(body)) throw badRequest("The body must be a JSON object.");
   const hasTools = ["tools", "functions"].some((name) => name in body && !isEmpty(body[name]) && body[name] !== null);
   const fields = new Map<Capability, string>();
@@ -128,11 +131,12 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
       );
     through.push("messages");
   }
-  // Hints go out as they are written where the messages can; else they are left out.
-  const hint = found.find(({ isHint }) => isHint);
-  if (hint !== undefined && !hasDocuments && (through.length > 0 || served.has("parameters"))) {
+  // Hints go out as they are written beside what passes through anyway, or where every arm takes
+  // them. Else they are left out: a hint chooses no arm.
+  const hint = hasDocuments || beyond.length > 0 ? undefined : found.find(({ isHint }) => isHint);
+  if (hint !== undefined && (through.length > 0 || served.has("hints"))) {
     if (through.length === 0) fields.set("parameters", hint.path);
-    if (beyond.length === 0) through.push("messages");
+    through.push("messages");
   }
   const isPlain = through.length === 0;
   const allow = precedent?.allow;

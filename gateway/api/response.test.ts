@@ -80,7 +80,7 @@ describe("a model", () => {
     { name: "m2", model: "large" },
   ];
   it("is any arm, one, or those behind which it stands", () => {
-    const armsOf = (model: string) => resolveModel(model, arms, { caller: { tenant: "acme" } }).arms;
+    const armsOf = (model: string) => resolveModel(model, arms, { caller: { tenant: "acme", arms: null } }).arms;
     expect(armsOf("auto")).toBeNull();
     expect(armsOf("small")).toEqual(["small"]);
     expect(armsOf("m")).toEqual(["small", "twin"]);
@@ -91,15 +91,19 @@ describe("a model", () => {
       { name: "gpt-4o*", arms: ["m2"], keys: ["prk-1"] },
       { name: "gpt-4o-mini", arms: ["small"] },
       { name: "gpt-*", costWeight: 0.1, tenants: ["acme"] },
+      { name: "rotated", arms: ["twin"], keys: ["prk-0"] },
     ];
     const of = (model: string, tenant = "acme", keyId?: string) =>
-      resolveModel(model, arms, { aliases, caller: { tenant, keyId } });
+      resolveModel(model, arms, { aliases, caller: { tenant, arms: null, keyId, account: "prk-0" } });
     expect(of("gpt-4o-mini", "acme", "prk-1")).toEqual({ arms: ["m2"], costWeight: null });
     expect(of("gpt-4o-mini")).toEqual({ arms: ["small"], costWeight: null });
     expect(of("gpt-5")).toEqual({ arms: null, costWeight: 0.1 });
-    expect(() => of("gpt-5", "other")).toThrow("there are auto, small, twin, m2, gpt-4o-mini.");
-    const listed = modelList(arms, 0, { aliases, caller: { tenant: "other" } }).data.map(({ id }) => id);
-    expect(listed).toEqual(["auto", "small", "twin", "m2", "gpt-4o-mini"]);
+    expect(of("rotated", "acme", "prk-2").arms).toEqual(["twin"]);
+    expect(() => of("gpt-5", "other")).toThrow("there are auto, small, twin, m2, gpt-4o-mini, rotated.");
+    const listed = modelList(arms, 0, { aliases, caller: { tenant: "other", arms: ["small"] } }).data.map(
+      ({ id }) => id,
+    );
+    expect(listed).toEqual(["auto", "small", "gpt-4o-mini"]);
   });
   it.each([
     ["a*", "a", true],

@@ -1,9 +1,8 @@
 // A chat completion's body that was made of a body in another format. What is wrong with it is said
 // by the members of the body that the client sent.
 import { exactJson } from "../../algorithms/text/exact-json.ts";
-import type { Capability } from "../../algorithms/routing/passthrough.ts";
 import { ApiError, badRequest } from "../errors.ts";
-import { chatRequest, type ChatBody } from "./request.ts";
+import { chatRequest, type ChatBody, type Served } from "./request.ts";
 
 export interface Translation {
   /** May hold RawJson. */
@@ -15,7 +14,7 @@ export interface Translation {
 }
 
 /** Throws ApiError. */
-export function translatedRequest({ chat, origins, names }: Translation, served: ReadonlySet<Capability>): ChatBody {
+export function translatedRequest({ chat, origins, names }: Translation, served: Served): ChatBody {
   const text = exactJson(chat);
   const pathOf = (path: string): string =>
     path

@@ -23,7 +23,7 @@ export function addMessages(server: FastifyInstance, dependencies: AnswerDepende
   // An estimate: which arm would answer, and so whose tokenizer counts, is not decided.
   server.post(`${messagesPath}/count_tokens`, ({ body }, reply) => {
     const { messages, passthrough } = read(body).request;
-    const json = passthrough?.replace(/"data:[^"\\]*"/g, '""') ?? "{}";
+    const json = passthrough?.replace(/"data:[\w.+-]+\/[\w.+-]+;base64,[^"\\]*"/g, '""') ?? "{}";
     const texts = rawMembers(json).has("messages") ? [] : messages.map(({ content }) => content);
     const sent = passthrough === null ? texts : [...texts, json];
     return reply.send({ input_tokens: sent.reduce((sum, text) => sum + estimateTokens(text), 0) });

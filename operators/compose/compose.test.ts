@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conversationKey } from "../../algorithms/text/conversation-key.ts";
+import { turnsKey } from "../../algorithms/text/conversation-key.ts";
 import type { Request } from "../../schemas/types.ts";
 import { emitsOf } from "../call/decision.ts";
 import type { Choice } from "../flow.ts";
@@ -158,6 +158,11 @@ it("remembers what the chosen arm's prompt began with, and of a prompt without e
   for (const arm of ["large", "guided", "small"])
     await remembering({ ...input, choice: { ...choice, arm } }, aContext());
   const examples = ["b", "a"].map((id) => ({ id, similarity: 0.8, helpfulness: 0.8, tokens: 10 }));
-  const key = conversationKey(input.request.tenant, null, input.request.messages);
+  const key = turnsKey(input.request.tenant, input.request.messages);
   expect(noted).toEqual([[input.domain, key, { arm: "small", examples, order }]]);
+  // What chance chose is not kept for later turns.
+  const random = new Map([["small", { order: "random" as const, orderProbability: 0.02 }]]);
+  for (const change of [{ exploredThreshold: 0.1 }, { orderByArm: random }])
+    await remembering({ ...input, ...change, choice: { ...choice, arm: "small" } }, aContext());
+  expect(noted.slice(1).map(([, turn]) => turn)).toEqual([null, null]);
 });

@@ -1,7 +1,7 @@
 // Writes the prompt of the chosen arm, and says whether its answer may be kept. Needs route before
 // it. Refuses with unknown_document and prompt_too_large for its documents.
 import { digestOf } from "../../algorithms/response-cache/cache-key.ts";
-import { conversationKey } from "../../algorithms/text/conversation-key.ts";
+import { turnsKey } from "../../algorithms/text/conversation-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
@@ -9,7 +9,10 @@ import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 
-type Needs = Pick<Routed, "request" | "domain" | "degraded" | "examplesByArm" | "orderByArm" | "choice" | "cacheKey">;
+type Needs = Pick<
+  Routed,
+  "request" | "domain" | "degraded" | "examplesByArm" | "orderByArm" | "exploredThreshold" | "choice" | "cacheKey"
+>;
 /** `degraded` says which documents were cut at lengths, too. */
 type Adds = Pick<Composed, "prompt">;
 
@@ -64,14 +67,19 @@ export function createCompose({ arms, documents, limits, clock, memory }: Compos
     const cacheKey = isKept ? key.hash : null;
     const order = routed.orderByArm.get(choice.arm);
     if (memory !== undefined && order !== undefined && template.linkable && examples.length > 0) {
-      const conversation = conversationKey(request.tenant, null, request.messages);
+      // What chance chose for one turn is not shown again as if it had been selected.
+      const isExplored =
+        order.order === "random" ||
+        routed.exploredThreshold !== null ||
+        choice.arms.some(({ arm: name, trial }) => name === choice.arm && trial !== null);
+      const turn = isExplored ? null : turnsKey(request.tenant, request.messages);
       const shown = examples.map(({ id, similarity, helpfulness, tokens }) => ({
         id,
         similarity,
         helpfulness,
         tokens,
       }));
-      memory.note(routed.domain, conversation, { arm: choice.arm, examples: shown, order });
+      memory.note(routed.domain, turn, { arm: choice.arm, examples: shown, order });
     }
     const pieces = template.pieces({ messages: request.messages, system: arm?.system, examples });
     const prompt = {

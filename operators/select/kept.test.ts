@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createSharedDomains, nothingShared } from "../../algorithms/selection/shared-domains.ts";
 import type { HeldExample } from "../../state/examples/port.ts";
 import { candidate } from "./fixtures.testing.ts";
-import { continuedConversation, keptChoice } from "./kept.ts";
+import { turnsKey } from "../../algorithms/text/conversation-key.ts";
+import { continuedTurn, keptChoice } from "./kept.ts";
 
 const kept = (...ids: string[]) => ({
   ...{ arm: "small", order: { order: "random" as const, orderProbability: 0.02 } },
@@ -51,7 +52,12 @@ describe("a later turn", () => {
 
 it("a conversation is continued once it has an answer", () => {
   const first = { tenant: "acme", messages: [{ role: "user" as const, content: "a" }] };
-  expect(continuedConversation(first)).toBeNull();
+  expect(continuedTurn(first)).toBeNull();
   const later = { ...first, messages: [...first.messages, { role: "assistant" as const, content: "b" }] };
-  expect(continuedConversation(later)).not.toBeNull();
+  expect(continuedTurn(later)).toBe(turnsKey("acme", first.messages));
+  const next = { ...later, messages: [...later.messages, { role: "user" as const, content: "c" }] };
+  expect(continuedTurn(next)).toBe(turnsKey("acme", first.messages));
+  // The same few-shot opening before another question is another turn before.
+  const other = { ...next, messages: [...next.messages, { role: "assistant" as const, content: "d" }] };
+  expect(continuedTurn(other)).toBe(turnsKey("acme", next.messages));
 });

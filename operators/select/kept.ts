@@ -1,6 +1,6 @@
 // The examples that a later turn of a conversation is shown again, as the turn before it was
 // (state/prefixes/kept-examples.ts): those that are still there, may still be shown, and fit.
-import { conversationKey } from "../../algorithms/text/conversation-key.ts";
+import { turnsKey } from "../../algorithms/text/conversation-key.ts";
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Request } from "../../schemas/types.ts";
 import type { ExamplePool } from "../../state/examples/port.ts";
@@ -9,9 +9,14 @@ import type { SelectedExample } from "../flow.ts";
 import type { Chosen } from "./choose.ts";
 import { barred, type Asker } from "./screen.ts";
 
-/** Key of the conversation that a request continues; null: it begins one. */
-export const continuedConversation = ({ tenant, messages }: Pick<Request, "tenant" | "messages">): string | null =>
-  messages.some(({ role }) => role === "assistant") ? conversationKey(tenant, null, messages) : null;
+/**
+ * Key of the turn before, whose whole prompt this one begins with; null: it begins a conversation.
+ * A client's own examples before its question are no turn before.
+ */
+export function continuedTurn({ tenant, messages }: Pick<Request, "tenant" | "messages">): string | null {
+  const answer = messages.findLastIndex(({ role }) => role === "assistant");
+  return answer < 0 ? null : turnsKey(tenant, messages.slice(0, answer));
+}
 
 /** In their order, up to the first that has no room (tokens); null where none is left. */
 export function keptChoice(

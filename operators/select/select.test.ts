@@ -4,7 +4,7 @@ import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-fea
 import { traitsOf } from "../../algorithms/selection/example-traits.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
-import { conversationKey } from "../../algorithms/text/conversation-key.ts";
+import { turnsKey } from "../../algorithms/text/conversation-key.ts";
 import { configSchema } from "../../config/schema.ts";
 import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
 import { HelpfulnessError } from "../../connections/helpfulness/port.ts";
@@ -309,7 +309,7 @@ describe("the order of the examples", () => {
   const remembered = (...shown: string[]) => {
     const memory = createPromptMemory(() => 7);
     const examples = shown.map((id) => ({ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 }));
-    const conversation = conversationKey("acme", null, embedded().request.messages);
+    const conversation = turnsKey("acme", embedded().request.messages);
     const order = { order: "shared_prefix" as const, orderProbability: 0.98 };
     memory.note("acme/shell", conversation, { arm: "engine", examples, order });
     return memory;

@@ -19,7 +19,7 @@ import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
 import type { Chosen, Rated } from "./choose.ts";
 import { drawOrder, explore } from "./explore.ts";
-import { continuedConversation, keptChoice } from "./kept.ts";
+import { continuedTurn, keptChoice } from "./kept.ts";
 import { choosePreferringCached, choosePreferringPrefix } from "./prefer.ts";
 import { rate, type RatingModel, type Ratings } from "./rate.ts";
 import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
@@ -149,7 +149,7 @@ export function createSelection(dependencies: SelectionDependencies) {
   ): Map<string, Chosen> {
     const kept = new Map<string, Chosen>();
     const { get } = pool;
-    const conversation = memory === undefined || get === undefined ? null : continuedConversation(request);
+    const conversation = memory === undefined || get === undefined ? null : continuedTurn(request);
     if (conversation === null || get === undefined) return kept;
     showing.forEach((arm, a) => {
       const prompt = memory?.keptOf(domain, conversation, arm.name);

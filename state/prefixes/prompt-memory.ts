@@ -15,8 +15,8 @@ export interface PromptMemory {
   /** As LivePrefixes has it. */
   longest(arm: string, domain: string, candidates: readonly PrefixCandidate[], count: number, loss: number): string[];
   keptOf: KeptExamples["of"];
-  /** A prompt was composed. conversation: its key. */
-  note(domain: string, conversation: string, prompt: KeptPrompt): void;
+  /** A prompt was composed. turn: its key; null: later turns don't keep its examples. */
+  note(domain: string, turn: string | null, prompt: KeptPrompt): void;
 }
 
 export function createPromptMemory(clock: () => number): PromptMemory {
@@ -47,10 +47,10 @@ export function createPromptMemory(clock: () => number): PromptMemory {
     longest: (arm, domain, candidates, count, loss) =>
       trees.get(keyOf(arm, domain))?.longest(candidates, count, loss, clock()) ?? [],
     keptOf: kept.of,
-    note(domain, conversation, prompt) {
+    note(domain, turn, prompt) {
       if (prompt.examples.length === 0) return;
       noteSequence(keyOf(prompt.arm, domain), prompt.examples);
-      kept.keep(domain, conversation, prompt);
+      if (turn !== null) kept.keep(domain, turn, prompt);
     },
   };
 }

@@ -9,5 +9,5 @@ import type { ArmRequest } from "../../arm.ts";
 export function prefixKey(arm: string, { caching, tenant, pieces }: ArmRequest): string {
   const systems = pieces.filter(({ kind }) => kind === "system").map(({ text }) => text);
   const first = pieces.find(({ kind }) => kind !== "system")?.text ?? null;
-  return JSON.stringify([arm, caching?.domain ?? tenant ?? "", systems, first]);
+  return JSON.stringify([arm, caching?.domain || (tenant ?? ""), systems, first]);
 }

@@ -17,7 +17,15 @@ const stopReasons: Readonly<Record<FinishReason, string | null>> = {
   content_filter: "refusal",
   ...{ error: null, unknown: null },
 };
-export const stopReason = (response: Response): string | null => stopReasons[openAiReason(response)];
+/** Endpoints say stop where the client named the tool that is called. */
+export function stopReason(response: Response): string | null {
+  const reason = openAiReason(response);
+  const hasCalls = listOf(extraOf(response).message["tool_calls"]).length > 0;
+  return stopReasons[reason === "stop" && hasCalls ? "tool_calls" : reason];
+}
+
+/** Its last call may be incomplete. */
+export const isCut = (response: Response): boolean => ["length", "content_filter"].includes(openAiReason(response));
 
 /** Anthropic counts what its cache had or got apart from the other tokens of the prompt. */
 export function anthropicUsage({ usage: { prompt, cached, cacheWrite, completion } }: Pick<Response, "usage">) {
@@ -35,7 +43,9 @@ export const openMessage = ({ requestId, model }: Pick<Named, "requestId" | "mod
 
 /** JSON. Throws ApiError: a call of a tool whose arguments are no object. */
 export function finishedMessage(response: Response, of: Named): string {
-  const calls = listOf(extraOf(response).message["tool_calls"]).map((call) => toolUse(call));
+  const all = listOf(extraOf(response).message["tool_calls"]);
+  const last = all.at(-1);
+  const calls = (isCut(response) && last !== undefined && !isWhole(last) ? all.slice(0, -1) : all).map(toolUse);
   const text = response.text === "" ? [] : [{ type: "text", text: response.text }];
   return exactJson({
     ...openMessage(of),
@@ -43,6 +53,9 @@ export function finishedMessage(response: Response, of: Named): string {
     ...{ stop_reason: stopReason(response), usage: anthropicUsage(response), precedent: ownFields(response) },
   });
 }
+
+const isWhole = (call: unknown): boolean =>
+  isObject(call) && isObject(call["function"]) && inputOf(call["function"]["arguments"]) !== null;
 
 function toolUse(call: unknown): object {
   const { id, function: called } = isObject(call) ? call : {};

@@ -25,12 +25,14 @@ export function systemContent({ value, path }: Omit<At, "text">): string | Part[
 export function chatTurns({ value, text, path }: At): Json[] {
   if (!isObject(value)) throw badRequest(`${path} must be an object.`, path);
   const { role, content } = value;
-  if (role !== "user" && role !== "assistant") throw badRequest(`${path}.role must be "user" or "assistant".`, path);
+  if (role !== "user" && role !== "assistant" && role !== "system")
+    throw badRequest(`${path}.role must be "user", "assistant" or "system".`, path);
   if (typeof content === "string") return [{ role, content }];
+  if (role === "system") return [{ role, content: systemContent({ value: content, path: `${path}.content` }) }];
   const blocks = blocksOf({ value: content, path: `${path}.content` });
   const texts = rawItems(rawMembers(text).get("content") ?? "[]");
   const all = blocks.map((one, index) => ({ ...one, text: texts[index] ?? "{}" }));
-  return role === "user" ? userTurns(all) : [assistantTurn(all)];
+  return role === "user" ? userTurns(all) : assistantTurn(all);
 }
 
 type Block = { block: Json; text: string; path: string };
@@ -46,24 +48,26 @@ function userTurns(blocks: readonly Block[]): Json[] {
 }
 
 function resultTurn({ block, path }: Block): Json {
-  const { tool_use_id: id, content = "" } = block;
+  const { tool_use_id: id } = block;
+  const content = block["content"] ?? "";
   if (typeof id !== "string") throw badRequest(`${path}.tool_use_id must be a string.`, path);
   const parts =
     typeof content === "string"
-      ? [{ type: "text" as const, text: content }]
+      ? [{ type: "text" as const, text: content, ...hintOf(block) }]
       : blocksOf({ value: content, path: `${path}.content` }).map((one) => partOf(one.block, one.path));
   return { role: "tool", tool_call_id: id, content: contentOf(parts) };
 }
 
 /** Thoughts are not sent on: no endpoint of OpenAI's format takes them back. */
-function assistantTurn(blocks: readonly Block[]): Json {
+function assistantTurn(blocks: readonly Block[]): Json[] {
   const said = blocks.filter(({ block: { type } }) => type !== "thinking" && type !== "redacted_thinking");
   const calls = said.filter(({ block }) => block["type"] === "tool_use").map(callOf);
   const texts = said
     .filter(({ block }) => block["type"] !== "tool_use")
     .map(({ block, path }) => textPart(block, path));
-  const content = texts.length === 0 && calls.length > 0 ? null : contentOf(texts);
-  return { role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) };
+  if (texts.length + calls.length === 0) return [];
+  const content = texts.length === 0 ? null : contentOf(texts);
+  return [{ role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) }];
 }
 
 function callOf({ block, text, path }: Block): Json {
@@ -85,13 +89,15 @@ function partOf(block: Json, path: string): Part {
 
 type TextPart = Extract<Part, { type: "text" }>;
 
+const textsOf = (...values: unknown[]): string[] => values.filter((one) => typeof one === "string");
+
 const hintOf = ({ cache_control: hint }: Json): Hint => (isObject(hint) ? { cache_control: hint } : {});
 
 function textPart(block: Json, path: string): TextPart {
-  const { type, text, source } = block;
+  const { type, text, source, title, context } = block;
   if (type === "text" && typeof text === "string") return { type, text, ...hintOf(block) };
   if (type === "document" && isObject(source) && source["type"] === "text" && typeof source["data"] === "string")
-    return { type: "text", text: source["data"], ...hintOf(block) };
+    return { type: "text", text: textsOf(title, context, source["data"]).join("\n"), ...hintOf(block) };
   throw unserved(path);
 }
 
@@ -119,8 +125,8 @@ const unserved = (path: string): ApiError =>
 
 /** A tool, and which of them the model may or must call, as OpenAI has them. Throws ApiError. */
 export function toolOf({ value, text, path }: At): Json {
-  const { type = "custom", name, description } = isObject(value) ? value : {};
-  if (type !== "custom") throw unservedTool(path);
+  const { type, name, description, strict } = isObject(value) ? value : {};
+  if ((type ?? "custom") !== "custom") throw unservedTool(path);
   if (typeof name !== "string") throw badRequest(`${path}.name must be a string.`, path);
   const schema = rawMembers(text).get("input_schema");
   return {
@@ -128,6 +134,7 @@ export function toolOf({ value, text, path }: At): Json {
     function: {
       name,
       ...(typeof description === "string" && { description }),
+      ...(typeof strict === "boolean" && { strict }),
       ...(schema && { parameters: new RawJson(schema) }),
     },
   };

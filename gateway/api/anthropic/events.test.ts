@@ -152,7 +152,42 @@ describe("a stream", () => {
   });
 });
 
+describe("a call that the model did not finish", () => {
+  const calls = [call("c0", "a", '{"x":1}'), call("c1", "b", '{"y')];
+  const response = aResponse({
+    ...{ text: "so", finishReason: "length" },
+    passthrough: JSON.stringify({ message: { tool_calls: calls } }),
+  });
+  it("is left out of an answer that was cut", () => {
+    expect(JSON.parse(finishedMessage(response, of))).toMatchObject({
+      content: [{ type: "text" }, { type: "tool_use", id: "c0" }],
+      stop_reason: "max_tokens",
+    });
+  });
+  it("ends a stream that was cut as an answer", () => {
+    const chunks = createMessageEvents(of);
+    const rest = calls.map((one, index) => ({ index, ...one }));
+    const events = eventsOf(chunks.begin() + chunks.text("so") + chunks.end(response, rest));
+    expect(events.slice(-2).map(({ type }) => type)).toEqual(["message_delta", "message_stop"]);
+    expect(events.at(-2)).toMatchObject({ delta: { stop_reason: "max_tokens" } });
+  });
+});
+
 describe("an answer", () => {
+  it("with calls ends with them, though the endpoint says stop", () => {
+    const response = { ...withCalls("", [call("c", "a", "{}")]), finishReason: "stop" };
+    expect(JSON.parse(finishedMessage(response, of))).toMatchObject({ stop_reason: "tool_use" });
+  });
+  it("blanks behind a call do not go into the text after it", () => {
+    const chunks = createMessageEvents(of);
+    const head = { index: 0, id: "c", type: "function", name: "a", arguments: "{}" };
+    const more = { index: 0, id: null, type: null, name: null, arguments: "\n" };
+    const stream = chunks.begin() + chunks.calls([head]) + chunks.text("x") + chunks.calls([more]);
+    expect(blocksOf(eventsOf(stream + chunks.end(withCalls("x", [call("c", "a", "{}\n")]), [])))).toEqual([
+      { type: "tool_use", id: "c", name: "a", input: {} },
+      { type: "text", text: "x" },
+    ]);
+  });
   it("keeps the input of a call as the model wrote it", () => {
     const text = finishedMessage(
       withCalls("so", [call("c", "a", '{"n": 12345678901234567890.10}'), call("d", "b", "")]),

@@ -6,7 +6,7 @@ import { ownFields } from "../response.ts";
 import { pieceOf } from "../tool-pieces.ts";
 import type { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
-import { anthropicUsage, brokenCall, inputOf, openMessage, stopReason } from "./answer.ts";
+import { anthropicUsage, brokenCall, inputOf, isCut, openMessage, stopReason } from "./answer.ts";
 import { anthropicErrorBody } from "./errors.ts";
 
 const event = (type: string, more: object = {}): string =>
@@ -55,7 +55,8 @@ export function createMessageEvents(of: Named): Chunks {
     let out = "";
     for (;;) {
       const call = calls[current];
-      if (call !== undefined && call.sent < call.arguments.length) {
+      // Behind the end of an object only blanks can follow: its block may be closed.
+      if (call !== undefined && call.sent < call.arguments.length && open === "call") {
         out += delta({ type: "input_json_delta", partial_json: call.arguments.slice(call.sent) });
         call.sent = call.arguments.length;
       }
@@ -80,7 +81,8 @@ export function createMessageEvents(of: Named): Chunks {
     },
     end(response: Response, rest) {
       for (const piece of rest) take(pieceOf(piece));
-      const broken = calls.find((call) => inputOf(call.arguments) === null);
+      const whole = isCut(response) ? calls.slice(0, -1) : calls;
+      const broken = whole.find((call) => inputOf(call.arguments) === null);
       if (broken !== undefined) return stop() + event("error", anthropicErrorBody(brokenCall(broken.name)));
       return [
         finishCalls(),

@@ -2,14 +2,15 @@
 import { describe, expect, it } from "vitest";
 import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { ApiError } from "../../errors.ts";
+import type { Served } from "../request.ts";
 import { messagesRequest } from "./request.ts";
 
-const all = new Set<Capability>(["tools", "vision", "parameters"]);
+const all: Served = new Set(["tools", "vision", "parameters", "hints"]);
 const base = { model: "auto", max_tokens: 50, messages: [{ role: "user", content: "hello" }] };
-const read = (body: object, served: ReadonlySet<Capability> = all) => messagesRequest({ ...base, ...body }, served);
+const read = (body: object, served: Served = all) => messagesRequest({ ...base, ...body }, served);
 const sent = (body: object) => JSON.parse(read(body).request.passthrough ?? "null") as Record<string, unknown>;
 
-function refusal(body: object, served?: ReadonlySet<Capability>): Pick<ApiError, "code" | "param" | "message"> {
+function refusal(body: object, served?: Served): Pick<ApiError, "code" | "param" | "message"> {
   try {
     read(body, served);
   } catch (error) {
@@ -141,12 +142,32 @@ describe("images and formats", () => {
       { role: "system", content: [text({ cache_control })] },
       { role: "user", content: [text({ cache_control })] },
     ]);
-    expect(read(of({ cache_control }), new Set()).request).toEqual(read(of({}), new Set()).request);
+    const some = new Set<Capability>(["parameters"]);
+    expect(read(of({ cache_control }), some).request).toEqual(read(of({}), some).request);
+    const result = { type: "tool_result", tool_use_id: "t", content: "r", cache_control };
+    expect(sent({ messages: [{ role: "user", content: [result] }] })["messages"]).toEqual([
+      { role: "tool", tool_call_id: "t", content: [{ type: "text", text: "r", cache_control }] },
+    ]);
+  });
+  it("wishes are read over, empty turns are left out, and a system text may come amid the others", () => {
+    const messages = [
+      ...base.messages,
+      { role: "assistant", content: [{ type: "thinking", thinking: "hm", signature: "s" }] },
+      { role: "system", content: [{ type: "text", text: "Now be brief." }] },
+    ];
+    const context_management = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
+    const { request } = read({ messages, system: [], context_management, speed: "standard", inference_geo: "eu" });
+    expect(request.messages).toEqual([
+      { role: "user", content: "hello" },
+      { role: "system", content: "Now be brief." },
+    ]);
+    const tool = { type: null, name: "f", strict: true, input_schema: { type: "object" } };
+    expect(sent({ tools: [tool] })["tools"]).toMatchObject([{ function: { name: "f", strict: true } }]);
   });
   it("a document of text is text", () => {
-    const content = [{ type: "document", source: { type: "text", media_type: "text/plain", data: "facts" } }];
+    const content = [{ type: "document", title: "T", source: { type: "text", data: "facts" } }];
     expect(read({ messages: [{ role: "user", content }] }).request.messages).toEqual([
-      { role: "user", content: "facts" },
+      { role: "user", content: "T\nfacts" },
     ]);
   });
 });
@@ -158,7 +179,8 @@ describe("what is refused names the member of the body", () => {
     [{ mcp_servers: [{ url: "x" }] }, "mcp_servers", "unsupported_parameter"],
     [{ messages: "x" }, "messages", "invalid_value"],
     [{ messages: [] }, "messages", "invalid_value"],
-    [{ messages: [{ role: "system", content: "x" }] }, "messages[0]", "invalid_value"],
+    [{ messages: [{ role: "tool", content: "x" }] }, "messages[0]", "invalid_value"],
+    [{ tools: {} }, "tools", "invalid_value"],
     [{ messages: [null] }, "messages[0]", "invalid_value"],
     [user(7), "messages[0].content", "invalid_value"],
     [user([7]), "messages[0].content[0]", "invalid_value"],

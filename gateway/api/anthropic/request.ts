@@ -2,9 +2,8 @@
 // (api/request.ts): the same request, examples, limits and record, whichever format a client has.
 import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
-import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { badRequest } from "../../errors.ts";
-import type { ChatBody } from "../request.ts";
+import type { ChatBody, Served } from "../request.ts";
 import { translatedRequest, unservedMember } from "../translated.ts";
 import { chatTurns, systemContent, toolChoiceOf, toolOf } from "./blocks.ts";
 
@@ -24,10 +23,10 @@ const read = [
   "output_config",
 ];
 /**
- * Wishes that change no answer's meaning: thoughts, and caches of Anthropic's own. Arms of OpenAI's
- * format have no member for them.
+ * Wishes that change no answer's meaning: thoughts, caches, forgetting old results of tools, and
+ * where it is computed. Arms of OpenAI's format have no member for them.
  */
-const wishes = ["thinking", "cache_control"];
+const wishes = ["thinking", "cache_control", "context_management", "speed", "inference_geo"];
 const known = new Set([...same, ...read, ...wishes]);
 
 /** Values that say nothing: as if the member were left out. */
@@ -37,7 +36,7 @@ const isNeutral = (name: string, value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0);
 
 /** text: of which the body was parsed. Throws ApiError. */
-export function messagesRequest(body: unknown, served: ReadonlySet<Capability>, text = JSON.stringify(body)): ChatBody {
+export function messagesRequest(body: unknown, served: Served, text = JSON.stringify(body)): ChatBody {
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
   for (const [name, value] of Object.entries(body))
     if (!known.has(name) && !isNeutral(name, value)) throw unservedMember(name);
@@ -53,6 +52,7 @@ function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; o
     return listOf(body[name]).map((value, i) => ({ value, text: written[i] ?? "null", path: `${name}[${i}]` }));
   };
   if (!Array.isArray(body["messages"])) throw badRequest("messages must be an array.", "messages");
+  if (!Array.isArray(body["tools"] ?? [])) throw badRequest("tools must be an array.", "tools");
   const system = body["system"] ?? null;
   const user = isObject(body["metadata"]) ? body["metadata"]["user_id"] : null;
   const tools = items("tools").map(toolOf);
@@ -63,7 +63,7 @@ function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; o
     path: "system",
   };
   const turns = items("messages").flatMap((one) => chatTurns(one).map((message) => ({ message, path: one.path })));
-  const all = [...(system === null ? [] : [first]), ...turns];
+  const all = [...(system === null || first.message.content.length === 0 ? [] : [first]), ...turns];
   const chat = {
     ...Object.fromEntries(same.flatMap((name) => (texts.has(name) ? [[name, new RawJson(texts.get(name)!)]] : []))),
     messages: all.map(({ message }) => message),

@@ -10,15 +10,16 @@ export function createResponseEvents(of: ResponseOf): Chunks {
   let number = 0;
   const event = (type: string, more: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...more })}\n\n`;
-  /** Items begun: the message, or the index of a call. */
-  const items: ("message" | number)[] = [];
+  /** Items begun, the message or the index of a call, with their positions. */
+  const positions = new Map<"message" | number, number>();
+  const begin = (item: "message" | number) => positions.set(item, positions.size);
   const at = (item: "message" | number) => ({
     item_id: item === "message" ? `msg_${of.requestId}` : `fc_${of.requestId}_${item}`,
-    output_index: items.indexOf(item),
+    output_index: positions.get(item),
   });
 
   const beginMessage = (): string => {
-    items.push("message");
+    begin("message");
     const { item_id, output_index } = at("message");
     return (
       event("response.output_item.added", { output_index, item: messageItem(of.requestId, "in_progress", []) }) +
@@ -26,13 +27,13 @@ export function createResponseEvents(of: ResponseOf): Chunks {
     );
   };
   const text = (delta: string): string => {
-    const begun = items.includes("message") ? "" : beginMessage();
+    const begun = positions.has("message") ? "" : beginMessage();
     return begun + event("response.output_text.delta", { ...at("message"), content_index: 0, delta, logprobs: [] });
   };
   const call = ({ index, id, name, arguments: delta }: CallPiece): string => {
     let begun = "";
-    if (!items.includes(index)) {
-      items.push(index);
+    if (!positions.has(index)) {
+      begin(index);
       const item = callItem(of.requestId, index, "in_progress", { call_id: id ?? "", name: name ?? "", arguments: "" });
       begun = event("response.output_item.added", { output_index: at(index).output_index, item });
     }
@@ -49,13 +50,15 @@ export function createResponseEvents(of: ResponseOf): Chunks {
       const calls = callsOf(response);
       const last = rest.map((piece) => call(pieceOf(piece))).join("");
       // An answer of nothing is an empty message.
-      const empty = items.length === 0 ? beginMessage() : "";
+      const empty = positions.size === 0 ? beginMessage() : "";
       const itemOf = (item: "message" | number, status: string): object =>
         item === "message"
           ? messageItem(of.requestId, status, [textPart(response.text)])
           : callItem(of.requestId, item, status, calls[item] ?? { call_id: "", name: "", arguments: "" });
-      const finished = finishedResponse(response, of, (status) => items.map((item) => itemOf(item, status)));
-      const done = items.map((item) => {
+      const finished = finishedResponse(response, of, (status) =>
+        [...positions.keys()].map((item) => itemOf(item, status)),
+      );
+      const done = [...positions.keys()].map((item) => {
         const where = at(item);
         const whole = { output_index: where.output_index, item: itemOf(item, finished.status) };
         if (item !== "message") {

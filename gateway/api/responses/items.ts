@@ -6,7 +6,7 @@ import { badRequest, type ApiError } from "../../errors.ts";
 type Json = Record<string, unknown>;
 
 export interface Turn {
-  message: Json;
+  message: Json & { tool_calls?: Json[] };
   path: string;
 }
 
@@ -21,12 +21,14 @@ export function turnsOf(input: unknown): Turn[] {
     if (!isObject(item)) throw badRequest(`${path} must be an object.`, path);
     const call = callOf(item, path);
     const last = turns.at(-1)?.message;
-    // The calls of one answer are one message, with its text.
-    if (call !== null && last?.["role"] === "assistant") last["tool_calls"] = [...listOf(last["tool_calls"]), call];
+    // The calls of one answer are one message, with its text, in whatever order they come.
+    if (call !== null && last?.["role"] === "assistant") (last.tool_calls ??= []).push(call);
     else if (call !== null) turns.push({ message: { role: "assistant", content: null, tool_calls: [call] }, path });
     else {
       const message = messageOf(item, path);
-      if (message !== null) turns.push({ message, path });
+      if (message?.["role"] === "assistant" && last?.tool_calls !== undefined && last["content"] === null)
+        last["content"] = message["content"];
+      else if (message !== null) turns.push({ message, path });
     }
   }
   return turns;
@@ -83,16 +85,32 @@ export function toolOf(tool: unknown, text: string, path: string): Json {
   const { type, name, description, strict } = isObject(tool) ? tool : {};
   if (type !== "function" || typeof name !== "string")
     throw badRequest(`${path} is no function with a name: no arm here runs other tools.`, path, "unsupported_value");
-  const parameters = rawMembers(text).get("parameters");
+  const parameters = rawMembers(text).get("parameters") ?? "null";
   const said = {
     ...(typeof description === "string" && { description }),
     ...(typeof strict === "boolean" && { strict }),
   };
   return {
     type,
-    function: { name, ...said, ...(parameters !== undefined && { parameters: new RawJson(parameters) }) },
+    function: { name, ...said, ...(parameters !== "null" && { parameters: new RawJson(parameters) }) },
   };
 }
 
-export const toolChoiceOf = (choice: unknown): unknown =>
-  isObject(choice) && choice["type"] === "function" ? { type: "function", function: { name: choice["name"] } } : choice;
+const named = (tool: unknown): Json => ({
+  type: "function",
+  function: { name: isObject(tool) ? tool["name"] : undefined },
+});
+
+/** Throws ApiError. */
+export function toolChoiceOf(choice: unknown): unknown {
+  if (!isObject(choice)) return choice;
+  const { type, mode, tools } = choice;
+  if (type === "function") return named(choice);
+  if (type === "allowed_tools" && listOf(tools).every((tool) => isObject(tool) && tool["type"] === "function"))
+    return { type, allowed_tools: { mode, tools: listOf(tools).map(named) } };
+  throw badRequest(
+    "tool_choice names a tool that no arm here runs: only functions are.",
+    "tool_choice",
+    "unsupported_value",
+  );
+}

@@ -2,9 +2,8 @@
 // same rules. What needs a memory of the server is refused by name.
 import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
-import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { badRequest } from "../../errors.ts";
-import type { ChatBody } from "../request.ts";
+import type { ChatBody, Served } from "../request.ts";
 import { translatedRequest, unservedMember } from "../translated.ts";
 import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
 
@@ -22,7 +21,8 @@ const known = new Set([...same, ...read]);
 const neutral = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     include: (value: unknown) => listOf(value).every((one) => one === "reasoning.encrypted_content"),
-    truncation: (value: unknown) => value === "disabled",
+    truncation: (value: unknown) => value === "disabled" || value === "auto",
+    prompt_cache_retention: (value: unknown) => typeof value === "string",
     background: (value: unknown) => value === false,
     store: (value: unknown) => value === false,
     top_logprobs: (value: unknown) => value === 0,
@@ -38,7 +38,7 @@ export interface ResponsesBody extends ChatBody {
 /** text: of which the body was parsed. Throws ApiError. */
 export function responsesRequest(
   body: unknown,
-  served: ReadonlySet<Capability> = new Set(),
+  served: Served = new Set(),
   text = JSON.stringify(body),
 ): ResponsesBody {
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
@@ -48,6 +48,7 @@ export function responsesRequest(
   const instructions = body["instructions"] ?? null;
   const first = { message: { role: "system", content: instructions }, path: "instructions" };
   const turns = [...(instructions === null ? [] : [first]), ...turnsOf(body["input"])];
+  if (!Array.isArray(body["tools"] ?? [])) throw badRequest("tools must be a list.", "tools");
   const written = rawItems(members.get("tools") ?? "[]");
   const tools = listOf(body["tools"]).map((tool, i) => toolOf(tool, written[i] ?? "{}", `tools[${i}]`));
   const chat = {
@@ -57,7 +58,7 @@ export function responsesRequest(
     ...(tools.length > 0 && { tools }),
     ...(tools.length > 0 && "tool_choice" in body && { tool_choice: toolChoiceOf(body["tool_choice"]) }),
     ...formatOf(body["text"], members.get("text")),
-    ...effortOf(body["reasoning"]),
+    ...(served.has("parameters") && effortOf(body["reasoning"])),
   };
   const request = translatedRequest({ chat, origins: turns.map(({ path }) => path), names }, served);
   const repeated = ["instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens"];
@@ -84,7 +85,7 @@ function formatOf(value: unknown, text = "{}"): Json {
   return { ...long, response_format: { type, json_schema: { ...named, schema: new RawJson(schema) } } };
 }
 
-/** Summaries of thoughts are a wish: no endpoint of chat completions makes them. */
+/** Wishes: effort where an arm takes it; summaries of thoughts nowhere. */
 function effortOf(reasoning: unknown): Json {
   const effort = isObject(reasoning) ? (reasoning["effort"] ?? null) : null;
   return effort === null ? {} : { reasoning_effort: effort };

@@ -72,7 +72,59 @@ describe("the body of /v1/responses", () => {
     });
   });
 
+  it("puts what a stream began with behind its calls into the message of the calls", () => {
+    const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
+    const so = { type: "message", role: "assistant", content: [{ type: "output_text", text: "so" }] };
+    const result = { type: "function_call_output", call_id: "c", output: "r" };
+    const input = [{ role: "user", content: "q" }, call, so, result];
+    const { passthrough } = responsesRequest({ model: "m", input }, all).request;
+    expect(JSON.parse(passthrough ?? "")).toMatchObject({
+      messages: [{ role: "user" }, { content: "so", tool_calls: [{ id: "c" }] }, { role: "tool" }],
+    });
+  });
+
+  it("takes many calls in linear time", () => {
+    const call = { type: "function_call", call_id: "c", name: "f", arguments: "" };
+    const input = Array.from({ length: 60_000 }, () => call);
+    const { passthrough } = responsesRequest({ model: "m", input }, all).request;
+    expect(passthrough).toHaveLength(
+      JSON.stringify({
+        messages: [
+          {
+            role: "assistant",
+            content: null,
+            tool_calls: input.map(() => ({ id: "c", type: "function", function: { name: "f", arguments: "" } })),
+          },
+        ],
+      }).length,
+    );
+  });
+
+  it.each([
+    [
+      { type: "function", name: "f" },
+      { type: "function", function: { name: "f" } },
+    ],
+    [
+      { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "f" }] },
+      {
+        type: "allowed_tools",
+        allowed_tools: { mode: "auto", tools: [{ type: "function", function: { name: "f" } }] },
+      },
+    ],
+  ])("has the choice of a tool %j in the words of chat completions", (tool_choice, expected) => {
+    const tools = [{ type: "function", name: "f", parameters: null }];
+    const { passthrough } = responsesRequest({ model: "m", input: "q", tools, tool_choice }, all).request;
+    expect(JSON.parse(passthrough ?? "")).toMatchObject({
+      tools: [{ function: { name: "f" } }],
+      tool_choice: expected,
+    });
+    expect(passthrough).not.toContain("parameters");
+  });
+
   it.each<[string, object]>([
+    ["tool_choice", { tools: [{ type: "function", name: "f" }], tool_choice: { type: "web_search_preview" } }],
+    ["tools", { tools: {} }],
     ["previous_response_id", { previous_response_id: "resp_1" }],
     ["tools[0]", { tools: [{ type: "web_search" }] }],
     ["tools", { tools: [{ type: "function", name: "f" }] }],

@@ -14,7 +14,14 @@ const nothing = () => undefined;
 /** Resolves once a job generates. */
 async function generate() {
   const addon = require(llamaFile);
-  const model = await addon.loadModel({ path, fingerprint: new Uint8Array(32), gpu: false, backends });
+  const model = await addon.loadModel({
+    path,
+    fingerprint: new Uint8Array(32),
+    device: "cpu",
+    gpuLayers: -1,
+    libraries: [],
+    backends,
+  });
   const options = { contextTokens: 1024, sequences: 2, threads: 1, flashAttention: false, kvType: "f16" };
   const context = await addon.createContext(model, {
     ...options,
