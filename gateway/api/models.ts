@@ -1,5 +1,5 @@
-// What clients call a model: a name that the configuration has for arms (gateway.models); "auto",
-// where the router chooses among the arms; the name of an arm; or the model behind one or more.
+// Resolves the model that a client names: a configured alias (gateway.models); "auto", for which
+// the router chooses the arm; the name of an arm; or the model of one or more arms.
 import type { Capability } from "../../algorithms/routing/passthrough.ts";
 import type { ModelAlias } from "../../config/sections/gateway.ts";
 import { badRequest, ApiError } from "../errors.ts";
@@ -13,7 +13,7 @@ export interface NamedArm {
 
 const anyModel = "auto";
 
-/** As OpenAI and as Anthropic have it. created: seconds since the epoch. */
+/** In the formats of OpenAI and Anthropic. created: seconds since the epoch. */
 export function modelList(arms: readonly NamedArm[], created: number, { aliases = [], caller }: Aliases) {
   const own = aliases.filter((alias) => isFor(alias, caller));
   const data = namesOf(arms, own).map((id) => modelOf(id, created));
@@ -30,7 +30,7 @@ const modelOf = (id: string, created: number) => ({
 });
 
 export interface Aliases {
-  /** As configured: the first that fits decides. */
+  /** In configured order: the first match applies. */
   aliases?: readonly ModelAlias[] | undefined;
   caller: { tenant: string; keyId?: string | undefined };
 }
@@ -38,7 +38,7 @@ export interface Aliases {
 const isFor = ({ tenants, keys }: ModelAlias, { tenant, keyId = "" }: Aliases["caller"]): boolean =>
   (tenants?.includes(tenant) ?? true) && (keys?.includes(keyId) ?? true);
 
-/** What a model allows: names of arms, null for any, and a cost weight. Throws ApiError. */
+/** Arms that a model allows, null for any, and its cost weight. Throws ApiError. */
 export function resolveModel(
   model: string,
   arms: readonly NamedArm[],
@@ -50,7 +50,7 @@ export function resolveModel(
   return { arms: armsOfModel(model, arms, own), costWeight: null };
 }
 
-/** Whether a text fits a name in which stars stand for any text. */
+/** Whether a text matches a pattern in which * is any text. */
 export function fits(pattern: string, text: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

@@ -128,7 +128,7 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
       );
     through.push("messages");
   }
-  // Hints go out as they are written where the messages can; else they are left out.
+  // Hints are forwarded unchanged with messages that are passed through; otherwise dropped.
   const hint = found.find(({ isHint }) => isHint);
   if (hint !== undefined && !hasDocuments && (through.length > 0 || served.has("parameters"))) {
     if (through.length === 0) fields.set("parameters", hint.path);

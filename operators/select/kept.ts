@@ -1,5 +1,5 @@
-// The examples that a later turn of a conversation is shown again, as the turn before it was
-// (state/prefixes/kept-examples.ts): those that are still there, may still be shown, and fit.
+// Reuses the examples of a conversation's previous turn (state/prefixes/kept-examples.ts) that are
+// still in the pool, still permitted, and fit.
 import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Request } from "../../schemas/types.ts";
@@ -9,11 +9,11 @@ import type { SelectedExample } from "../flow.ts";
 import type { Chosen } from "./choose.ts";
 import { barred, type Asker } from "./screen.ts";
 
-/** Key of the conversation that a request continues; null: it begins one. */
+/** Key of the conversation that a request continues; null: the request begins one. */
 export const continuedConversation = ({ tenant, messages }: Pick<Request, "tenant" | "messages">): string | null =>
   messages.some(({ role }) => role === "assistant") ? conversationKey(tenant, null, messages) : null;
 
-/** In their order, up to the first that has no room (tokens); null where none is left. */
+/** In their order, up to the first that exceeds `room` (tokens); null if none is left. */
 export function keptChoice(
   { examples, order }: KeptPrompt,
   pool: Pick<ExamplePool, "get">,
@@ -30,7 +30,7 @@ export function keptChoice(
     if (left < 0) break;
     shown.push({
       ...{ ...kept, request: held.request, response: held.response, shown: held.shown },
-      // It was chosen for another question: no row to learn from.
+      // Without features: it was selected for another question, so training must not use it.
       ...{ explored: false, cachedBonus: 0, features: [] },
     });
   }

@@ -1,5 +1,5 @@
-// A response in events, as OpenAI's Responses API streams it: numbered, each under its name. Items
-// are begun in the order in which their first pieces come, and go on side by side.
+// A response in the stream events of OpenAI's Responses API: named and numbered. Items begin in the
+// order of their first pieces and may interleave.
 import type { CallPiece, Response } from "../../../schemas/types.ts";
 import { errorBody, type ApiError } from "../../errors.ts";
 import type { Chunks } from "../chunks.ts";
@@ -10,7 +10,7 @@ export function createResponseEvents(of: ResponseOf): Chunks {
   let number = 0;
   const event = (type: string, more: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...more })}\n\n`;
-  /** Items begun: the message, or the index of a call. */
+  /** Items that have begun: the message, or the index of a call. */
   const items: ("message" | number)[] = [];
   const at = (item: "message" | number) => ({
     item_id: item === "message" ? `msg_${of.requestId}` : `fc_${of.requestId}_${item}`,
@@ -48,7 +48,7 @@ export function createResponseEvents(of: ResponseOf): Chunks {
     end(response: Response, rest) {
       const calls = callsOf(response);
       const last = rest.map((piece) => call(pieceOf(piece))).join("");
-      // An answer of nothing is an empty message.
+      // An empty answer is an empty message.
       const empty = items.length === 0 ? beginMessage() : "";
       const itemOf = (item: "message" | number, status: string): object =>
         item === "message"
