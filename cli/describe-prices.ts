@@ -1,8 +1,8 @@
-// Which price of which arm comes from where.
+// The prices of each arm and their sources.
 import { pricesAt, priceList, priceSource, type Prices } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 
-/** One line for each arm with prices, those of now. */
+/** One line for each arm with prices: the prices at `now`. */
 export function describePrices(arms: readonly ArmConfig[], now = Date.now()): string[] {
   return arms.flatMap((arm) => {
     const list = priceList(arm);

@@ -1,19 +1,19 @@
-// The devices that llama arms ask for beside those that this machine has.
+// Checks the configured devices of llama arms against the machine's devices.
 import type { Config, LlamaArmConfig } from "../config/schema.ts";
 import type { Device } from "../connections/llama/port.ts";
 import type { Check } from "./doctor-check.ts";
 
 export interface FoundDevices {
   devices: readonly Device[];
-  /** Libraries of GPUs' backends that are there. */
+  /** Installed libraries of GPU backends. */
   libraries: readonly string[];
-  /** The command that fetches the one for this machine. */
+  /** The command that fetches this machine's backend. */
   remedy: string;
 }
 
 export const wantsGpu = (arm: LlamaArmConfig): boolean => arm.device.toLowerCase() !== "cpu";
 
-/** One for each llama arm that does not run on the CPU by its configuration. */
+/** One check for each llama arm that is not configured for the CPU. */
 export function deviceChecks({ arms }: Pick<Config, "arms">, found: FoundDevices): Check[] {
   return arms.flatMap((arm) => (arm.type === "llama" && wantsGpu(arm) ? [deviceCheck(arm, found)] : []));
 }

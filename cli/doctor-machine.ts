@@ -164,7 +164,7 @@ async function faissProblem(): Promise<string | null> {
   }
 }
 
-/** Which devices llama.cpp found, or why it can't be used; and those that arms ask for. */
+/** Devices that llama.cpp found, or why it can't be used; and checks of the configured devices. */
 async function llamaLibrary(config: Config): Promise<Check[]> {
   const name = "llama.cpp";
   const libraries = config.arms.some((arm) => arm.type === "llama" && wantsGpu(arm)) ? gpuLibraries() : [];

@@ -1,5 +1,5 @@
-// precedent documents put|ls|show|expire|rm: texts that requests name by id. Put once, they stand
-// in the prompt of every request that names them; llama arms compute their caches once.
+// precedent documents put|ls|show|expire|rm: texts that requests name by id. The prompt of each
+// such request contains them; llama arms compute their caches once.
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import type { Command } from "commander";
@@ -153,7 +153,7 @@ async function readDocuments({ kafka, codec, log, topic }: Session): Promise<Doc
   return [...found.values()];
 }
 
-/** In the order of ids; throws where the tenant has not all of them. */
+/** In the order of ids; throws if the tenant lacks one of them. */
 async function ownDocuments(session: Session, tenant: string, ids: readonly string[]): Promise<Document[]> {
   const known = new Map(
     (await readDocuments(session)).filter((one) => one.tenant === tenant).map((one) => [one.id, one]),
@@ -166,7 +166,7 @@ async function ownDocuments(session: Session, tenant: string, ids: readonly stri
 
 const timeOf = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
 
-/** As plan cuts it; a text that it can't cut in time has other chunks. */
+/** Chunks as plan cuts them. If cutting exceeds limits.textMs, plan has other chunks. */
 export function describeChunks(
   { id, text, expiresAt }: Pick<Document, "id" | "text" | "expiresAt">,
   { split, chunkTokens }: Pick<Session["config"]["documents"], "split" | "chunkTokens">,

@@ -38,7 +38,7 @@ const indent = (text: string): string =>
     .join("\n");
 const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** What was busy, and what was expected of engines' caches; nothing when nothing was. */
+/** Load and expected cached shares; no lines without either. */
 function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>, "load" | "arms">): string[] {
   const saturated = arms.filter(({ saturation }) => saturation > 0);
   const own = saturated.map(({ arm, saturation }) => `; ${saturation.toFixed(3)} of the bias of ${arm} for its own`);

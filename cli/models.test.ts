@@ -35,7 +35,7 @@ describe.skipIf(!llamaIsBuilt)("models check (npm run setup builds the addon)", 
   it.each([
     ["tiny-mrope", /M-RoPE/, true],
     ["tiny-positions", /rotary/, true],
-    // Neither a window nor a state grows with the tokens.
+    // Windows and recurrent states don't grow with the tokens.
     ["tiny-window", /sliding-window/, false],
     ["tiny-recurrent", /recurrent/, false],
   ] as const)("says why %s is not linked, and what a token takes", async (shape, why, grows) => {

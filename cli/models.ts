@@ -1,5 +1,5 @@
-// precedent models check [FILE]: whether an arm can serve a GGUF file and link its caches, and what
-// it takes; without a file, what is refused and why.
+// precedent models check [FILE]: whether an arm can serve a GGUF file and link its caches, and the
+// memory it needs. Without a file it lists what is refused and why.
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { modelFile } from "../config/models.ts";
@@ -41,7 +41,7 @@ export function addModels(program: Command, io: Io): void {
 const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
 const mib = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} MiB`;
 
-/** With the arm's own defaults. */
+/** Figures with the arm's defaults. */
 function describeModel(path: string, { contextTokens, kvType }: LlamaArmConfig, found: CheckedModel): string {
   const lines: [string, string][] = [["file", path]];
   if (!found.served) lines.push(["served", `no: ${found.why}`]);

@@ -1,5 +1,5 @@
 // The price catalogue: models of providers with their prices in US dollars, from the package
-// @pydantic/genai-prices (MIT), which carries its data. Nothing is fetched.
+// @pydantic/genai-prices (MIT), which includes the data. Nothing is fetched.
 import { createRequire } from "node:module";
 import type * as Package from "@pydantic/genai-prices";
 import type { PriceBand, Prices } from "./prices.ts";
@@ -7,16 +7,16 @@ import type { PriceBand, Prices } from "./prices.ts";
 export interface CatalogueEntry {
   provider: string;
   model: string;
-  /** At least one; the first holds where no other does. */
+  /** At least one; the first is the fallback. */
   bands: PriceBand[];
 }
 
-// Loaded when the first arm names it: it takes 40 ms.
+// Loaded on first use: loading takes 40 ms.
 const load = (): typeof Package => createRequire(import.meta.url)("@pydantic/genai-prices") as typeof Package;
 
 const remedy = "write the prices themselves, { prompt, completion, ... }";
 
-/** By its name, provider/model, or by an endpoint and its model. A string: why there is none. */
+/** Finds an entry by provider/model, or by endpoint and model. A string: why there is none. */
 export function catalogueEntry(
   of: { name: string } | { baseUrl?: string | undefined; model?: string | undefined },
 ): CatalogueEntry | string {
@@ -58,7 +58,7 @@ function bandsOf(prices: Package.ModelInfo["prices"]): PriceBand[] | null {
     for (const above of [undefined, ...[...new Set(starts)].sort((one, other) => one - other)]) {
       const listed = pricesOf(ofTime, above);
       if (listed === null) return null;
-      // The first holds where no other does, as in the package.
+      // The first is the fallback, as in the package.
       const when = index === 0 || constraint === undefined ? {} : whenOf(constraint);
       bands.push({ prices: listed, ...when, ...(above !== undefined && { above }) });
     }

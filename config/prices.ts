@@ -1,5 +1,5 @@
-// What an arm's tokens cost, as its configuration and the price catalogue say, at any time and for
-// any length of prompt. In the prices' currency, per million tokens.
+// Prices of an arm's tokens from its configuration and the price catalogue, by time and by length
+// of the prompt. In the prices' currency, per million tokens.
 import { catalogueEntry, type CatalogueEntry } from "./price-catalogue.ts";
 
 export interface Prices {
@@ -13,18 +13,18 @@ export interface Prices {
 }
 type Some = { [P in keyof Prices]?: number | undefined };
 
-/** Prices that hold from a time on, in hours of the day, or for prompts beyond a length. */
+/** Prices that apply from a time on, in hours of the day, or above a length of the prompt. */
 export interface PriceBand {
   prices: Prices;
   /** Milliseconds since the epoch. */
   from?: number;
-  /** Seconds of the UTC day, end excluded; the first may be the later one. */
+  /** Seconds of the UTC day, end excluded; start > end spans midnight. */
   hours?: readonly [number, number];
-  /** Prompt tokens beyond which the prices hold, for all tokens. */
+  /** Prompt tokens above which the prices apply to all tokens. */
   above?: number;
 }
 
-/** The last of several bands that hold applies; absent cached prices are the prompt's. */
+/** The last matching band applies. Absent cached prices default to the prompt's price. */
 export interface PriceList extends Some {
   prompt: number;
   completion: number;
@@ -37,7 +37,7 @@ export type ConfiguredPrices = "catalogue" | (Some & { catalogue?: string | unde
 export interface PricedArm {
   name: string;
   prices: ConfiguredPrices;
-  /** openai arms: what the catalogue finds provider and model by. */
+  /** openai arms: for the lookup of provider and model in the catalogue. */
   baseUrl?: string | undefined;
   endpoints?: readonly { baseUrl: string }[] | undefined;
   model?: string | undefined;
@@ -45,7 +45,7 @@ export interface PricedArm {
 
 const lists = new WeakMap<PricedArm, PriceList>();
 
-/** Throws RangeError where the catalogue lacks what is named; priceProblem() says so before. */
+/** Throws RangeError if the catalogue has no such entry; check with priceProblem() first. */
 export function priceList(arm: PricedArm): PriceList {
   let list = lists.get(arm);
   if (list === undefined) {
@@ -56,13 +56,13 @@ export function priceList(arm: PricedArm): PriceList {
   return list;
 }
 
-/** Why an arm's prices are not known, and what to do; null: they are. */
+/** Why an arm's prices are unknown, and what to do; null: they are known. */
 export function priceProblem(arm: PricedArm): string | null {
   const list = listOf(arm);
   return typeof list === "string" ? list : null;
 }
 
-/** The catalogue's provider/model that an arm's prices are from; null: all are configured. */
+/** The catalogue's provider/model for an arm's prices; null: all are configured. */
 export function priceSource(arm: PricedArm): string | null {
   const entry = entryOf(arm);
   return entry === null || typeof entry === "string" ? null : `${entry.provider}/${entry.model}`;
@@ -94,7 +94,7 @@ function listOf(arm: PricedArm): PriceList | string {
   return { ...bands[0]!.prices, bands };
 }
 
-/** Prices that depend on an overridden one keep their share of it. */
+/** Derived prices keep their ratio to an overridden price. */
 function overridden(of: Prices, own: Some): Prices {
   const { prompt = of.prompt, completion = of.completion } = own;
   const shareOf = (part: number, whole: number, now: number): number => (whole > 0 ? (part / whole) * now : now);
@@ -106,12 +106,12 @@ function overridden(of: Prices, own: Some): Prices {
   };
 }
 
-/** The prices of a call at `at` (milliseconds since the epoch) with so many prompt tokens. */
+/** Prices of a call at `at` (milliseconds since the epoch) with `prompt` tokens. */
 export function pricesAt(list: PriceList, at: number, prompt: number): Prices {
   return list.bands?.findLast((band) => holds(band, at) && prompt > (band.above ?? -1))?.prices ?? plain(list);
 }
 
-/** All that may hold, whenever, for prompts of at most so many tokens. */
+/** All prices that may apply at any time to a prompt of at most `prompt` tokens. */
 export const pricesUpTo = (list: PriceList, prompt: number): Prices[] =>
   list.bands?.filter(({ above = -1 }) => prompt > above).map(({ prices }) => prices) ?? [plain(list)];
 

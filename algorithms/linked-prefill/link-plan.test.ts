@@ -98,7 +98,7 @@ describe("policies by kind of chunk", () => {
       [218, 222],
       [530, 550],
     ]);
-    // last counts the chunks of its kind; nothing of the other kind is touched.
+    // `last` counts the chunks of its kind and leaves the other kind unchanged.
     expect(planRecompute(policies("short:naive,long:last-1"), mixed)).toEqual([[220, 520]]);
     expect(planRecompute(policies("short:full,long:naive"), mixed)).toEqual([[520, 550]]);
     expect(planRecompute(policies("short:last-9,long:full"), mixed)).toEqual([[20, 550]]);

@@ -27,7 +27,7 @@ export function planRecompute(policies: LinkPolicies, chunks: readonly PlannedCh
   return runsOf(chosen);
 }
 
-/** What a policy says of the chunks of one kind; `last` counts these alone. */
+/** How a policy treats the chunks of one kind; `last` counts only these. */
 function planKind(kind: ChunkKind, policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
   const isOwn = ({ length }: PlannedChunk): boolean => chunkKind(length) === kind;
   const own = chunks.flatMap((chunk, index) => (isOwn(chunk) ? [index] : []));

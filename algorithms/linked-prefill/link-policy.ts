@@ -1,6 +1,6 @@
 // Names of recomputation policies that are served (docs/design/linked-prefill.md, Policies): full,
-// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY. Chunks of
-// each kind may have a policy of their own.
+// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY. Each
+// kind of chunk may have its own policy.
 
 export interface LinkPolicy {
   kind: "full" | "naive" | "attnlink" | "prefix";
@@ -11,10 +11,10 @@ export interface LinkPolicy {
 }
 
 export const chunkKinds = ["short", "long"] as const;
-/** short: an example, some 40 tokens; long: a document's piece, some 512. */
+/** short: an example, about 40 tokens; long: a document's piece, about 512. */
 export type ChunkKind = (typeof chunkKinds)[number];
 
-/** From so many tokens a chunk is long. */
+/** Chunks with at least this many tokens are long. */
 export const longTokens = 128;
 
 export const chunkKind = (tokens: number): ChunkKind => (tokens >= longTokens ? "long" : "short");
@@ -67,7 +67,7 @@ export function policyName({ kind, amount, last }: LinkPolicy): string {
   return kind === "naive" ? `last-${last}` : `last-${last}+${rest}`;
 }
 
-/** As parsePolicy, or "short:POLICY,long:POLICY"; no prefix-R in it, a share of the prompt. */
+/** As parsePolicy, or "short:POLICY,long:POLICY" without prefix-R, a share of the whole prompt. */
 export function parsePolicies(name: string): LinkPolicies | Problem {
   const [, short, long] = /^short:([^,]+),long:([^,]+)$/.exec(name) ?? [];
   if (short === undefined || long === undefined) return parsePolicy(name);
@@ -84,19 +84,19 @@ export const policiesName = (policies: LinkPolicies): string =>
 
 export const pairName = (short: string, long: string): string => `short:${short},long:${long}`;
 
-/** Kinds of the chunks, in the order of their names; the first is the system prompt: any kind. */
+/** Kinds of the chunks, sorted. The first chunk is the system prompt, which has no kind. */
 export function kindsOf(chunks: readonly { tokens: number }[]): ChunkKind[] {
   const found = new Set(chunks.slice(1).map(({ tokens }) => chunkKind(tokens)));
   return chunkKinds.filter((kind) => found.has(kind));
 }
 
-/** The policies that matter for such chunks: of a single kind, that kind's alone. */
+/** The policies that apply to the chunks; a single policy if all have one kind. */
 export function policiesOf(policies: LinkPolicies, chunks: readonly { tokens: number }[]): LinkPolicies {
   const [kind, other] = kindsOf(chunks);
   return "kind" in policies || kind === undefined || other !== undefined ? policies : policies[kind];
 }
 
-/** Whether nothing is linked, whatever the chunks. */
+/** Whether the policies link no chunk of any kind. */
 export const linksNothing = (policies: LinkPolicies): boolean =>
   "kind" in policies
     ? policies.kind === "full" && policies.last === 0

@@ -61,7 +61,7 @@ it("leaves a policy that loses too much for one that loses less, and links nothi
   const bad = (...names: string[]) => new Map(names.map((name) => [name, after([0.5, 0.6, 0.7], 0.2)]));
   expect(chosen(bad("last-2"), limits)).toBe("last-3");
   expect(chosen(bad("last-2", "last-3"), limits)).toBe("full");
-  // A single sample decides nothing, nor do those whose mean may be good enough.
+  // Neither a single sample nor an interval that contains the bound rejects a policy.
   expect(chosen(new Map([["last-2", after([5], 0.2)]]), limits)).toBe("last-2");
   expect(chosen(new Map([["last-2", after([0, 0.5], 0.2)]]), limits)).toBe("last-2");
 });

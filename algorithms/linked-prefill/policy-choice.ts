@@ -1,6 +1,5 @@
 // The policy "auto" of linked prefill (docs/design/linked-prefill.md, Policies): for each kind of
-// chunk the cheapest whose measured loss, with the uncertainty of its mean added, stays under a
-// bound.
+// chunk the cheapest policy whose mean divergence plus two standard errors stays below a bound.
 
 export interface PolicyRecord {
   /** Samples, decayed. */
@@ -40,19 +39,19 @@ export const upperKl = (record: PolicyRecord): number => record.kl + margin(reco
 export const lowerKl = (record: PolicyRecord): number => record.kl - margin(record);
 
 export interface ChoiceLimits {
-  /** Mean divergence that is allowed, nats. */
+  /** Allowed mean divergence, nats. */
   bound: number;
-  /** Samples before a policy is believed to keep the bound. */
+  /** Samples needed to accept a policy. */
   least: number;
-  /** Samples before it is believed to exceed it: fewer, for its answers are wrong meanwhile. */
+  /** Samples needed to reject a policy: fewer, because a bad policy affects answers. */
   leastAgainst: number;
-  /** While nothing is proved: the first that is not refuted, else the last one, cheap first. */
+  /** Without an accepted policy: the first that is not rejected, else the last. Cheapest first. */
   ladder: readonly string[];
 }
 
 /**
- * Policy with the smallest share among those that keep the bound. Without one, the first of the
- * ladder that does not exceed it for sure; record is null then.
+ * Accepted policy with the smallest share. Without one, the first of the ladder that is not
+ * rejected; record is then null.
  */
 export function choosePolicy(
   records: ReadonlyMap<string, PolicyRecord>,

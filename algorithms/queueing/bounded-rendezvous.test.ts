@@ -1,5 +1,5 @@
-// Replicas by prefix: who comes or goes moves its own share alone, keys are spread evenly, and no
-// replica gets more than the bound over the mean.
+// Replicas by prefix: an added or removed replica moves only its own share, keys are spread evenly,
+// and no replica exceeds the bound over the mean.
 import { describe, expect, it } from "vitest";
 import { splitmix64 } from "../numeric/random.ts";
 import { loadBound, rendezvousOrder, withinBound } from "./bounded-rendezvous.ts";
@@ -59,7 +59,7 @@ describe("rendezvous order", () => {
   it("tells odd keys apart, and has nothing to order among none", () => {
     const odd = ["", "\0", "\ud800", "\ufffd", "a".repeat(1_000_000)];
     const orders = new Set(odd.map((key) => rendezvousOrder(key, names(8)).join()));
-    expect(orders.size).toBeGreaterThanOrEqual(odd.length - 1); // a lone surrogate is read as U+FFFD
+    expect(orders.size).toBeGreaterThanOrEqual(odd.length - 1); // a lone surrogate becomes U+FFFD
     expect(rendezvousOrder("key", [])).toEqual([]);
   });
 });
@@ -85,7 +85,7 @@ describe("bounded loads", () => {
     const loads = new Map(all.map((name) => [name, 0]));
     const open: string[] = [];
     for (let i = 0; i < 3_000; i++) {
-      // One key of three is the same.
+      // A third of the keys are the same.
       const key = random() < 1 / 3 ? "hot" : (keys[Math.floor(random() * keys.length)] ?? "");
       const chosen = withinBound(rendezvousOrder(key, all), (name) => loads.get(name) ?? 0, c) ?? "";
       loads.set(chosen, (loads.get(chosen) ?? 0) + 1);

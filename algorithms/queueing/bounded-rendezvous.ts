@@ -1,16 +1,16 @@
-// Which replica gets a request: the one that its prefix hashes to, as long as that is not busier
-// than the others. Rendezvous hashing (Thaler, Ravishankar 1998): a replica that comes or goes
-// moves only its own share of the keys. Bounded loads (Mirrokni, Thorup, Zadimoghaddam 2016): none
-// has more than c times the mean. Pure.
+// Chooses the replica for a request by its prefix, unless that replica exceeds a load bound.
+// Rendezvous hashing (Thaler, Ravishankar 1998): an added or removed replica moves only its own
+// share of the keys. Bounded loads (Mirrokni, Thorup, Zadimoghaddam 2016): at most c times the mean
+// for each replica. Pure.
 import { hash } from "node:crypto";
 import { murmur2 } from "../numeric/murmur2.ts";
 
-/** Bound over the mean: more balances better, less keeps more prefixes where they are cached. */
+/** Bound over the mean: a smaller one balances better, a larger one keeps more prefixes cached. */
 export const loadBound = 1.25;
 
 /**
- * The names from the best one of the key to the worst, the same in every process whatever their
- * order. Linear in the texts, n log n in the names, which are distinct.
+ * Distinct names by preference for the key. Every process gets the same order, whatever the order
+ * of `names`. Linear in the texts, n log n in the names.
  */
 export function rendezvousOrder(key: string, names: readonly string[]): string[] {
   const digest = hash("sha256", key, "hex");
@@ -20,9 +20,9 @@ export function rendezvousOrder(key: string, names: readonly string[]): string[]
 }
 
 /**
- * The first of the order that may take one more: its load is then at most ceil(c (total + 1) / n).
- * Those above leave the mean, so that one that is stuck does not loosen the others' bound.
- * `loadOf`: requests that it has, >= 0. undefined for an empty order.
+ * The first name whose load with one more request is at most ceil(c (total + 1) / n). Names above
+ * the bound are excluded from the mean, so that a stuck replica does not loosen the others' bound.
+ * `loadOf`: current requests, >= 0. undefined for an empty order.
  */
 export function withinBound(
   order: readonly string[],
@@ -34,7 +34,7 @@ export function withinBound(
     const total = among.reduce((sum, { load }) => sum + load, 0);
     const bound = Math.ceil((c * (total + 1)) / among.length);
     const below = among.filter(({ load }) => load + 1 <= bound);
-    // For c >= 1 there is one; rounding of huge loads must not lose the request.
+    // For c >= 1 one is always below; rounding of huge loads must not lose the request.
     if (below.length === 0 || below.length === among.length) return among[0]?.name;
     among = below;
   }

@@ -1,5 +1,5 @@
-// The order of the chosen examples in a prompt. Engines cache the keys and values of a prompt's
-// prefix; requests that share examples should therefore share prefixes. Pure; linearithmic.
+// The order of the chosen examples in a prompt. Engines cache the KV of a prompt's prefix, so
+// requests that share examples should share prefixes. Pure; O(n log n).
 import type { Random } from "../numeric/random.ts";
 
 /** shown: the published count of uses (shown-count.ts); helpfulness in [0, 1]. */
@@ -12,12 +12,12 @@ export interface Orderable {
 
 /**
  * best_last: the most helpful next to the question. shared_prefix: first a sequence that the engine
- * has in its cache (live-prefixes.ts), then the most shown first, as in an FP-tree (Han et al.
- * 2000), which needs no state. random: even over all permutations, for the price of an order.
+ * has cached (live-prefixes.ts), then by descending use count, as in an FP-tree (Han et al. 2000).
+ * The latter needs no state. random: uniform over all permutations, to measure what an order costs.
  */
 export type ExampleOrder = "best_last" | "shared_prefix" | "random";
 
-/** An order, and the probability with which it was drawn, (0, 1]. */
+/** An order and the probability of drawing it, (0, 1]. */
 export interface DrawnOrder {
   order: ExampleOrder;
   orderProbability: number;
@@ -26,8 +26,8 @@ export interface DrawnOrder {
 export const bestLast: DrawnOrder = { order: "best_last", orderProbability: 1 };
 
 /**
- * A permutation, which does not depend on the order that they come in but for `random`. first: ids
- * that shared_prefix begins with, where they are among the examples.
+ * A permutation. Except for `random` it does not depend on the order of `examples`. first: ids that
+ * shared_prefix begins with, if they are among the examples.
  */
 export function ordered<T extends Orderable>(
   examples: readonly T[],
@@ -49,7 +49,7 @@ const byId = (a: Orderable, b: Orderable): number => (a.id < b.id ? -1 : a.id > 
 const leastHelpfulFirst = (a: Orderable, b: Orderable): number =>
   a.helpfulness - b.helpfulness || a.similarity - b.similarity || byId(b, a);
 
-/** Fisher and Yates. */
+/** Fisher-Yates shuffle. */
 function shuffled<T>(values: T[], random: Random): T[] {
   for (let i = values.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1));

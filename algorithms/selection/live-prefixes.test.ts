@@ -23,7 +23,7 @@ describe("the longest live sequence", () => {
     live.note(["d", "e"], 0);
     live.note(["a", "c"], 0);
     live.note(["a", "e"], 0);
-    // Pairs: a and b have 1.7, a and c 1.6, a and e 1.4, d and e 1.1.
+    // Sums of pairs: a and b have 1.7, a and c 1.6, a and e 1.4, d and e 1.1.
     expect(live.longest(all, 2, 0.11, 0)).toEqual(["a", "c"]);
     expect(live.longest(all, 2, 0.05, 0)).toEqual(["a"]);
     expect(live.longest(candidates({ b: 0.8, c: 0.7, d: 0.6, e: 0.5 }), 2, 0.3, 0)).toEqual(["d"]);
@@ -60,7 +60,7 @@ it("keeps what was used last when there are too many nodes, and nothing of ids t
   }
   expect(live.longest(candidates({ x999: 1, a: 1, b: 1 }), 3, 0, 999)).toEqual(["x999", "a", "b"]);
   expect(live.longest(candidates({ x1: 1, a: 1, b: 1 }), 3, 0, 999)).toEqual([]);
-  // All at one time.
+  // All used at the same time.
   for (let i = 0; i < 200; i++) live.note([`y${i}`], 2_000);
   expect(live.nodes).toBeLessThanOrEqual(50);
 });

@@ -1,6 +1,6 @@
-// Which sequences of examples an engine behind an endpoint probably has in its prefix cache: those
-// that prompts began with a short while ago, as a tree. One tree is of one arm and sharing domain.
-// Bounded by time and nodes; time is passed in. Pure.
+// Sequences of examples that an engine probably has in its prefix cache: the beginnings of recent
+// prompts, as a tree for each arm and sharing domain. Bounded by time and nodes; time is passed in.
+// Pure.
 
 export interface PrefixCandidate {
   id: string;
@@ -10,11 +10,11 @@ export interface PrefixCandidate {
 
 interface Node {
   children: Map<string, Node>;
-  /** Not before its children's: every prompt passes its parents. */
+  /** At least its children's: every prompt passes through its parents. */
   usedAt: number;
 }
 
-/** Sequences looked at for one request. */
+/** Most sequences examined for one request. */
 const mostSteps = 512;
 
 export class LivePrefixes {
@@ -31,7 +31,7 @@ export class LivePrefixes {
     return this.#nodes;
   }
 
-  /** A prompt was sent that begins with these. Amortised linear in them. */
+  /** Records a sent prompt that begins with these examples. Amortised linear in them. */
   note(ids: readonly string[], now: number): void {
     let node = this.#root;
     for (const id of ids) {
@@ -44,7 +44,7 @@ export class LivePrefixes {
       child.usedAt = Math.max(child.usedAt, now);
       node = child;
     }
-    // Half of the time, a quarter, ...: what was used last stays as long as it can.
+    // Drops what is older than timeToLive, then half of that, and so on, until the rest fits.
     for (let age = this.timeToLive; this.#nodes > this.mostNodes; age /= 2) {
       if (age < 1) this.#clear();
       else this.#nodes = drop(this.#root, now - age);
@@ -52,9 +52,9 @@ export class LivePrefixes {
   }
 
   /**
-   * The longest live sequence of `candidates` with which, filled up with the most helpful of the
-   * others, at most `count` examples lose at most `loss` of the sum of helpfulness that the `count`
-   * most helpful have. Of equally long ones that which loses least.
+   * The longest live sequence of `candidates`, filled up to `count` with the most helpful others.
+   * Its sum of helpfulness is at most `loss` below that of the `count` most helpful. Ties go to the
+   * sequence that loses least.
    */
   longest(candidates: readonly PrefixCandidate[], count: number, loss: number, now: number): string[] {
     const ranked = [...candidates].sort((a, b) => b.helpfulness - a.helpfulness);
@@ -68,7 +68,7 @@ export class LivePrefixes {
     let steps = 0;
     const walk = (node: Node, path: PrefixCandidate[]): void => {
       if (path.length === count) return;
-      // The smaller of the two is gone through.
+      // Iterates over the smaller of the two.
       const ids = node.children.size < byId.size ? node.children.keys() : byId.keys();
       for (const id of ids) {
         const child = node.children.get(id);
@@ -77,7 +77,7 @@ export class LivePrefixes {
         if (child.usedAt + this.timeToLive < now || ++steps > mostSteps) continue;
         const longer = [...path, candidate];
         const lost = lossOf(longer);
-        // Sums of the same numbers in another order differ by rounding.
+        // Tolerance: sums of the same numbers in another order differ by rounding.
         if (lost <= loss + 1e-9 && (longer.length > found.path.length || isBetter(longer, lost)))
           found = { path: longer, lost };
         walk(child, longer);
@@ -98,7 +98,7 @@ export class LivePrefixes {
 const sum = (candidates: readonly PrefixCandidate[]): number =>
   candidates.reduce((total, { helpfulness }) => total + helpfulness, 0);
 
-/** Drops what was used before that time; nodes that are left. */
+/** Drops nodes last used before that time; returns the number that is left. */
 function drop({ children }: Node, before: number): number {
   let left = 0;
   for (const [id, child] of children) {

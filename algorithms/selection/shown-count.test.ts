@@ -8,7 +8,7 @@ it.each([
   [2, 0, 2],
   [7, 0, 4],
   [8, 4, 8],
-  // A little below its step it stays there, a lot below it falls.
+  // Slightly below its step the step stays; far below, it falls.
   [7, 8, 8],
   [4, 8, 8],
   [3, 8, 2],

@@ -1,17 +1,17 @@
-// How often an example is shown, in steps of powers of two: curate publishes a step, so that the
-// order of examples in prompts rarely changes (example-order.ts). Pure.
+// How often an example is shown, as a power of two. curate publishes this step, so that the order
+// of examples in prompts rarely changes (example-order.ts). Pure.
 
 /**
  * The step to publish for an example that was shown `count` times and has the step `published`:
  * the power of two at or below `count`, 0 below 2. A step falls only once the count is below half
- * of it, so that counts around a power of two don't alternate. NaN and negative counts are 0.
+ * of it, so that it does not alternate around a power of two. NaN and negative counts are 0.
  */
 export function shownStep(count: number, published: number): number {
   const step = powerBelow(count);
   return step < published && count >= published / 2 ? published : step;
 }
 
-/** Counts above 2^30 are all the same: the record has 32 bits. */
+/** Counts above 2^30 are capped: the record has 32 bits. */
 const mostSteps = 30;
 
 const powerBelow = (count: number): number => (count >= 2 ? 2 ** Math.min(mostSteps, Math.floor(Math.log2(count))) : 0);

@@ -21,8 +21,8 @@ const dispatcher = new Agent(connectionOptions);
 const plainFetch = fetchWith as unknown as typeof fetch;
 
 /**
- * As fetch, through init's dispatcher if it has one. An error's body is what error-body.ts reads;
- * of another one the reader keeps count.
+ * As fetch, through init's dispatcher if it has one. error-body.ts reads and bounds the body of an
+ * error; the reader bounds any other body.
  */
 export async function boundedFetch(
   url: string | URL | Request,

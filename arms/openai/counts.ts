@@ -59,11 +59,11 @@ export function createCounts(): Counts {
     if (count !== undefined) read[name] = Math.max(read[name] ?? 0, count);
   };
 
-  /** The prompt as reported, cached tokens included; undefined: it is not. */
+  /** The reported prompt, cached tokens included; undefined: not reported. */
   function promptOf(completion: number | undefined): number | undefined {
     const { prompt = read.parts, input, total, cachedBeside = 0, writtenBeside = 0 } = read;
     const beside = cachedBeside + writtenBeside;
-    // Anthropic's input_tokens leave them out, unless the total says that they don't.
+    // Anthropic's input_tokens exclude cached tokens, unless the total includes them.
     const isWithin = completion !== undefined && beside <= (input ?? 0) && total === (input ?? 0) + completion;
     if (input !== undefined) return Math.max(prompt ?? 0, isWithin ? input : input + beside);
     return prompt !== undefined && beside > prompt ? prompt + beside : prompt;
@@ -74,7 +74,7 @@ export function createCounts(): Counts {
       if (!isObject(usage)) return;
       for (const [name, keys] of Object.entries(names) as [keyof typeof names, readonly string[]][]) {
         const places = [usage, ...(details[name] ?? []).map((member) => usage[member])].filter(isObject);
-        // Rounded towards what costs more.
+        // Rounds towards the higher cost.
         const rounded = name === "cached" ? Math.floor : Math.ceil;
         for (const place of places) for (const key of keys) note(name, countOf(place[key], rounded));
       }
@@ -95,7 +95,7 @@ export function createCounts(): Counts {
       let { completion, cached = 0 } = read;
       const answered = ofWritten();
       let prompt = promptOf(completion);
-      // llama-server counts what a slot holds in the end: less than the prompt was there before.
+      // llama-server counts the slot's tokens at the end: fewer than the prompt were there before.
       if (cached === 0 && prompt !== undefined && slot < prompt) cached = slot;
       if (completion === undefined && prompt !== undefined && total !== undefined && total > prompt)
         completion = total - prompt;
@@ -122,7 +122,7 @@ export function createCounts(): Counts {
   };
 }
 
-/** undefined: there is none. */
+/** undefined: the sum is zero. */
 const sumOf = (values: readonly unknown[]): number | undefined =>
   countOf(values.reduce<number>((sum, value) => sum + (countOf(value) ?? 0), 0));
 
@@ -135,9 +135,9 @@ interface Reported {
 }
 
 /**
- * What prompt and completion leave out of the total, by `gap` tokens: reasoning (xAI, Gemini; the
- * latter without a count of its own), tokens of caches, or both. What nothing explains was written.
- * Without a total, reasoning beyond the completion can't be within it.
+ * Splits `gap`, the tokens of the total that are in neither prompt nor completion. They are
+ * reasoning (xAI; Gemini, without a separate count), cached or written tokens, or both. Unexplained
+ * tokens belong to the completion. Without a total, reasoning above the completion is outside it.
  */
 function leftOut(
   gap: number,

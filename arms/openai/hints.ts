@@ -1,5 +1,4 @@
-// What tells an engine's prefix cache which requests have a prefix in common, and which must not
-// share one.
+// Hints for an engine's prefix cache: which requests share a prefix, and which must not.
 import { hash } from "node:crypto";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
@@ -8,8 +7,8 @@ import { prefixKey } from "./replicas/prefix-key.ts";
 type Asking = Pick<OpenAiArmConfig, "name" | "parameters" | "promptCacheKey" | "cacheSalt">;
 
 /**
- * Members of a call. A client's own key goes out as it is, its salt only mixed with its sharing
- * domain: no tenant can take another's and time what that one has cached.
+ * Members of a call. A client's own key is sent unchanged. Its salt is combined with its sharing
+ * domain, so that it can't probe another domain's cache by timing.
  */
 export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_key?: string; cache_salt?: string } {
   const { promptCacheKey, cacheSalt, caching, tenant = "" } = request;

@@ -28,11 +28,11 @@ export interface OpenAiArmDependencies {
   backoff?: (next: number) => number;
   clock?: ArmClock;
   headers?: (() => Record<string, string>) | undefined;
-  /** When a replica is taken out. */
+  /** When a replica's breaker opens. */
   breaker?: BreakerSettings;
-  /** In place of prefix affinity; for benchmarks. */
+  /** Replaces prefix affinity; for benchmarks. */
   choose?: Choose;
-  /** In place of the system's resolver; for tests. */
+  /** Replaces the system's resolver; for tests. */
   lookup?: Lookup;
   /** In place of a connection; for tests. */
   fetch?: typeof fetch;
@@ -158,7 +158,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       const asked = result.retryAfterMs;
       const hasOther = isArmsProblem(result) && replicas.hasOther(tried);
       const ownWaitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
-      // Another replica was not asked yet: it has nothing to recover from.
+      // An untried replica is left: no back-off is needed.
       const waitMs = hasOther ? 0 : ownWaitMs;
       const isOver = !(result.retriable || hasOther) || attempt > config.retries || waitMs > longestWaitMs;
       // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
@@ -250,7 +250,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   return { name, model, concurrency, answer, replicas: replicas.states, close };
 }
 
-/** A request's own deadline says nothing of a replica that had less time than this. */
+/** A request's deadline counts against a replica only after at least this time. */
 const slowCallMs = 30_000;
 
 function verdictOf(result: Completion | Problem, ending: AbortSignal, ms: number): Verdict {

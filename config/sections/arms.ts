@@ -17,8 +17,8 @@ const prices = z.strictObject({
   /** Absent: the catalogue's. */
   prompt: factor.optional(),
   /**
-   * Prompt tokens that the endpoint had cached, and those that it charges for writing to its cache;
-   * absent: the catalogue's share of the prompt's price, else that price.
+   * Price of prompt tokens that the endpoint had cached, and of those written to its cache. Absent:
+   * the catalogue's ratio to the prompt's price, else that price.
    */
   cachedPrompt: factor.optional(),
   cacheWrite: factor.optional(),
@@ -26,10 +26,10 @@ const prices = z.strictObject({
   completion: factor.optional(),
   /** Reasoning tokens of the completion; absent: the completion's price. */
   reasoning: factor.optional(),
-  /** provider/model of the price catalogue, for the prices that are absent. */
+  /** provider/model of the price catalogue, for absent prices. */
   catalogue: z.string().min(1).max(200).optional(),
 });
-/** Endpoints of an arm, and addresses of a host that are taken. */
+/** Most endpoints of an arm, and most addresses of a host. */
 export const mostReplicas = 256;
 
 const armBase = {
@@ -58,7 +58,7 @@ const armBase = {
    */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
   /**
-   * Per million tokens, or catalogue: those of its provider and model, in US dollars
+   * Per million tokens, or `catalogue`: the prices of the arm's provider and model, in US dollars
    * (docs/arms.md, Prices).
    */
   prices: z.union([z.literal("catalogue"), prices]).default({ prompt: 0, completion: 0 }),
@@ -92,11 +92,11 @@ const openaiShape = z.strictObject({
     .min(1)
     .max(mostReplicas)
     .optional(),
-  /** dns: every address of baseUrl's host is a replica; it is looked up again every 5 s. */
+  /** dns: each address of baseUrl's host is a replica; the host is looked up every 5 s. */
   discover: z.enum(["off", "dns"]).default("off"),
   /**
-   * Where an engine reports its load in Prometheus' text format: a URL, or a path of each endpoint
-   * (/metrics).
+   * Address of an engine's load report in Prometheus' text format: a URL, or a path at each
+   * endpoint (/metrics).
    */
   metricsUrl: metricsUrl.optional(),
   apiKey: z.string().default(""),
@@ -113,13 +113,13 @@ const openaiShape = z.strictObject({
   vision: z.boolean().default(false),
   parameters: z.boolean().default(false),
   /**
-   * Sends prompt_cache_key, made of arm, sharing domain and first prefix, where the client names
-   * none: providers route by it to a machine that has the prefix (docs/arms.md, Prices).
+   * Sends prompt_cache_key, derived from arm, sharing domain and first prefix, unless the client
+   * sends one. Providers route by it to a machine that has the prefix (docs/arms.md, Prices).
    */
   promptCacheKey: z.boolean().default(false),
   /**
-   * Sends vLLM's cache_salt, one for each sharing domain: no tenant can find out by timing what
-   * another has asked. Domains then share no cached prefix.
+   * Sends vLLM's cache_salt, one for each sharing domain. Domains then share no cached prefix and
+   * can't detect each other's prompts by timing.
    */
   cacheSalt: z.boolean().default(false),
   /** How the endpoint calls the most tokens of an answer. */
@@ -145,9 +145,9 @@ const openaiArm = openaiShape.superRefine(({ baseUrl, endpoints, discover, metri
 });
 const linked = z.strictObject({
   /**
-   * What of a linked prompt is computed again. auto: by kind of chunk, examples (short) and
-   * passages (128 tokens or more: long), and measured divergence. Else full (nothing is linked),
-   * naive, attnlink-K, prefix-R, last-M or last-M+ANOTHER (docs/linked-prefill.md).
+   * Which tokens of a linked prompt are recomputed. auto: by measured divergence and kind of chunk,
+   * examples (short) or passages (128 tokens or more: long). Otherwise full (nothing is linked),
+   * naive, attnlink-K, prefix-R, last-M or last-M+OTHER (docs/linked-prefill.md).
    */
   policy: z
     .string()
@@ -173,7 +173,7 @@ const linked = z.strictObject({
   build: z.enum(["idle", "off"]).default("idle"),
   /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
-  /** auto: mean divergence from a full prefill that is allowed, in nats, by kind of chunk. */
+  /** auto: allowed mean divergence from a full prefill, in nats, by kind of chunk. */
   maxKl: z.strictObject({ short: factorAboveNone.default(0.1), long: factorAboveNone.default(0.1) }).prefault({}),
 });
 const llamaArm = z.strictObject({
@@ -190,8 +190,8 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().min(1).max(16_777_216).default(2048),
   threads: z.number().int().min(1).max(1_024).default(1),
   /**
-   * What computes it: cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu:
-   * all discrete GPUs, their layers split, or a failure; or the name of one, which takes it whole.
+   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: all discrete GPUs
+   * with the layers split, or a failure; or the name of one device for all layers.
    */
   device: z
     .string()
@@ -200,8 +200,8 @@ const llamaArm = z.strictObject({
   /** Layers on the device, from the last; absent: all. */
   gpuLayers: countOrNone.optional(),
   /**
-   * auto: on where the device computes it. Off needs kvType f16. Caches made with and without it
-   * never mix.
+   * auto: on if the device supports it. Off needs kvType f16. Caches made with and without it are
+   * never mixed.
    */
   flashAttention: z.enum(["auto", "on", "off"]).default("auto"),
   /**

@@ -3,13 +3,13 @@ import { z } from "zod";
 import { factor, milliseconds, name } from "./common.ts";
 
 const modelAlias = z.strictObject({
-  /** As clients write it; "*" is any text: gpt-4o*, claude-*. */
+  /** Name that clients send; "*" is any text: gpt-4o*, claude-*. */
   name: z.string().min(1).max(256),
-  /** The router chooses among them; absent: among all. */
+  /** The router chooses among these arms; absent: all arms. */
   arms: z.array(name).min(1).max(64).optional(),
-  /** In place of routing.costWeight, where the request has none. */
+  /** Replaces routing.costWeight unless the request has its own. */
   costWeight: factor.optional(),
-  /** For these only; absent: for all. Ids of keys begin with prk-. */
+  /** Only for these; absent: for all. Ids of keys begin with prk-. */
   tenants: z.array(name).min(1).optional(),
   keys: z.array(z.string().startsWith("prk-")).min(1).optional(),
 });
@@ -50,8 +50,8 @@ export const gateway = z.strictObject({
    */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
   /**
-   * Models that applications name already, for the arms that answer them (docs/gateway.md). The
-   * first entry decides whose name fits and that is for the caller.
+   * Maps model names that applications already send to arms (docs/gateway.md). The first entry that
+   * matches name and caller applies.
    */
   models: z.array(modelAlias).max(1_000).default([]),
 });

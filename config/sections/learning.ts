@@ -21,7 +21,7 @@ export const routing = z.strictObject({
   defaultArm: name.optional(),
   /**
    * estimated: learn fits the prior's variances to the rewards, and arms share what they have in
-   * common; fixed: each arm is fitted alone, under the variances of docs/design/routing.md.
+   * common; fixed: each arm is fitted alone, with the variances of docs/design/routing.md.
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**

@@ -31,8 +31,8 @@ export const selection = z.strictObject({
    */
   cachedBonus: z.number().min(0).max(0.1).default(0.02),
   /**
-   * Helpfulness that each example shown may lose at most so that the prompt begins as an earlier
-   * one did, at openai arms, whose engines cache prefixes; 0: none.
+   * openai arms, whose engines cache prefixes: helpfulness that each shown example may lose on
+   * average so that the prompt begins like an earlier one; 0: off.
    */
   prefixBonus: z.number().min(0).max(0.2).default(0.02),
   /** Requests from which selection learns; one is in trials or thresholds, not both. */
@@ -49,7 +49,7 @@ export const selection = z.strictObject({
        */
       thresholds: z.number().min(0).max(0.5).default(0.02),
       /**
-       * Share on which an arm's examples stand in a random order: what an order costs in reward
+       * Share with a random order of an arm's examples, to measure the effect of an order on reward
        * (docs/examples.md, Order).
        */
       orders: z.number().min(0).max(0.5).default(0.02),

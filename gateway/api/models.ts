@@ -1,5 +1,5 @@
-// What clients call a model: a name that the configuration has for arms (gateway.models); "auto",
-// where the router chooses among the arms; the name of an arm; or the model behind one or more.
+// Resolves the model that a client names: a configured alias (gateway.models); "auto", for which
+// the router chooses the arm; the name of an arm; or the model of one or more arms.
 import type { Capability } from "../../algorithms/routing/passthrough.ts";
 import type { ModelAlias } from "../../config/sections/gateway.ts";
 import type { Served } from "./request.ts";
@@ -34,7 +34,7 @@ export const modelOf = (id: string, created: number) => ({
 });
 
 export interface Aliases {
-  /** As configured: the first that fits decides. */
+  /** In configured order: the first match applies. */
   aliases?: readonly ModelAlias[] | undefined;
   /** arms: those that its key may use; null: any. account: of its key, the same when that is rotated. */
   caller: {
@@ -48,7 +48,7 @@ export interface Aliases {
 const isFor = ({ tenants, keys }: ModelAlias, { tenant, keyId = "", account = "" }: Aliases["caller"]): boolean =>
   (tenants?.includes(tenant) ?? true) && (keys?.some((key) => key === keyId || key === account) ?? true);
 
-/** What a model allows: names of arms, null for any, and a cost weight. Throws ApiError. */
+/** Arms that a model allows, null for any, and its cost weight. Throws ApiError. */
 export function resolveModel(
   model: string,
   arms: readonly NamedArm[],
@@ -59,7 +59,7 @@ export function resolveModel(
   return { arms: armsOfModel(model, arms, of), costWeight: null };
 }
 
-/** Whether a text fits a name in which stars stand for any text. */
+/** Whether a text matches a pattern in which * is any text. */
 export function fits(pattern: string, text: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

@@ -17,7 +17,7 @@ export const usageOf = ({ usage }: Pick<Response, "usage">) => ({
   prompt_tokens: usage.prompt,
   completion_tokens: usage.completion,
   total_tokens: usage.prompt + usage.completion,
-  // A provider's own cache, or linked KV caches; OpenRouter's name for what was written to it.
+  // Tokens from a provider's cache or linked KV caches; cache_write_tokens is OpenRouter's name.
   prompt_tokens_details: {
     cached_tokens: usage.cached,
     ...(usage.cacheWrite > 0 && { cache_write_tokens: usage.cacheWrite }),

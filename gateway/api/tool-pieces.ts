@@ -1,8 +1,8 @@
-// Pieces of calls of tools as chunks of chat completions have them.
+// Pieces of tool calls in chunks of chat completions.
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import type { CallPiece } from "../../schemas/types.ts";
 
-/** What is left of a call when the answer is final. */
+/** The rest of a call when the answer is final. */
 export function pieceOf(chunk: object): CallPiece {
   const { index, id, function: called } = chunk as Record<string, unknown>;
   const { name, arguments: text } = isObject(called) ? called : {};

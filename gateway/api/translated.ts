@@ -1,5 +1,5 @@
-// A chat completion's body that was made of a body in another format. What is wrong with it is said
-// by the members of the body that the client sent.
+// A chat completion's body translated from another format. Errors name the members of the client's
+// own body.
 import { exactJson } from "../../algorithms/text/exact-json.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { chatRequest, type ChatBody, type Served } from "./request.ts";
@@ -7,9 +7,9 @@ import { chatRequest, type ChatBody, type Served } from "./request.ts";
 export interface Translation {
   /** May hold RawJson. */
   chat: Record<string, unknown>;
-  /** The path in the client's body of each message. */
+  /** The path of each message in the client's body. */
   origins: readonly string[];
-  /** Names of the client's members for those of a chat completion, where they differ. */
+  /** The client's names for members of a chat completion, if they differ. */
   names: Readonly<Record<string, string>>;
 }
 

@@ -34,7 +34,7 @@ export interface ChooseLimits {
   nearDuplicate: number;
   /** Added to the helpfulness of cached ones in the ranking only. Default 0. */
   cachedBonus?: number;
-  /** Ids of those that are taken before all others, if they can be; they count as cached. */
+  /** Ids of candidates that are tried before all others; they count as cached. */
   first?: ReadonlySet<string>;
   /**
    * Whom the prompt is for: of any other tenant at most half of the examples are, and at least one
@@ -74,7 +74,7 @@ export interface Verdict {
 }
 
 export interface Chosen {
-  /** In prompt order: here the most helpful last. */
+  /** In prompt order, the most helpful last. */
   examples: SelectedExample[];
   order: DrawnOrder;
   trial: ExampleTrial | null;
@@ -187,7 +187,7 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
 const bonusOf = ({ cached = false, example }: Rated, { cachedBonus = 0, first }: ChooseLimits): number =>
   (first?.has(example.id) ?? cached) ? cachedBonus : 0;
 
-/** Infinity is as large as itself. */
+/** Infinities are equal. */
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {

@@ -35,7 +35,7 @@ export function explore(random: Random, { trials, thresholds, grid }: ExploreSha
   return nothing;
 }
 
-/** The order of the examples by an arm's rule, or on that share, [0, 0.5], a random one. */
+/** The arm's order of examples, or on a share of requests, [0, 0.5], a random order. */
 export function drawOrder(random: Random, share: number): (rule: ExampleOrder) => DrawnOrder {
   const isRandom = share > 0 && random() < share;
   return (rule) =>

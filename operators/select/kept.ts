@@ -18,7 +18,7 @@ export function continuedTurn({ tenant, messages }: Pick<Request, "tenant" | "me
   return answer < 0 ? null : turnsKey(tenant, messages.slice(0, answer));
 }
 
-/** In their order, up to the first that has no room (tokens); null where none is left. */
+/** In their order, up to the first that exceeds `room` (tokens); null if none is left. */
 export function keptChoice(
   { examples, order }: KeptPrompt,
   pool: Pick<ExamplePool, "get">,
@@ -35,7 +35,7 @@ export function keptChoice(
     if (left < 0) break;
     shown.push({
       ...{ ...kept, request: held.request, response: held.response, shown: held.shown },
-      // It was chosen for another question: no row to learn from.
+      // Without features: it was selected for another question, so training must not use it.
       ...{ explored: false, cachedBonus: 0, features: [] },
     });
   }

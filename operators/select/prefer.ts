@@ -1,6 +1,6 @@
-// Prefers examples that an arm has cached, on their own or as a prefix, and that are hardly less
-// helpful: all shown lose at most the bonus each. Nothing unfit or below the threshold passes by
-// it. Pure.
+// Prefers examples that an arm has cached, on their own or as a prefix. The shown examples lose at
+// most the bonus each, on average. The bonus admits no example that is unfit or below the
+// threshold. Pure.
 import type { PrefixCandidate } from "../../algorithms/selection/live-prefixes.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated, type TrialDraw } from "./choose.ts";
 
@@ -16,7 +16,7 @@ export function choosePreferringCached(
   return better(plain, chooseExamples(candidates, limits, draw), cachedBonus);
 }
 
-/** longest: as LivePrefixes has it. */
+/** longest: see LivePrefixes.longest. */
 export function choosePreferringPrefix(
   candidates: readonly Rated[],
   limits: ChooseLimits & { prefixBonus: number },

@@ -14,7 +14,7 @@ export interface Asker {
   vector: Float32Array;
 }
 
-/** Why the example is not this asker's to see; null when it is. */
+/** Why this asker may not see the example; null: permitted. */
 export function barred(
   example: Pick<Candidate["example"], "domain" | "tenant" | "source">,
   asker: Omit<Asker, "vector">,
@@ -27,7 +27,7 @@ export function barred(
   return example.source.requestId === asker.requestId ? "own_request" : null;
 }
 
-/** Why the candidate can't be shown to this asker; null when it can. minimumSimilarity: [-1, 1]. */
+/** Why the candidate can't be shown to this asker; null: it can. minimumSimilarity: [-1, 1]. */
 export function unfit(
   { example, similarity, vector, traits }: Candidate,
   asker: Asker,

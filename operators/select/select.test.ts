@@ -305,7 +305,7 @@ describe("the order of the examples", () => {
     nearest: async () => [0.9, 0.5, 0.7].map((similarity, i) => candidate(`${i}`, similarity, { shown: i * 2 }, i)),
     get: (id: string) => candidate(id, 0.9).example,
   };
-  /** What follows a prompt with these examples. */
+  /** A selection after a prompt with these examples. */
   const remembered = (...shown: string[]) => {
     const memory = createPromptMemory(() => 7);
     const examples = shown.map((id) => ({ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 }));
@@ -378,7 +378,7 @@ describe("the order of the examples", () => {
     expect(value.orderByArm.get("engine")).toEqual({ order: "shared_prefix", orderProbability: 0.98 });
     expect([value.trialByArm.size, value.exploredThreshold]).toEqual([0, null]);
     expect(ids(value).toSorted()).toEqual(["0", "1", "2"]);
-    // The same question asked anew begins a conversation.
+    // Repeating the first question begins a new conversation.
     expect(ids(await select({ pool, arms, memory }), "engine")).not.toContain("7");
   });
 });

@@ -31,7 +31,7 @@ export interface SelectArm extends RoomyArm {
   model: string;
   cost: number;
   examples: boolean;
-  /** How its examples are ordered; the most helpful last where absent. */
+  /** Order of its examples; absent: the most helpful last. */
   order?: ExampleOrder;
   /** Settings of the arm that gives an example's answer as it is (reuse.ts). */
   reuse?: ReuseSettings | undefined;
@@ -55,7 +55,7 @@ export interface SelectionDependencies {
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
   /** Which examples the arms have in their caches. By default nothing is known. */
   caches?: CacheInventory;
-  /** What prompts began with. By default nothing is remembered. */
+  /** Beginnings of recent prompts. Absent: none are kept. */
   memory?: Pick<PromptMemory, "longest" | "keptOf">;
 }
 

@@ -1,10 +1,10 @@
-// The examples that conversations began with, so that a later turn's prompt begins with the whole
-// prompt of the turn before. In memory: lost at a restart, and other processes don't have it; then
-// a turn's examples are chosen anew. Bounded in all, by domain and by time.
+// The examples of conversations, so that a later turn's prompt begins with the whole prompt of the
+// turn before. They are in this process's memory only. After a restart, or in another process, a
+// turn's examples are selected again. Bounded in total, by domain and by time.
 
 import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
 
-/** An example as it was shown; its texts are the pool's. */
+/** An example as it was shown; the pool has its texts. */
 export interface KeptExample {
   id: string;
   similarity: number;
@@ -19,7 +19,7 @@ export interface KeptPrompt {
 }
 
 export interface KeptExamples {
-  /** What the conversation's last prompt to that arm began with; undefined: unknown, or too old. */
+  /** Examples of the conversation's last prompt, if that arm got it; undefined: none or expired. */
   of(domain: string, conversation: string, arm: string): KeptPrompt | undefined;
   keep(domain: string, conversation: string, prompt: KeptPrompt): void;
 }
@@ -37,7 +37,7 @@ interface Entry extends KeptPrompt {
 }
 
 export function createKeptExamples({ most, mostOfDomain, timeToLive }: KeptBounds, clock: () => number): KeptExamples {
-  // Both in the order of their last use, the least recent first.
+  // Both maps are in LRU order, the least recent first.
   const domains = new Map<string, Map<string, Entry>>();
   let size = 0;
 

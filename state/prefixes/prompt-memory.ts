@@ -1,10 +1,10 @@
-// What plan remembers of the prompts it composed, so that prompts share prefixes: sequences of
-// examples by arm and domain that the engine probably has cached, and conversations' examples. In
-// memory and bounded: after a restart it fills again within minutes.
+// Recent prompts of plan, so that prompts share prefixes: sequences of examples that the engine
+// probably has cached, by arm and domain, and the examples of conversations. In memory and bounded;
+// after a restart it fills again within minutes.
 import { LivePrefixes, type PrefixCandidate } from "../../algorithms/selection/live-prefixes.ts";
 import { createKeptExamples, type KeptExample, type KeptExamples, type KeptPrompt } from "./kept-examples.ts";
 
-/** Providers drop an unused prefix after 5 to 10 minutes, engines when they lack memory. */
+/** Providers drop an unused prefix after 5 to 10 minutes; engines when memory is short. */
 const liveMs = 300_000;
 const mostNodesOfTree = 10_000;
 /** Nodes of all trees; about 200 bytes each. */
@@ -12,7 +12,7 @@ const mostNodes = 300_000;
 const conversations = { most: 50_000, mostOfDomain: 5_000, timeToLive: 1_800_000 };
 
 export interface PromptMemory {
-  /** As LivePrefixes has it. */
+  /** See LivePrefixes.longest. */
   longest(arm: string, domain: string, candidates: readonly PrefixCandidate[], count: number, loss: number): string[];
   keptOf: KeptExamples["of"];
   /** A prompt was composed. turn: its key; null: later turns don't keep its examples. */
@@ -21,7 +21,7 @@ export interface PromptMemory {
 
 export function createPromptMemory(clock: () => number): PromptMemory {
   const kept = createKeptExamples(conversations, clock);
-  /** In the order of their last use. */
+  /** In LRU order. */
   const trees = new Map<string, LivePrefixes>();
   let nodes = 0;
   const keyOf = (arm: string, domain: string): string => JSON.stringify([arm, domain]);

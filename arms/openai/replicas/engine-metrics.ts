@@ -1,11 +1,11 @@
-// What an engine reports of its load in Prometheus' text format: vLLM, SGLang, llama-server, TGI.
-// Only their few gauges are looked for; anything else is skipped. Pure.
+// Reads an engine's load from Prometheus' text format: vLLM, SGLang, llama-server, TGI. Only their
+// few gauges are read; the rest is skipped. Pure.
 
 export interface EngineLoad {
-  /** Requests that are computed, and that wait for that; null: not reported. */
+  /** Running requests, and waiting ones; null: not reported. */
   running: number | null;
   waiting: number;
-  /** Share of the KV cache that requests under way hold, [0, 1]; null: not reported. */
+  /** Share of the KV cache that running requests use, [0, 1]; null: not reported. */
   cacheUsage: number | null;
 }
 
@@ -25,15 +25,15 @@ const gauges: Readonly<Record<string, keyof EngineLoad>> = {
   tgi_queue_size: "waiting",
 };
 
-/** A line of a gauge: its name, the labels, which quote anything but line ends, and its value. */
+/** A line of a gauge: name, labels, whose quotes may contain all but line ends, and value. */
 const sample =
   /^(vllm|sglang|llamacpp|tgi)[:_]([a-z_]+)(?:[ \t]*\{(?:[^"}\n]|"(?:[^"\\\n]|\\[^\n])*")*\})?[ \t]+([^ \t\r\n]+)/gm;
 
-/** More requests than any engine has: what reports them must not outweigh all others. */
+/** Cap on reported requests: a wrong report must not outweigh all others. */
 const mostRequests = 1_000_000;
 
 /**
- * Sums over the engines behind one address (data parallelism), of the cache the fullest.
+ * Sums over the engines behind one address (data parallelism); for the cache, the maximum.
  * undefined: the text reports no queue. Linear in the text.
  */
 export function engineLoadOf(text: string): EngineLoad | undefined {
@@ -51,8 +51,8 @@ export function engineLoadOf(text: string): EngineLoad | undefined {
 }
 
 /**
- * How busy it is, 1: full. Requests wait where it can't take more; until then the share of its
- * cache that is in use tells.
+ * Utilisation; 1: full. With waiting requests it is (running + waiting) / running, else the used
+ * share of the cache.
  */
 export function engineUtilisation({ running, waiting, cacheUsage }: EngineLoad): number {
   const taken = Math.max(1, running ?? 0);

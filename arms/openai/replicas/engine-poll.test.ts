@@ -1,4 +1,4 @@
-// Reports of an engine: every second, void after five, and what it sends is bounded.
+// Reports of an engine: polled every second, expired after 5 s, bounded in size and time.
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";

@@ -1,21 +1,21 @@
-// Asks an engine for its load every second, for as long as it is watched. What it sends is bounded
-// in bytes and time; what it does not say for 5 s is unknown.
+// Polls an engine's load every second while it is watched. Its answer is bounded in bytes and time.
+// A report expires after 5 s.
 import type { Dispatcher } from "undici";
 import { boundedFetch, partsOf, textOf } from "../bounded-fetch.ts";
 import { engineLoadOf, type EngineLoad } from "./engine-metrics.ts";
 
 const everyMs = 1_000;
-/** A report as old as this says nothing of the present. */
+/** Reports older than this are not used. */
 const staleMs = 5_000;
-/** What fails is asked again ever more rarely, but often enough to be known at once again. */
+/** Longest back-off after failures: short enough to notice a recovery quickly. */
 const mostWaitMs = 5_000;
 const limitMs = 4_000;
-/** Ten times what a server with many models reports. */
+/** Ten times the size of a report with many models. */
 const mostBytes = 4 * 1_048_576;
 
 export interface EngineReport {
   load: EngineLoad;
-  /** Grows with every report. */
+  /** Increases with every report. */
   version: number;
 }
 
@@ -28,11 +28,11 @@ export interface EngineWatch {
 export interface EngineSource {
   url: string;
   headers: Record<string, string>;
-  /** In place of the ordinary connections: those to one address of the host. */
+  /** Replaces the ordinary connections by those to one address of the host. */
   dispatcher?: Dispatcher | undefined;
 }
 
-/** Rejects where no load can be read, with the reason. */
+/** Rejects with the reason if no load can be read. */
 export async function readEngineLoad({ url, headers, dispatcher }: EngineSource): Promise<EngineLoad> {
   const init = { headers, signal: AbortSignal.timeout(limitMs), ...(dispatcher && ({ dispatcher } as object)) };
   const response = await boundedFetch(url, init);
@@ -43,7 +43,7 @@ export async function readEngineLoad({ url, headers, dispatcher }: EngineSource)
   return load;
 }
 
-/** Reports as they come; `clock` in milliseconds, and it never goes back. */
+/** Polls until stopped. `clock`: monotonic, in milliseconds. */
 export function watchEngine(
   read: () => Promise<EngineLoad>,
   onChange: (problem: unknown) => void,
@@ -58,7 +58,7 @@ export function watchEngine(
   async function ask(): Promise<void> {
     let problem: unknown;
     try {
-      // As it was when it was asked for.
+      // The age counts from the request.
       const at = clock();
       latest = { load: await read(), version: (latest?.version ?? 0) + 1, at };
     } catch (error) {

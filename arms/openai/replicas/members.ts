@@ -1,5 +1,4 @@
-// The replicas of an openai arm: the endpoints that the configuration lists, or the addresses that
-// a host's name has at the moment.
+// The replicas of an openai arm: the configured endpoints, or the current addresses of a host.
 import { lookup as systemLookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import type { Logger } from "pino";
@@ -11,15 +10,15 @@ import { keyHeaders } from "../body.ts";
 import { connectionOptions } from "../bounded-fetch.ts";
 import { readEngineLoad, watchEngine, type EngineSource, type EngineWatch } from "./engine-poll.ts";
 
-/** What an arm calls. */
+/** An endpoint that an arm calls. */
 export interface Endpoint {
-  /** Its address, up to /v1; no other one has the same. */
+  /** Its address, up to /v1; unique. */
   name: string;
   baseUrl: string;
   apiKey: string;
-  /** Where it reports its load: a URL, or a path. */
+  /** URL or path of its load report. */
   metricsUrl?: string | undefined;
-  /** The one of its host's addresses that it is. */
+  /** Its address among those of the host. */
   address?: { address: string; family: number };
 }
 
@@ -28,7 +27,7 @@ export type Lookup = (host: string) => Promise<readonly { address: string; famil
 const lookupAll: Lookup = (host) => systemLookup(host, { all: true });
 const everyMs = 5_000;
 
-/** As they are configured. */
+/** The configured endpoints. */
 export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiArmConfig): Endpoint[] {
   const several: NonNullable<typeof endpoints> = endpoints ?? (baseUrl === undefined ? [] : [{ baseUrl }]);
   return several.map((one) => ({
@@ -38,7 +37,7 @@ export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiAr
   }));
 }
 
-/** Each address of the host. Of a host with both kinds IPv4 ones: they are the same machines. */
+/** Each address of the host. With IPv4 and IPv6, only IPv4: both lead to the same machines. */
 export async function addressesOf(config: OpenAiArmConfig, lookup = lookupAll): Promise<Endpoint[]> {
   const [endpoint] = endpointsOf(config);
   if (endpoint === undefined) return [];
@@ -56,7 +55,7 @@ export async function addressesOf(config: OpenAiArmConfig, lookup = lookupAll): 
     });
 }
 
-/** Connections to its own address. The host's name stays in the call: certificates have it. */
+/** Connects to the endpoint's own address. Calls keep the host's name for TLS certificates. */
 export function connectionsTo({ address }: Endpoint): Dispatcher | undefined {
   if (address === undefined) return undefined;
   const lookup: LookupFunction = (_host, options, done) =>
@@ -64,7 +63,7 @@ export function connectionsTo({ address }: Endpoint): Dispatcher | undefined {
   return new Agent({ ...connectionOptions, connect: { ...connectionOptions.connect, lookup } });
 }
 
-/** Where it reports its load; another server does not get the key of this one. */
+/** Source of its load report. A server at another origin does not get the API key. */
 export function engineSource(endpoint: Endpoint, dispatcher: Dispatcher | undefined): EngineSource | undefined {
   if (endpoint.metricsUrl === undefined) return undefined;
   const url = new URL(endpoint.metricsUrl, endpoint.baseUrl);
@@ -79,7 +78,7 @@ export interface Members {
 
 export interface Member extends Endpoint {
   dispatcher: Dispatcher | undefined;
-  /** Its load, where it reports it. */
+  /** Its load, if it reports one. */
   engine: EngineWatch["now"];
 }
 
@@ -88,7 +87,7 @@ export interface MembersOptions {
   lookup?: Lookup | undefined;
 }
 
-/** Follows them until it is closed. Until a name was looked up once, the name is the replica. */
+/** Follows the replicas until closed. Before the first lookup the host's name is the replica. */
 export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersOptions): Members {
   const watched = new Map<string, Member & { stop(): void }>();
   let members: Member[] = [];
@@ -105,7 +104,7 @@ export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersO
     const engine = source && watchEngine(() => readEngineLoad(source), onChange);
     const stop = (): void => {
       engine?.stop();
-      // Calls under way end first.
+      // Waits for calls in progress.
       void dispatcher?.close();
     };
     return { ...endpoint, dispatcher, engine: engine?.now ?? (() => undefined), stop };
@@ -128,7 +127,7 @@ export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersO
     try {
       const found = await addressesOf(config, lookup);
       const after = found.map(({ name }) => name).join(", ");
-      // A host without addresses is a fault of the lookup: what was there is tried.
+      // A host without addresses is a lookup failure: keeps the known replicas.
       if (!isClosed && after !== "" && after !== members.map(({ name }) => name).join(", ")) {
         replace(found);
         log.info({ arm: config.name, replicas: after }, "the arm's replicas have changed");

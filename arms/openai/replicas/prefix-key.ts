@@ -1,10 +1,10 @@
-// What requests have in common that an engine has cached for one of them: the beginning of the
-// prompt. Requests with the same key go to the same replica.
+// Key of the beginning of a prompt, which an engine caches. Requests with the same key go to the
+// same replica.
 import type { ArmRequest } from "../../arm.ts";
 
 /**
- * Made of arm, sharing domain, system texts, and the piece behind them: the first example or
- * document, or else the conversation's first turn, which its later turns begin with, too.
+ * Arm, sharing domain, system texts, and the piece after them. That piece is the first example or
+ * document, else the conversation's first turn, which later turns repeat.
  */
 export function prefixKey(arm: string, { caching, tenant, pieces }: ArmRequest): string {
   const systems = pieces.filter(({ kind }) => kind === "system").map(({ text }) => text);

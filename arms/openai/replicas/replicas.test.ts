@@ -1,5 +1,5 @@
-// An arm with several replicas over real HTTP: which one gets a call, and what happens to one that
-// fails, is slow, asks for time, or comes and goes.
+// An arm with several replicas over real HTTP: choice of the replica, and replicas that fail, are
+// slow, throttle, or are added and removed.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
@@ -164,7 +164,7 @@ describe("a replica that fails", () => {
         ...ok,
         attempts: expect.any(Number),
       });
-    // Its breaker has opened, or it asked for time.
+    // Its breaker is open, or it sent retry-after.
     expect(home.calls).toBeLessThanOrEqual(6);
     expect(callsOf(all).reduce((sum, calls) => sum + calls)).toBe(13 + home.calls - 1);
   });
@@ -255,7 +255,7 @@ describe("replicas by name", () => {
     expect([...hosts]).toEqual([`engine.internal:${one.port}`]);
     addresses = ["127.0.0.2"];
     await expect.poll(names, { timeout: 12_000 }).toEqual([1, 2].map((n) => `http://127.0.0.${n}:${one.port}/v1`));
-    // The new one refuses connections: its share is answered by the other.
+    // The new replica refuses connections; the other answers its share.
     for (let i = 0; i < 10; i++) expect(await ask(arm, `p${i}`)).toMatchObject(ok);
   }, 20_000);
 

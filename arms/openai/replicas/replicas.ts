@@ -1,6 +1,5 @@
-// Which replica of an arm a call goes to: the one that its prefix hashes to, unless it is out or
-// busier than the others (algorithms/queueing/bounded-rendezvous.ts). A replica that fails is taken
-// out alone, by a breaker of its own, and tried again half-open.
+// Chooses the replica for a call by its prefix, unless that replica is unavailable or exceeds the
+// load bound (algorithms/queueing/bounded-rendezvous.ts). Each replica has its own breaker.
 import {
   createBreaker,
   type Breaker,
@@ -13,19 +12,19 @@ import type { Member, Members } from "./members.ts";
 
 export interface Lease {
   readonly replica: Member;
-  /** Once, when its call is over. retryAfterMs: it is not to be called for so long. */
+  /** Call once, when the call is over. retryAfterMs: time without calls to this replica. */
   end(verdict: Verdict, flow: string, retryAfterMs: number | null): void;
 }
 
 export interface Replicas {
-  /** `tried`: names of those that the same request was sent to; they are the last choice. */
+  /** `tried`: names of replicas that already got the request; they are the last choice. */
   acquire(key: () => string, tried: ReadonlySet<string>): Lease;
-  /** Whether one that was not tried is healthy. */
+  /** Whether an untried replica is healthy. */
   hasOther(tried: ReadonlySet<string>): boolean;
   states(): ReplicaState[];
 }
 
-/** The names from the first choice to the last, and their loads: which one gets the call. */
+/** Chooses one of the names by key and load. */
 export type Choose = (
   key: () => string,
   names: readonly string[],
@@ -37,7 +36,7 @@ const byPrefix: Choose = (key, names, loadOf) => withinBound(rendezvousOrder(key
 export interface ReplicasOptions {
   members: Pick<Members, "now">;
   breaker: BreakerSettings;
-  /** Milliseconds by a clock that never goes back. */
+  /** Monotonic, in milliseconds. */
   clock: () => number;
   random: () => number;
   /** For benchmarks. */
@@ -46,7 +45,7 @@ export interface ReplicasOptions {
 
 interface State {
   calls: number;
-  /** Calls of ours when the report of that version was first seen: it has them. */
+  /** This process's calls when that report was first seen: the report includes them. */
   reported: { version: number; calls: number };
   breaker: Breaker;
   pausedUntil: number;
@@ -68,7 +67,7 @@ export function createReplicas({ members, breaker, clock, random, choose = byPre
     return fresh;
   };
 
-  /** Requests that it has: as it reports, with what we sent since; at least our own. */
+  /** Its requests: as reported plus calls since then, at least this process's calls. */
   const loadOf = (member: Member): number => {
     const state = stateOf(member);
     const report = member.engine();
@@ -110,11 +109,11 @@ export function createReplicas({ members, breaker, clock, random, choose = byPre
           const member = chosen(key, among)!;
           const turn = stateOf(member).breaker.enter(clock());
           if (turn !== undefined) return lease(member, turn);
-          // Half-open, with its probes under way.
+          // Half-open, with all probes in progress.
           among = among.filter((one) => one !== member);
         }
       }
-      // None is healthy: the request is sent all the same, for the arm has no other.
+      // No replica is healthy: the request is sent anyway, because the arm has no other.
       const last = [untried.filter((one) => !isPaused(one)), untried, all].find(({ length }) => length > 0) ?? [];
       const member = chosen(key, last);
       if (member === undefined) throw new Error("an arm without an endpoint");

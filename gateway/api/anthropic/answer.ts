@@ -1,4 +1,4 @@
-// A response as a message of Anthropic's API. Inputs of tools stand in it as the model wrote them.
+// A response as a message of Anthropic's API. Tool inputs are copied as the model wrote them.
 import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { FinishReason } from "../../../algorithms/text/finish-reason.ts";
@@ -9,7 +9,7 @@ import type { Named } from "../../routes/answer.ts";
 
 const messageId = (requestId: string): string => messageIdPrefix + requestId;
 
-/** Null: the endpoint gave a reason that is not known. */
+/** Null: the endpoint's reason is unknown. */
 const stopReasons: Readonly<Record<FinishReason, string | null>> = {
   stop: "end_turn",
   length: "max_tokens",
@@ -27,7 +27,7 @@ export function stopReason(response: Response): string | null {
 /** Its last call may be incomplete. */
 export const isCut = (response: Response): boolean => ["length", "content_filter"].includes(openAiReason(response));
 
-/** Anthropic counts what its cache had or got apart from the other tokens of the prompt. */
+/** Anthropic counts tokens read from and written to its cache apart from the prompt's others. */
 export function anthropicUsage({ usage: { prompt, cached, cacheWrite, completion } }: Pick<Response, "usage">) {
   return {
     input_tokens: Math.max(0, prompt - cached - cacheWrite),
@@ -41,7 +41,7 @@ export const openMessage = ({ requestId, model }: Pick<Named, "requestId" | "mod
   usage: { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 0 },
 });
 
-/** JSON. Throws ApiError: a call of a tool whose arguments are no object. */
+/** JSON. Throws ApiError if the arguments of a tool call are not an object. */
 export function finishedMessage(response: Response, of: Named): string {
   const all = listOf(extraOf(response).message["tool_calls"]);
   const last = all.at(-1);
@@ -66,7 +66,7 @@ function toolUse(call: unknown): object {
   return { type: "tool_use", id, name, input: new RawJson(input) };
 }
 
-/** The arguments of a call as JSON of an object; null: they are none. */
+/** The arguments of a call as the JSON of an object; null: they are not an object. */
 export function inputOf(text: unknown): string | null {
   if (typeof text !== "string") return null;
   if (text.trim() === "") return "{}";

@@ -1,27 +1,27 @@
-// Anthropic's messages as OpenAI's chat messages. Inputs of tools keep their text as it is written.
+// Converts Anthropic's messages to OpenAI's chat messages. Tool inputs keep their exact text.
 import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { badRequest, type ApiError } from "../../errors.ts";
 
 type Json = Record<string, unknown>;
 type Part = ({ type: "text"; text: string } | { type: "image_url"; image_url: { url: string } }) & Hint;
-/** Where a prefix ends that an engine may cache. */
+/** Marks the end of a prefix that an engine may cache. */
 type Hint = { cache_control?: Json };
 
-/** One value of the body: parsed, as it is written, and where it is. */
+/** One value of the body: parsed, its text, and its path. */
 export interface At {
   value: unknown;
   text: string;
   path: string;
 }
 
-/** A system prompt: a text, or blocks of text. Throws ApiError. */
+/** Converts a system prompt: a text, or blocks of text. Throws ApiError. */
 export function systemContent({ value, path }: Omit<At, "text">): string | Part[] {
   if (typeof value === "string") return value;
   return contentOf(blocksOf({ value, path }).map(({ block, path: at }) => textPart(block, at)));
 }
 
-/** A turn: results of tools go before what the user says beside them. Throws ApiError. */
+/** Converts a turn. Tool results precede the user's other content. Throws ApiError. */
 export function chatTurns({ value, text, path }: At): Json[] {
   if (!isObject(value)) throw badRequest(`${path} must be an object.`, path);
   const { role, content } = value;
@@ -101,7 +101,7 @@ function textPart(block: Json, path: string): TextPart {
   throw unserved(path);
 }
 
-/** Text alone is one text: not every endpoint takes parts everywhere. */
+/** Joins parts that are all text: not every endpoint accepts parts everywhere. */
 const contentOf = (parts: readonly Part[]): string | Part[] =>
   parts.every((part) => part.type === "text" && part.cache_control === undefined)
     ? parts.map((part) => ("text" in part ? part.text : "")).join("\n")
@@ -123,7 +123,7 @@ const unserved = (path: string): ApiError =>
     "unsupported_value",
   );
 
-/** A tool, and which of them the model may or must call, as OpenAI has them. Throws ApiError. */
+/** Converts a tool to OpenAI's format. Throws ApiError. */
 export function toolOf({ value, text, path }: At): Json {
   const { type, name, description, strict } = isObject(value) ? value : {};
   if ((type ?? "custom") !== "custom") throw unservedTool(path);

@@ -1,4 +1,4 @@
-// Errors in Anthropic's format, with our stable code and the member that is wrong beside.
+// Errors in Anthropic's format, with Precedent's stable code and the invalid member.
 import type { ApiError } from "../../errors.ts";
 
 const types: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-// Streams in Anthropic's events: read by the rules of its clients they are the final answer.
+// Anthropic's stream events, parsed as its clients do, give the final answer.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallPiece } from "../../../schemas/types.ts";
@@ -31,7 +31,7 @@ const eventsOf = (stream: string): Event[] =>
       return event;
     });
 
-/** Blocks by the rules of the format: one open at a time, numbered in order. */
+/** Parses blocks by the format's rules: one open at a time, numbered in order. */
 function blocksOf(events: readonly Event[]): Record<string, unknown>[] {
   const blocks: { type: string; text: string; input: string; id?: unknown; name?: unknown }[] = [];
   let open = false;
@@ -90,7 +90,7 @@ describe("a stream", () => {
         const chunks = createMessageEvents(of);
         const calls = inputs.map((input, i) => call(`c${i}`, `n${i}`, input));
         let out = chunks.begin();
-        // Texts and pieces of calls, mixed; heads in their order, as streams have them.
+        // Texts and pieces of calls, interleaved; heads in order, as in real streams.
         let [textAt, steps] = [0, 0];
         const at = inputs.map(() => -1);
         while (steps++ < cut) {

@@ -1,5 +1,5 @@
-// A message in events, as Anthropic streams it. Blocks follow one another: a call of a tool opens
-// when the one before it is complete, and what comes of it earlier waits.
+// A message in Anthropic's stream events. Blocks are sequential: the block of a tool call opens
+// when the one before it is complete. Earlier pieces of it are buffered.
 import type { CallPiece, Response } from "../../../schemas/types.ts";
 import type { Chunks } from "../chunks.ts";
 import { ownFields } from "../response.ts";
@@ -15,7 +15,7 @@ const event = (type: string, more: object = {}): string =>
 interface Call {
   id: string;
   name: string;
-  /** All that came; `sent` characters of it have gone out. */
+  /** All arguments received; `sent` characters of them were sent. */
   arguments: string;
   sent: number;
   isComplete: (piece: string) => boolean;
@@ -26,9 +26,9 @@ export function createMessageEvents(of: Named): Chunks {
   let blocks = 0;
   let open: "text" | "call" | null = null;
   const calls: Call[] = [];
-  /** The call whose block is open, or was last. */
+  /** The call whose block is open or was the last one open. */
   let current = -1;
-  /** Text that came amid a call: its block would end that of a call which may go on. */
+  /** Text received during a call: a text block would end the call's block too early. */
   let held = "";
 
   const stop = (): string => {
@@ -50,7 +50,7 @@ export function createMessageEvents(of: Named): Chunks {
     calls[index].arguments += piece;
     calls[index].isComplete(piece);
   };
-  /** What may go out now: of the open call, and of each behind a complete one. */
+  /** Events that may be sent now: of the open call, and of each call after a complete one. */
   const advance = (): string => {
     let out = "";
     for (;;) {
@@ -99,7 +99,7 @@ export function createMessageEvents(of: Named): Chunks {
     heartbeat: event("ping"),
   };
 
-  /** Those without arguments are complete at the end. */
+  /** Completes calls without arguments at the end of the stream. */
   function finishCalls(): string {
     for (const call of calls)
       if (call.arguments.trim() === "") take({ ...none, index: calls.indexOf(call), arguments: "{}" });
@@ -109,7 +109,7 @@ export function createMessageEvents(of: Named): Chunks {
 
 const none = { id: null, type: null, name: null };
 
-/** Takes an object's JSON in pieces; true: it has ended. Linear. */
+/** Takes an object's JSON in pieces; returns true once it is complete. Linear. */
 function objectEnd(): (piece: string) => boolean {
   let [depth, inString, isEscaped, hasEnded] = [0, false, false, false];
   return (piece) => {

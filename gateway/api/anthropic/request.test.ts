@@ -1,4 +1,4 @@
-// Bodies of Anthropic's clients become the chat completions that say the same.
+// Bodies of Anthropic's clients become equivalent chat completions.
 import { describe, expect, it } from "vitest";
 import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { ApiError } from "../../errors.ts";

@@ -1,5 +1,5 @@
-// A body of Anthropic's Messages API as a chat completion's, which is read by the same rules
-// (api/request.ts): the same request, examples, limits and record, whichever format a client has.
+// Translates a body of Anthropic's Messages API to that of a chat completion, which api/request.ts
+// reads. Both formats thus have the same request, examples, limits and record.
 import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
@@ -9,9 +9,9 @@ import { chatTurns, systemContent, toolChoiceOf, toolOf } from "./blocks.ts";
 
 type Json = Record<string, unknown>;
 
-/** Handed on as they are written. */
+/** Members that are copied unchanged. */
 const same = ["model", "temperature", "top_p", "top_k", "stream", "precedent"];
-/** Put into other words below. */
+/** Members that are translated below. */
 const read = [
   "messages",
   "system",
@@ -29,7 +29,7 @@ const read = [
 const wishes = ["thinking", "cache_control", "context_management", "speed", "inference_geo"];
 const known = new Set([...same, ...read, ...wishes]);
 
-/** Values that say nothing: as if the member were left out. */
+/** Values without effect: treated as absent. */
 const isNeutral = (name: string, value: unknown): boolean =>
   value === null ||
   (name === "service_tier" && (value === "auto" || value === "standard_only")) ||
@@ -45,7 +45,7 @@ export function messagesRequest(body: unknown, served: Served, text = JSON.strin
 
 const names = { stop: "stop_sequences", user: "metadata.user_id", response_format: "output_config.format" };
 
-/** origins: the path in our body of each message. */
+/** origins: the path of each message in the client's body. */
 function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; origins: string[] } {
   const items = (name: string) => {
     const written = rawItems(texts.get(name) ?? "[]");
@@ -77,7 +77,7 @@ function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; o
   return { chat, origins: all.map(({ path }) => path) };
 }
 
-/** A schema of the answer; how much effort the model makes is a wish. */
+/** The answer's schema; effort is dropped as an optional hint. */
 function formatOf(config: unknown, text = "{}"): Json {
   const format = isObject(config) ? (config["format"] ?? null) : null;
   if (format === null) return {};

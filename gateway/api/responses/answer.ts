@@ -1,15 +1,15 @@
-// An answer as OpenAI's Responses API gives it: a message, and calls of functions, as items.
+// An answer in the format of OpenAI's Responses API: a message and function calls as items.
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { Response } from "../../../schemas/types.ts";
 import type { Named } from "../../routes/answer.ts";
 import { extraOf, openAiReason, ownFields, responseIdPrefix, usageOf } from "../response.ts";
 
 export interface ResponseOf extends Named {
-  /** Members of the body that the answer repeats. */
+  /** Members of the request body that the answer repeats. */
   echo: Record<string, unknown>;
 }
 
-/** A response before it is answered, and what all of them have. */
+/** A response in progress; also the members that all responses have. */
 export const openResponse = ({ requestId, model, created, echo }: ResponseOf) => ({
   ...{ id: responseIdPrefix + requestId, object: "response", created_at: created, status: "in_progress" },
   ...{ error: null, incomplete_details: null, instructions: null, model },
@@ -40,7 +40,7 @@ export const callsOf = (response: Response): Call[] =>
     return { call_id: String(id), name: String(name), arguments: typeof given === "string" ? given : "" };
   });
 
-/** output: the items in the order in which a stream began them; absent: the message, then calls. */
+/** output: the items in the order of their stream; absent: the message, then calls. */
 export function finishedResponse(response: Response, of: ResponseOf, output?: (status: string) => object[]) {
   const reason = openAiReason(response);
   const cut = reason === "length" ? "max_output_tokens" : reason;

@@ -1,5 +1,5 @@
-// A response in events, as OpenAI's Responses API streams it: numbered, each under its name. Items
-// are begun in the order in which their first pieces come, and go on side by side.
+// A response in the stream events of OpenAI's Responses API: named and numbered. Items begin in the
+// order of their first pieces and may interleave.
 import type { CallPiece, Response } from "../../../schemas/types.ts";
 import { errorBody, type ApiError } from "../../errors.ts";
 import type { Chunks } from "../chunks.ts";

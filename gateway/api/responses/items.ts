@@ -1,4 +1,4 @@
-// Input items of OpenAI's Responses API as chat messages. Arguments of calls keep their text.
+// Converts input items of OpenAI's Responses API to chat messages. Call arguments keep their text.
 import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest, type ApiError } from "../../errors.ts";
@@ -10,7 +10,7 @@ export interface Turn {
   path: string;
 }
 
-/** A text, or items: messages, calls of tools and their results. Throws ApiError. */
+/** Converts a text, or items: messages, tool calls and their results. Throws ApiError. */
 export function turnsOf(input: unknown): Turn[] {
   if (typeof input === "string") return [{ message: { role: "user", content: input }, path: "input" }];
   if (!Array.isArray(input) || input.length === 0)
@@ -41,7 +41,7 @@ function callOf({ type, call_id: id, name, arguments: given }: Json, path: strin
   return { id, type: "function", function: { name, arguments: given } };
 }
 
-/** Null: thoughts, which no endpoint of chat completions takes back. */
+/** Null for reasoning items: chat completions have no member for them. */
 function messageOf(item: Json, path: string): Json | null {
   const { type = "message", role, content, output, call_id: id } = item;
   if (type === "reasoning") return null;
@@ -55,7 +55,7 @@ function messageOf(item: Json, path: string): Json | null {
   return { role, content: contentOf(content, `${path}.content`) };
 }
 
-/** Text alone is one text: not every endpoint takes parts everywhere. */
+/** Joins parts that are all text: not every endpoint accepts parts everywhere. */
 function contentOf(content: unknown, path: string): string | Json[] {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) throw badRequest(`${path} must be a string or a list of parts.`, path);
@@ -63,7 +63,7 @@ function contentOf(content: unknown, path: string): string | Json[] {
   return parts.every(({ type }) => type === "text") ? parts.map(({ text }) => text).join("\n") : parts;
 }
 
-/** Parts of our own answers come back as output_text. */
+/** Clients send parts of earlier answers as output_text. */
 function partOf(part: unknown, path: string): Json {
   const { type, text, refusal, image_url: url, detail } = isObject(part) ? part : {};
   if ((type === "input_text" || type === "output_text") && typeof text === "string") return { type: "text", text };
@@ -80,7 +80,7 @@ const unserved = (path: string, type: unknown): ApiError =>
     "unsupported_value",
   );
 
-/** A function; what OpenAI's servers run is refused. text: the tool as it is written. */
+/** Converts a function; tools of OpenAI's servers are refused. text: the unparsed tool. */
 export function toolOf(tool: unknown, text: string, path: string): Json {
   const { type, name, description, strict } = isObject(tool) ? tool : {};
   if (type !== "function" || typeof name !== "string")

@@ -1,5 +1,5 @@
-// POST /v1/responses: a body of OpenAI's Responses API as a chat completion's, which is read by the
-// same rules. What needs a memory of the server is refused by name.
+// POST /v1/responses: translates a body of OpenAI's Responses API to that of a chat completion.
+// Members that need stored responses are refused by name.
 import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
@@ -9,7 +9,7 @@ import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
 
 type Json = Record<string, unknown>;
 
-/** Handed on as they are written. */
+/** Members that are copied unchanged. */
 const same = [
   ...["model", "temperature", "top_p", "metadata", "user", "precedent", "stream"],
   ...["safety_identifier", "prompt_cache_key", "parallel_tool_calls", "service_tier"],
@@ -17,7 +17,7 @@ const same = [
 const read = ["input", "instructions", "max_output_tokens", "tools", "tool_choice", "text", "reasoning"];
 const known = new Set([...same, ...read]);
 
-/** Values that say nothing here: as if the member were left out. */
+/** Values without effect: treated as absent. */
 const neutral = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     include: (value: unknown) => listOf(value).every((one) => one === "reasoning.encrypted_content"),
@@ -31,11 +31,11 @@ const neutral = new Map<string, (value: unknown) => boolean>(
 );
 
 export interface ResponsesBody extends ChatBody {
-  /** Members of the body that the answer repeats. */
+  /** Members of the request body that the answer repeats. */
   echo: Json;
 }
 
-/** text: of which the body was parsed. Throws ApiError. */
+/** text: the unparsed body. Throws ApiError. */
 export function responsesRequest(
   body: unknown,
   served: Served = new Set(),
