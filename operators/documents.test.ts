@@ -15,7 +15,7 @@ const piece = (kind: Piece["kind"], role: Piece["role"], text: string, id: strin
 });
 
 it("gives the pieces in the order named, each once, the title before the first", () => {
-  expect(findDocuments(documents, "acme", ["note", "handbook", "note"])).toEqual({
+  expect(findDocuments(documents, "acme", ["note", "handbook", "note", "handbook#2"])).toEqual({
     pieces: [
       piece("document", "system", "a note", "note"),
       piece("document", "system", "The handbook\n\nchapter one", "handbook"),
