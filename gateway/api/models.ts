@@ -36,7 +36,7 @@ export const modelOf = (id: string, created: number) => ({
 export interface Aliases {
   /** In configured order: the first match applies. */
   aliases?: readonly ModelAlias[] | undefined;
-  /** arms: those that its key may use; null: any. account: of its key, the same when that is rotated. */
+  /** arms: those that its key may use; null: any. A rotated key keeps its account. */
   caller: {
     tenant: string;
     arms: readonly string[] | null;
