@@ -178,7 +178,11 @@ test(
     const victim = "plan-b";
     const killedAt = Date.now();
     await workers.kill(victim);
-    await sleep(9_000); // the others notice after the session's 6 s, and take over
+    // The others notice after the session's 6 s.
+    await eventually("what the killed process held is taken over", async () => {
+      const restored = await restorations();
+      return restored.some(({ time, instance }) => time >= killedAt && instance !== victim) ? true : undefined;
+    });
     const backAt = Date.now();
     await workers.start("plan", victim);
 
