@@ -85,12 +85,13 @@ interface Decided {
   partition: number;
   at: number;
   incomplete: boolean;
+  degraded: string[];
   shown: string[];
 }
 const decisions = (): Promise<Decided[]> =>
   session.clickhouse.query<Decided>(
     `SELECT request_id AS id, domain, requests_partition AS partition, toUnixTimestamp64Milli(created_at) AS at,
-            has(degraded, 'examples_incomplete') AS incomplete, arms[1].examples.id AS shown
+            has(degraded, 'examples_incomplete') AS incomplete, degraded, arms[1].examples.id AS shown
      FROM decisions FINAL ORDER BY at`,
   );
 
@@ -210,11 +211,14 @@ test(
 
     const misses: string[] = [];
     const pairs = new Map<string, { first: number; whole: number; incomplete: number }>();
-    for (const { id, domain, partition, at, incomplete, shown } of found) {
+    for (const { id, domain, partition, at, incomplete, degraded, shown } of found) {
       const ask = issued.get(id);
       if (ask === undefined) throw new Error(`${id} was never asked`);
       const expected = exampleId(domain, questionOf(ask.domain, ask.i), answerOf(ask.domain, ask.i));
-      if (!incomplete && !shown.includes(expected)) misses.push(`${id} of ${domain} on ${partition}`);
+      if (!incomplete && !shown.includes(expected))
+        misses.push(
+          `${id} of ${domain} on ${partition}, ${shown.length} shown, degraded by ${degraded.join()}, ${at - killedAt} ms after the kill`,
+        );
       const pair = pairs.get(`${domain} on ${partition}`) ?? { first: at, whole: at, incomplete: 0 };
       // From the first decision to the last incomplete one: decisions of a process that held
       // everything while the others joined do not count.
