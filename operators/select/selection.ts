@@ -230,9 +230,12 @@ export function createSelection(dependencies: SelectionDependencies) {
           ? choosePreferringPrefix(rated, limits, exploration.trial, longest)
           : choosePreferringCached(rated, limits, exploration.trial);
       const drawn = orderOf(rule);
-      const first = drawn.order === "shared_prefix" ? longest(chosen.examples, chosen.examples.length, Infinity) : [];
-      chosen.examples = ordered(chosen.examples, drawn.order, random, first);
       chosen.order = drawn;
+      // They come in the order of best_last.
+      if (drawn.order !== bestLast.order) {
+        const first = drawn.order === "shared_prefix" ? longest(chosen.examples, chosen.examples.length, Infinity) : [];
+        chosen.examples = ordered(chosen.examples, drawn.order, random, first);
+      }
       byArm.set(arm.name, chosen);
     });
     if (reusing?.reuse !== undefined) {

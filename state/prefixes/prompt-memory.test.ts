@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
-import { bestLast } from "../../algorithms/selection/example-order.ts";
 import { createPromptMemory } from "./prompt-memory.ts";
 
 const prompt = (arm: string, ...ids: string[]) => ({
-  ...{ arm, order: bestLast },
+  ...{ arm, order: { order: "shared_prefix" as const, orderProbability: 1 } },
   examples: ids.map((id) => ({ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 })),
 });
 const among = ["a", "b", "c"].map((id) => ({ id, helpfulness: 0.5 }));

@@ -49,7 +49,8 @@ export function createPromptMemory(clock: () => number): PromptMemory {
     keptOf: kept.of,
     note(domain, turn, prompt) {
       if (prompt.examples.length === 0) return;
-      noteSequence(keyOf(prompt.arm, domain), prompt.examples);
+      // Only this order begins with what the tree has.
+      if (prompt.order.order === "shared_prefix") noteSequence(keyOf(prompt.arm, domain), prompt.examples);
       if (turn !== null) kept.keep(domain, turn, prompt);
     },
   };
