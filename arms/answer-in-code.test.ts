@@ -2,20 +2,11 @@ import { expect, it } from "vitest";
 import { answerInCode } from "./answer-in-code.ts";
 import type { Arm, ArmAnswer, ArmResult } from "./arm.ts";
 import { armRequest } from "./request.testing.ts";
+import { NO_USAGE } from "../schemas/no-usage.ts";
 
 const answered = (text: string): ArmAnswer => ({
   ...{ kind: "answer", text, finishReason: "stop", model: "m", cost: 2, attempts: 2, queueMs: 3, firstTokenMs: 4 },
-  usage: {
-    prompt: 1,
-    linked: 0,
-    recomputed: 0,
-    cached: 0,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 1,
-    completion: 5,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 1, prefilled: 1, completion: 5 },
 });
 
 /** Says the texts, the first in an attempt that failed. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { armSchema, type ArmConfig } from "../config/schema.ts";
 import { splitmix64 } from "../algorithms/numeric/random.ts";
-import { answerCost, costAtMost, normalisedCosts, promptTokens, textsSent } from "./cost.ts";
+import { answerCost, costAtMost, normalisedCosts } from "./cost.ts";
+import { promptTokens, textsSent } from "../algorithms/text/prompt-tokens.ts";
 
 const arm = (name: string, prices: ArmConfig["prices"], cost?: number): ArmConfig =>
   armSchema.parse({ name, type: "recorded", file: "x", prices, ...(cost === undefined ? {} : { cost }) });

@@ -2,7 +2,8 @@
 import { capabilities } from "../algorithms/routing/passthrough.ts";
 import type { ExampleOrder } from "../algorithms/selection/example-order.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
-import { costAtMost, normalisedCosts, promptTokens } from "./cost.ts";
+import { costAtMost, normalisedCosts } from "./cost.ts";
+import { promptTokens } from "../algorithms/text/prompt-tokens.ts";
 import { priceList, type PriceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Request } from "../schemas/types.ts";

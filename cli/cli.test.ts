@@ -12,6 +12,7 @@ import { checkPairs, readPairs } from "./pairs.ts";
 import { createProgram } from "./program.ts";
 import { renderTable } from "./sql.ts";
 import { runCommand, type CapturedOutput } from "./run.testing.ts";
+import { NO_USAGE } from "../schemas/no-usage.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -253,17 +254,7 @@ describe("ask", () => {
         source: "none",
         failedArms: [],
         exampleIds: [],
-        usage: {
-          prompt: 0,
-          linked: 0,
-          recomputed: 0,
-          cached: 0,
-          cacheWrite: 0,
-          reasoning: 0,
-          prefilled: 0,
-          completion: 0,
-          estimated: false,
-        },
+        usage: { ...NO_USAGE },
         duplicate: false,
         cost: 0,
         failedCost: 0,

@@ -1,5 +1,6 @@
 // A response as the gateway reads it, for its unit tests.
 import type { Response } from "../schemas/types.ts";
+import { NO_USAGE } from "../schemas/no-usage.ts";
 
 export const aResponse = (change: Partial<Response> = {}): Response => ({
   requestId: "r1",
@@ -13,17 +14,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   failedArms: [],
   source: "generated",
   exampleIds: [],
-  usage: {
-    prompt: 30,
-    linked: 0,
-    recomputed: 0,
-    cached: 10,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 20,
-    completion: 5,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 30, cached: 10, prefilled: 20, completion: 5 },
   duplicate: false,
   cost: 0.25,
   failedCost: 0,

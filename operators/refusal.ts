@@ -1,7 +1,7 @@
 // The response that plan gives to a request it will not pass on: still exactly one response, on the
 // partition the client reads.
 import { identify } from "../algorithms/identity/identity.ts";
-import { NO_USAGE } from "../arms/arm.ts";
+import { NO_USAGE } from "../schemas/no-usage.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, ResponseError } from "../schemas/types.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { NO_USAGE } from "../arms/arm.ts";
+import { NO_USAGE } from "../schemas/no-usage.ts";
 import { createCachedShares } from "./cached-shares.ts";
 
 function shares() {

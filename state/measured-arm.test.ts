@@ -4,20 +4,11 @@ import { armRequest } from "../arms/request.testing.ts";
 import { createCallMetrics } from "../runtime/metrics/calls.ts";
 import { createMetricsRegistry } from "../runtime/metrics/stage.ts";
 import { measureArm } from "./measured-arm.ts";
+import { NO_USAGE } from "../schemas/no-usage.ts";
 
 const answer: ArmResult = {
   ...{ kind: "answer", text: "yes", finishReason: "stop", model: "m", attempts: 1, queueMs: 5, firstTokenMs: 300 },
-  usage: {
-    prompt: 10,
-    linked: 4,
-    recomputed: 1,
-    cached: 0,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 6,
-    completion: 3,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 10, linked: 4, recomputed: 1, prefilled: 6, completion: 3 },
   cost: 0.5,
 };
 const armOf = (name: string, results: ArmResult[]): Arm => ({

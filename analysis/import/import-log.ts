@@ -11,7 +11,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import { hasTexts, rewrite, scopeOfRow } from "../../operators/redact/columns.ts";
-import { NO_USAGE } from "../../arms/arm.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 import { computing, type RouteArm } from "../../arms/routed.ts";
 import { lastUserTurn } from "../../operators/validate/validate.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";

@@ -6,6 +6,7 @@ import type { Observation } from "../../schemas/types.ts";
 import { readQuestion } from "./questions.ts";
 import { secureNormal } from "./normal.ts";
 import { synthesize, type SynthesisDependencies, type SynthesisRun } from "./synthesize.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const marker = "zebrafinch";
 const subjects = "tar archives|a vegetable soup|the football season|a poem of spring|the planets|an old car".split("|");
@@ -37,17 +38,7 @@ function world({ failsAfter = Infinity } = {}) {
         text.startsWith("Write one") || text.startsWith("This is")
           ? `"What of ${subject}, ${calls}?"\n`
           : `of ${subject}`;
-      const usage = {
-        prompt: 1,
-        completion: 1,
-        linked: 0,
-        recomputed: 0,
-        cached: 0,
-        cacheWrite: 0,
-        reasoning: 0,
-        prefilled: 0,
-        estimated: false,
-      };
+      const usage = { ...NO_USAGE, prompt: 1, completion: 1 };
       return {
         ...{
           kind: "answer",

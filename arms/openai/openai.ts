@@ -11,7 +11,8 @@ import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent }
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost, promptTokens, textsSent } from "../cost.ts";
+import { answerCost, costAtMost } from "../cost.ts";
+import { promptTokens, textsSent } from "../../algorithms/text/prompt-tokens.ts";
 import { completionBody, keyHeaders } from "./body.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";

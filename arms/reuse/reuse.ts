@@ -2,7 +2,8 @@
 // may be reused (operators/select, operators/route).
 import { REUSE_MODEL } from "../../algorithms/routing/reuse-quality.ts";
 import type { ReuseArmConfig } from "../../config/schema.ts";
-import { NO_USAGE, type Arm, type ArmRequest, type ArmResult } from "../arm.ts";
+import type { Arm, ArmRequest, ArmResult } from "../arm.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 export function createReuseArm({ name, concurrency }: Pick<ReuseArmConfig, "name" | "concurrency">): Arm {
   function answer(

@@ -10,6 +10,7 @@ import { createReferenceJudge } from "../../operators/example-replay/judge.ts";
 import { replayExample } from "../../operators/example-replay/example-replay.ts";
 import { canonicalText } from "../../algorithms/text/canonical.ts";
 import type { Example } from "../../schemas/types.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 export interface RoundData {
   /** With their right answers; ids are unique. */
@@ -106,17 +107,7 @@ async function replayed(example: Example, right: string): Promise<string | undef
         ...{ kind: "answer", text: right, finishReason: "stop", model: "recorded", cost: 0, attempts: 1, queueMs: 0 },
         ...{
           firstTokenMs: null,
-          usage: {
-            prompt: 0,
-            completion: 0,
-            linked: 0,
-            recomputed: 0,
-            cached: 0,
-            cacheWrite: 0,
-            reasoning: 0,
-            prefilled: 0,
-            estimated: false,
-          },
+          usage: { ...NO_USAGE },
         },
       }),
   };

@@ -27,6 +27,7 @@ import type { Cancel, Decision, Feedback, Request, Response, Work } from "../../
 import { createCancels } from "../../state/cancels.ts";
 import type { Waiting } from "../waiting.ts";
 import type { Tables } from "./tables.testing.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 export const arms = [
   { name: "small", model: "small-1", examples: true, template: "chat-turns" as const },
@@ -228,17 +229,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         {
           ...{ kind: "answer", text, finishReason: "stop", model: "small-1", cost: 1, attempts: 1, queueMs: 0 },
           ...{
-            usage: {
-              prompt: 9,
-              linked: 0,
-              recomputed: 0,
-              cached: 0,
-              cacheWrite: 0,
-              reasoning: 0,
-              prefilled: 9,
-              completion: count,
-              estimated: false,
-            },
+            usage: { ...NO_USAGE, prompt: 9, prefilled: 9, completion: count },
             firstTokenMs: null,
           },
         },

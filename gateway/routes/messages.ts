@@ -1,6 +1,6 @@
 // POST /v1/messages and /v1/messages/count_tokens: Anthropic's API.
 import type { FastifyInstance } from "fastify";
-import { rawMembers } from "../../algorithms/text/exact-json.ts";
+import { promptTokens } from "../../algorithms/text/prompt-tokens.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { messagesPath } from "../addresses.ts";
 import { finishedMessage } from "../api/anthropic/answer.ts";
@@ -23,9 +23,7 @@ export function addMessages(server: FastifyInstance, dependencies: AnswerDepende
   // An estimate: which arm would answer, and so whose tokenizer counts, is not decided.
   server.post(`${messagesPath}/count_tokens`, ({ body }, reply) => {
     const { messages, passthrough } = read(body).request;
-    const json = passthrough?.replace(/"data:[\w.+-]+\/[\w.+-]+;base64,[^"\\]*"/g, '""') ?? "{}";
-    const texts = rawMembers(json).has("messages") ? [] : messages.map(({ content }) => content);
-    const sent = passthrough === null ? texts : [...texts, json];
-    return reply.send({ input_tokens: sent.reduce((sum, text) => sum + estimateTokens(text), 0) });
+    const turns = messages.map(({ content }) => ({ kind: "message", text: content }));
+    return reply.send({ input_tokens: promptTokens(turns, passthrough, estimateTokens) });
   });
 }

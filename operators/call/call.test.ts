@@ -7,6 +7,7 @@ import { aContext, aDecision, aRequest, NOW } from "../values.testing.ts";
 import { createCall, type CallDependencies } from "./call.ts";
 import type { Fallback } from "./fallback.ts";
 import { anAnswer, aTaken } from "./values.testing.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const answer = anAnswer({ text: "ls -a é", attempts: 2, queueMs: 4 });
 const failed = (code: string): ArmFailure => ({ kind: "failure", code, message: "why", attempts: 3, retriable: true });
@@ -97,17 +98,7 @@ describe("call", () => {
           failedArms: [],
           source: "generated",
           exampleIds: ["e1"],
-          usage: {
-            prompt: 30,
-            linked: 0,
-            recomputed: 0,
-            cached: 10,
-            cacheWrite: 0,
-            reasoning: 0,
-            prefilled: 20,
-            completion: 5,
-            estimated: false,
-          },
+          usage: { ...NO_USAGE, prompt: 30, cached: 10, prefilled: 20, completion: 5 },
           duplicate: false,
           cost: 0.25,
           failedCost: 0,
@@ -258,17 +249,7 @@ describe("call", () => {
 });
 
 describe("what calls cost", () => {
-  const usage = {
-    prompt: 30,
-    linked: 0,
-    recomputed: 0,
-    cached: 0,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 30,
-    completion: 7,
-    estimated: false,
-  };
+  const usage = { ...NO_USAGE, prompt: 30, prefilled: 30, completion: 7 };
   const spent = { usage, cost: 0.5, calls: 2 };
   const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125, billed: 1 };
   const allow = { arms: null, maxCost: 1, deadlineMs: null, costWeight: null };

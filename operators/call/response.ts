@@ -1,6 +1,7 @@
 // The final response, from a unit of work and what the arm said. Pure: the clock's times are passed
 // in.
-import { NO_USAGE, type ArmAnswer, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
+import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 import type { Response, Work } from "../../schemas/types.ts";
 import { responseError } from "../refusal.ts";
 import { armOf, failedArms } from "./fallback.ts";

@@ -3,6 +3,7 @@ import type { ArmAnswer } from "../../arms/arm.ts";
 import type { Piece, Request, Work } from "../../schemas/types.ts";
 import type { Paired, Taken } from "../flow.ts";
 import { aDecision, aRequest, NOW, selected } from "../values.testing.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const pieces: Piece[] = [
   { kind: "example", id: "e1", role: "user", text: "list files" },
@@ -80,17 +81,7 @@ export const anAnswer = (change: Partial<ArmAnswer> = {}): ArmAnswer => ({
   text: "ls -a",
   finishReason: "stop",
   model: "small-1",
-  usage: {
-    prompt: 30,
-    linked: 0,
-    recomputed: 0,
-    cached: 10,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 20,
-    completion: 5,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 30, cached: 10, prefilled: 20, completion: 5 },
   cost: 0.25,
   attempts: 1,
   queueMs: 0,

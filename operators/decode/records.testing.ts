@@ -1,6 +1,7 @@
 // One full record of every recorded topic, for tests.
 import type { RecordOf } from "../../schemas/records.ts";
 import type { RecordedTopic } from "./rows.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const createdAt = Date.UTC(2026, 2, 1, 12, 0, 0, 123);
 
@@ -40,17 +41,7 @@ const response: RecordOf["responses"] = {
   source: "generated",
   failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3, cost: 0, billed: 1 }],
   exampleIds: ["e1", "e2"],
-  usage: {
-    prompt: 80,
-    linked: 0,
-    recomputed: 0,
-    cached: 0,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 80,
-    completion: 20,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 80, prefilled: 80, completion: 20 },
   duplicate: false,
   cost: 0.001,
   failedCost: 0,

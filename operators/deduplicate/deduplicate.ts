@@ -19,7 +19,7 @@ import {
 } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { NO_USAGE } from "../../arms/arm.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 import { replyPartition } from "../refusal.ts";
 import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";

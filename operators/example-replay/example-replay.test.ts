@@ -4,6 +4,7 @@ import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createArmJudge, createReferenceJudge } from "./judge.ts";
 import { replayExample, type ExampleReplayDependencies } from "./example-replay.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const NOW = 1_700_000_000_000;
 const signal = new AbortController().signal;
@@ -20,17 +21,7 @@ const answered = (text: string, finishReason = "stop"): ArmResult => ({
   text,
   finishReason,
   model: "big-2",
-  usage: {
-    prompt: 10,
-    linked: 0,
-    recomputed: 0,
-    cached: 0,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 10,
-    completion: 5,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 10, prefilled: 10, completion: 5 },
   cost: 0.1,
   attempts: 1,
   queueMs: 0,

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Arm, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import { createCompare } from "./compare.ts";
 import { combineVerdicts, comparisonPrompt, readVerdict } from "../../algorithms/routing/comparison.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 describe("a verdict", () => {
   it.each([
@@ -60,17 +61,7 @@ describe("verdicts together", () => {
   });
 });
 
-const usage = {
-  prompt: 10,
-  linked: 0,
-  recomputed: 0,
-  cached: 0,
-  cacheWrite: 0,
-  reasoning: 0,
-  prefilled: 10,
-  completion: 2,
-  estimated: false,
-};
+const usage = { ...NO_USAGE, prompt: 10, prefilled: 10, completion: 2 };
 const answered = (text: string): ArmResult => ({
   kind: "answer",
   text,

@@ -3,6 +3,7 @@ import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { Compared, Comparison } from "../../algorithms/routing/comparison.ts";
 import { createJudgeUnrated } from "./judge-unrated.ts";
 import type { Unrated } from "./unrated.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const signal = new AbortController().signal;
 const item = (change: Partial<Unrated> = {}): Unrated => ({
@@ -53,17 +54,7 @@ describe("an unrated answer", () => {
   });
 
   it("gets its other answer from the reference arm, at a cost that counts", async () => {
-    const usage = {
-      prompt: 8,
-      linked: 0,
-      recomputed: 0,
-      cached: 0,
-      cacheWrite: 0,
-      reasoning: 0,
-      prefilled: 8,
-      completion: 2,
-      estimated: false,
-    };
+    const usage = { ...NO_USAGE, prompt: 8, prefilled: 8, completion: 2 };
     const { judge, asked, comparisons } = setUp(verdict, {
       ...{ kind: "answer", text: "ls -A", finishReason: "stop", model: "m", usage, cost: 0.5 },
       ...{ attempts: 1, queueMs: 0, firstTokenMs: null },

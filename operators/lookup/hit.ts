@@ -3,7 +3,7 @@
 import type { Emit } from "../../runtime/step.ts";
 import type { StepTiming } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { NO_USAGE } from "../../arms/arm.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 import { replyPartition } from "../refusal.ts";
 import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Response } from "../../schemas/types.ts";
-import { NO_USAGE } from "../../arms/arm.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 import { aContext, NOW } from "../values.testing.ts";
 import { createOutlet, outletContract } from "./outlet.ts";
 

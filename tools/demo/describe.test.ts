@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { aDecision } from "../../operators/values.testing.ts";
 import type { ArmScore, Response } from "../../schemas/types.ts";
 import { describeAnswered } from "./describe.ts";
+import { NO_USAGE } from "../../schemas/no-usage.ts";
 
 const score = (arm: string, probability: number, examples: ArmScore["examples"]): ArmScore => ({
   arm,
@@ -52,17 +53,7 @@ const response: Response = {
   source: "generated",
   failedArms: [],
   exampleIds: ["far", "near"],
-  usage: {
-    prompt: 1,
-    linked: 0,
-    recomputed: 0,
-    cached: 0,
-    cacheWrite: 0,
-    reasoning: 0,
-    prefilled: 1,
-    completion: 1,
-    estimated: false,
-  },
+  usage: { ...NO_USAGE, prompt: 1, prefilled: 1, completion: 1 },
   duplicate: false,
   cost: 0,
   failedCost: 0,
