@@ -32,22 +32,24 @@ function setUp() {
   const types = { requests: schema("request"), feedback: schema("feedback") };
   const encode = (name: string, record: Request | Feedback) => types[name as keyof typeof types].toBuffer(record);
   let asked = 0;
+  const askWith = (tool: object) => (request: Request & { id: string }) => {
+    encode("requests", request);
+    asked++;
+    const passthrough = asked % 3 === 0 ? JSON.stringify({ message: { tool_calls: [tool] } }) : null;
+    return Promise.resolve(aResponse({ requestId: request.id, tenant: request.tenant, passthrough }));
+  };
   const answering = {
     ...{ callerOf, clock: Date.now, streams: { heartbeatMs: 60_000, slowReaderMs: 60_000 } },
     arms: () => [
       { name: "small", model: "small-1" },
       { name: "large", model: "large-1", capabilities: ["tools", "vision", "parameters"] as const },
     ],
-    ask: (request: Request & { id: string }) => {
-      encode("requests", request);
-      asked++;
-      const passthrough = asked % 3 === 0 ? '{"message":{"tool_calls":[{"id":"c"}]}}' : null;
-      return Promise.resolve(aResponse({ requestId: request.id, tenant: request.tenant, passthrough }));
-    },
+    ask: askWith({ id: "c" }),
   };
   addChat(server, answering);
   addResponses(server, answering);
-  addMessages(server, answering);
+  // A call without a function is a failure of the model in this format.
+  addMessages(server, { ...answering, ask: askWith(call) });
   addFeedback(server, {
     ...{ callerOf, connectionLimit, clock: Date.now, send: () => Promise.resolve(), topic: "feedback" as never },
     codec: { encode: (name, record) => encode(name, record as Feedback) },

@@ -1,6 +1,7 @@
 // A chat completion's body translated from another format. Errors name the members of the client's
 // own body.
-import { exactJson } from "../../algorithms/text/exact-json.ts";
+import { exactJson, rawItems, RawJson } from "../../algorithms/text/exact-json.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { chatRequest, type ChatBody, type Served } from "./request.ts";
 
@@ -36,3 +37,54 @@ export const unservedMember = (name: string): ApiError =>
     name.slice(0, 80),
     "unsupported_parameter",
   );
+
+/** Members of the client's body by name, as they are written. */
+export type Written = ReadonlyMap<string, string>;
+
+/** A value of the body: parsed, as it is written, and its path. */
+export interface At {
+  value: unknown;
+  text: string;
+  path: string;
+}
+
+/** The values of a list in the body; none where it is missing. Throws ApiError: it is no list. */
+export function listedIn(body: Readonly<Record<string, unknown>>, written: Written, name: string): At[] {
+  const values = body[name] ?? [];
+  if (!Array.isArray(values)) throw badRequest(`${name} must be a list.`, name);
+  const texts = rawItems(written.get(name) ?? "[]");
+  return (values as unknown[]).map((value, i) => ({ value, text: texts[i] ?? "null", path: `${name}[${i}]` }));
+}
+
+/** Members that both formats have, as they are written. */
+export const copied = (written: Written, names: readonly string[]): Record<string, RawJson> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const text = written.get(name);
+      return text === undefined ? [] : [[name, new RawJson(text)] as const];
+    }),
+  );
+
+/** A function as chat completions have it. parameters: JSON; absent or null: it takes none. */
+export function functionTool(name: string, tool: unknown, parameters = "null"): object {
+  const { description, strict } = isObject(tool) ? tool : {};
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(typeof description === "string" && { description }),
+      ...(typeof strict === "boolean" && { strict }),
+      ...(parameters !== "null" && { parameters: new RawJson(parameters) }),
+    },
+  };
+}
+
+export const namedFunction = (name: unknown): object => ({ type: "function", function: { name } });
+
+/** Text alone is one text: not every endpoint accepts parts everywhere. */
+export const contentOf = <P extends { type: string; text?: string; cache_control?: unknown }>(
+  parts: readonly P[],
+): string | readonly P[] =>
+  parts.every(({ type, cache_control: hint }) => type === "text" && hint === undefined)
+    ? parts.map(({ text = "" }) => text).join("\n")
+    : parts;

@@ -1,22 +1,16 @@
 // Converts Anthropic's messages to OpenAI's chat messages. Tool inputs keep their exact text.
-import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { rawItems, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { badRequest, type ApiError } from "../../errors.ts";
+import { contentOf, functionTool, namedFunction, type At } from "../translated.ts";
 
 type Json = Record<string, unknown>;
 type Part = ({ type: "text"; text: string } | { type: "image_url"; image_url: { url: string } }) & Hint;
 /** Marks the end of a prefix that an engine may cache. */
 type Hint = { cache_control?: Json };
 
-/** One value of the body: parsed, its text, and its path. */
-export interface At {
-  value: unknown;
-  text: string;
-  path: string;
-}
-
 /** Converts a system prompt: a text, or blocks of text. Throws ApiError. */
-export function systemContent({ value, path }: Omit<At, "text">): string | Part[] {
+export function systemContent({ value, path }: Omit<At, "text">): string | readonly Part[] {
   if (typeof value === "string") return value;
   return contentOf(blocksOf({ value, path }).map(({ block, path: at }) => textPart(block, at)));
 }
@@ -101,12 +95,6 @@ function textPart(block: Json, path: string): TextPart {
   throw unserved(path);
 }
 
-/** Joins parts that are all text: not every endpoint accepts parts everywhere. */
-const contentOf = (parts: readonly Part[]): string | Part[] =>
-  parts.every((part) => part.type === "text" && part.cache_control === undefined)
-    ? parts.map((part) => ("text" in part ? part.text : "")).join("\n")
-    : [...parts];
-
 function blocksOf({ value, path }: Omit<At, "text">): { block: Json; path: string }[] {
   if (!Array.isArray(value)) throw badRequest(`${path} must be a string or an array of blocks.`, path);
   return (value as unknown[]).map((block, index) => {
@@ -124,20 +112,11 @@ const unserved = (path: string): ApiError =>
   );
 
 /** Converts a tool to OpenAI's format. Throws ApiError. */
-export function toolOf({ value, text, path }: At): Json {
-  const { type, name, description, strict } = isObject(value) ? value : {};
+export function toolOf({ value, text, path }: At): object {
+  const { type, name } = isObject(value) ? value : {};
   if ((type ?? "custom") !== "custom") throw unservedTool(path);
   if (typeof name !== "string") throw badRequest(`${path}.name must be a string.`, path);
-  const schema = rawMembers(text).get("input_schema");
-  return {
-    type: "function",
-    function: {
-      name,
-      ...(typeof description === "string" && { description }),
-      ...(typeof strict === "boolean" && { strict }),
-      ...(schema && { parameters: new RawJson(schema) }),
-    },
-  };
+  return functionTool(name, value, rawMembers(text).get("input_schema"));
 }
 
 const unservedTool = (path: string): ApiError =>
@@ -152,7 +131,6 @@ export function toolChoiceOf(choice: unknown): Json {
   const parallel = alone === true ? { parallel_tool_calls: false } : {};
   if (type === "auto" || type === "none") return { tool_choice: type, ...parallel };
   if (type === "any") return { tool_choice: "required", ...parallel };
-  if (type === "tool" && typeof name === "string")
-    return { tool_choice: { type: "function", function: { name } }, ...parallel };
+  if (type === "tool" && typeof name === "string") return { tool_choice: namedFunction(name), ...parallel };
   throw badRequest('tool_choice.type must be "auto", "any", "tool" (with a name) or "none".', "tool_choice");
 }

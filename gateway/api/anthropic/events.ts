@@ -101,8 +101,8 @@ export function createMessageEvents(of: Named): Chunks {
 
   /** Completes calls without arguments at the end of the stream. */
   function finishCalls(): string {
-    for (const call of calls)
-      if (call.arguments.trim() === "") take({ ...none, index: calls.indexOf(call), arguments: "{}" });
+    for (const [index, call] of calls.entries())
+      if (call.arguments.trim() === "") take({ ...none, index, arguments: "{}" });
     return advance();
   }
 }

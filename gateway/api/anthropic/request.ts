@@ -1,27 +1,18 @@
 // Translates a body of Anthropic's Messages API to that of a chat completion, which api/request.ts
 // reads. Both formats thus have the same request, examples, limits and record.
-import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
-import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
 import type { ChatBody, Served } from "../request.ts";
-import { translatedRequest, unservedMember } from "../translated.ts";
+import { copied, listedIn, translatedRequest, unservedMember, type Written } from "../translated.ts";
 import { chatTurns, systemContent, toolChoiceOf, toolOf } from "./blocks.ts";
 
 type Json = Record<string, unknown>;
 
 /** Members that are copied unchanged. */
-const same = ["model", "temperature", "top_p", "top_k", "stream", "precedent"];
+const same = ["model", "max_tokens", "temperature", "top_p", "top_k", "stream", "precedent"];
 /** Members that are translated below. */
-const read = [
-  "messages",
-  "system",
-  "max_tokens",
-  "stop_sequences",
-  "tools",
-  "tool_choice",
-  "metadata",
-  "output_config",
-];
+const read = ["messages", "system", "stop_sequences", "tools", "tool_choice", "metadata", "output_config"];
 /**
  * Wishes that change no answer's meaning: thoughts, caches, forgetting old results of tools, and
  * where it is computed. Arms of OpenAI's format have no member for them.
@@ -46,33 +37,28 @@ export function messagesRequest(body: unknown, served: Served, text = JSON.strin
 const names = { stop: "stop_sequences", user: "metadata.user_id", response_format: "output_config.format" };
 
 /** origins: the path of each message in the client's body. */
-function chatOf(body: Json, texts: ReadonlyMap<string, string>): { chat: Json; origins: string[] } {
-  const items = (name: string) => {
-    const written = rawItems(texts.get(name) ?? "[]");
-    return listOf(body[name]).map((value, i) => ({ value, text: written[i] ?? "null", path: `${name}[${i}]` }));
-  };
-  if (!Array.isArray(body["messages"])) throw badRequest("messages must be an array.", "messages");
-  if (!Array.isArray(body["tools"] ?? [])) throw badRequest("tools must be an array.", "tools");
+function chatOf(body: Json, written: Written): { chat: Json; origins: string[] } {
   const system = body["system"] ?? null;
   const user = isObject(body["metadata"]) ? body["metadata"]["user_id"] : null;
-  const tools = items("tools").map(toolOf);
+  const tools = listedIn(body, written, "tools").map(toolOf);
   const choice = body["tool_choice"] ?? null;
   const stops = body["stop_sequences"] ?? null;
   const first = {
     message: { role: "system", content: systemContent({ value: system ?? "", path: "system" }) },
     path: "system",
   };
-  const turns = items("messages").flatMap((one) => chatTurns(one).map((message) => ({ message, path: one.path })));
+  const turns = listedIn(body, written, "messages").flatMap((one) =>
+    chatTurns(one).map((message) => ({ message, path: one.path })),
+  );
   const all = [...(system === null || first.message.content.length === 0 ? [] : [first]), ...turns];
   const chat = {
-    ...Object.fromEntries(same.flatMap((name) => (texts.has(name) ? [[name, new RawJson(texts.get(name)!)]] : []))),
+    ...copied(written, same),
     messages: all.map(({ message }) => message),
-    ...(texts.has("max_tokens") && { max_tokens: new RawJson(texts.get("max_tokens")!) }),
     ...(stops !== null && { stop: stops }),
     ...(typeof user === "string" && { user }),
     ...(tools.length > 0 && { tools }),
     ...(tools.length > 0 && choice !== null && toolChoiceOf(choice)),
-    ...formatOf(body["output_config"], texts.get("output_config")),
+    ...formatOf(body["output_config"], written.get("output_config")),
   };
   return { chat, origins: all.map(({ path }) => path) };
 }

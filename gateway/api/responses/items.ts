@@ -1,7 +1,8 @@
 // Converts input items of OpenAI's Responses API to chat messages. Call arguments keep their text.
-import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest, type ApiError } from "../../errors.ts";
+import { contentOf, functionTool, namedFunction, type At } from "../translated.ts";
 
 type Json = Record<string, unknown>;
 
@@ -47,24 +48,22 @@ function messageOf(item: Json, path: string): Json | null {
   if (type === "reasoning") return null;
   if (type === "function_call_output") {
     if (typeof id !== "string") throw badRequest(`${path}.call_id must be a string.`, path);
-    return { role: "tool", tool_call_id: id, content: contentOf(output, `${path}.output`) };
+    return { role: "tool", tool_call_id: id, content: partsOf(output, `${path}.output`) };
   }
   if (type !== "message") throw unserved(path, type);
   if (typeof role !== "string" || !["system", "developer", "user", "assistant"].includes(role))
     throw badRequest(`${path}.role must be "system", "developer", "user" or "assistant".`, path);
-  return { role, content: contentOf(content, `${path}.content`) };
+  return { role, content: partsOf(content, `${path}.content`) };
 }
 
-/** Joins parts that are all text: not every endpoint accepts parts everywhere. */
-function contentOf(content: unknown, path: string): string | Json[] {
+function partsOf(content: unknown, path: string): string | readonly Json[] {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) throw badRequest(`${path} must be a string or a list of parts.`, path);
-  const parts = (content as unknown[]).map((part, index) => partOf(part, `${path}[${index}]`));
-  return parts.every(({ type }) => type === "text") ? parts.map(({ text }) => text).join("\n") : parts;
+  return contentOf((content as unknown[]).map((part, index) => partOf(part, `${path}[${index}]`)));
 }
 
 /** Clients send parts of earlier answers as output_text. */
-function partOf(part: unknown, path: string): Json {
+function partOf(part: unknown, path: string): Json & { type: string; text?: string } {
   const { type, text, refusal, image_url: url, detail } = isObject(part) ? part : {};
   if ((type === "input_text" || type === "output_text") && typeof text === "string") return { type: "text", text };
   if (type === "refusal" && typeof refusal === "string") return { type: "text", text: refusal };
@@ -80,34 +79,26 @@ const unserved = (path: string, type: unknown): ApiError =>
     "unsupported_value",
   );
 
-/** Converts a function; tools of OpenAI's servers are refused. text: the unparsed tool. */
-export function toolOf(tool: unknown, text: string, path: string): Json {
-  const { type, name, description, strict } = isObject(tool) ? tool : {};
+/** Converts a function; tools of OpenAI's servers are refused. */
+export function toolOf({ value, text, path }: At): object {
+  const { type, name } = isObject(value) ? value : {};
   if (type !== "function" || typeof name !== "string")
     throw badRequest(`${path} is no function with a name: no arm here runs other tools.`, path, "unsupported_value");
-  const parameters = rawMembers(text).get("parameters") ?? "null";
-  const said = {
-    ...(typeof description === "string" && { description }),
-    ...(typeof strict === "boolean" && { strict }),
-  };
-  return {
-    type,
-    function: { name, ...said, ...(parameters !== "null" && { parameters: new RawJson(parameters) }) },
-  };
+  return functionTool(name, value, rawMembers(text).get("parameters"));
 }
-
-const named = (tool: unknown): Json => ({
-  type: "function",
-  function: { name: isObject(tool) ? tool["name"] : undefined },
-});
 
 /** Throws ApiError. */
 export function toolChoiceOf(choice: unknown): unknown {
   if (!isObject(choice)) return choice;
   const { type, mode, tools } = choice;
-  if (type === "function") return named(choice);
-  if (type === "allowed_tools" && listOf(tools).every((tool) => isObject(tool) && tool["type"] === "function"))
-    return { type, allowed_tools: { mode, tools: listOf(tools).map(named) } };
+  if (type === "function") return namedFunction(choice["name"]);
+  const allowed = listOf(tools).filter(isObject);
+  if (
+    type === "allowed_tools" &&
+    allowed.length === listOf(tools).length &&
+    allowed.every((tool) => tool["type"] === "function")
+  )
+    return { type, allowed_tools: { mode, tools: allowed.map(({ name }) => namedFunction(name)) } };
   throw badRequest(
     "tool_choice names a tool that no arm here runs: only functions are.",
     "tool_choice",

@@ -1,10 +1,10 @@
 // POST /v1/responses: translates a body of OpenAI's Responses API to that of a chat completion.
 // Members that need stored responses are refused by name.
-import { rawItems, rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
 import type { ChatBody, Served } from "../request.ts";
-import { translatedRequest, unservedMember } from "../translated.ts";
+import { copied, listedIn, translatedRequest, unservedMember } from "../translated.ts";
 import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
 
 type Json = Record<string, unknown>;
@@ -48,11 +48,9 @@ export function responsesRequest(
   const instructions = body["instructions"] ?? null;
   const first = { message: { role: "system", content: instructions }, path: "instructions" };
   const turns = [...(instructions === null ? [] : [first]), ...turnsOf(body["input"])];
-  if (!Array.isArray(body["tools"] ?? [])) throw badRequest("tools must be a list.", "tools");
-  const written = rawItems(members.get("tools") ?? "[]");
-  const tools = listOf(body["tools"]).map((tool, i) => toolOf(tool, written[i] ?? "{}", `tools[${i}]`));
+  const tools = listedIn(body, members, "tools").map(toolOf);
   const chat = {
-    ...Object.fromEntries(same.flatMap((name) => (members.has(name) ? [[name, new RawJson(members.get(name)!)]] : []))),
+    ...copied(members, same),
     messages: turns.map(({ message }) => message),
     ...("max_output_tokens" in body && { max_completion_tokens: body["max_output_tokens"] }),
     ...(tools.length > 0 && { tools }),
