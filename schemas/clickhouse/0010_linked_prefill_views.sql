@@ -90,6 +90,7 @@ CREATE OR REPLACE VIEW {database}.link_choices {on_cluster}
     arm LowCardinality(String) COMMENT 'Arm',
     model String COMMENT 'SHA-256 of the model file',
     convention String COMMENT 'What chunks are prefilled behind when they are cached',
+    chunks LowCardinality(String) COMMENT 'Kind of chunk that it applies to: short (examples) or long (128 tokens or more)',
     policy String COMMENT 'Policy of linked prefill that was used',
     since DateTime64(3, 'UTC') COMMENT 'First use, UTC',
     until Nullable(DateTime64(3, 'UTC')) COMMENT 'When the next choice replaced it, UTC; NULL: still in use',
@@ -104,6 +105,7 @@ SELECT
     arm,
     model,
     convention,
+    chunks,
     policy,
     since,
     if(next = toDateTime64(0, 3, 'UTC'), NULL, next) AS until,
@@ -114,12 +116,13 @@ SELECT
     bound
 FROM
     (
-        SELECT *, leadInFrame(since) OVER (PARTITION BY arm ORDER BY version ASC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next
+        SELECT *, leadInFrame(since) OVER (PARTITION BY arm, chunks ORDER BY version ASC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next
         FROM
             (
                 SELECT
                     substring(name, 6) AS arm,
                     version,
+                    JSONExtractString(body, 'chunks') AS chunks,
                     JSONExtractString(body, 'policy') AS policy,
                     JSONExtractString(body, 'model') AS model,
                     JSONExtractString(body, 'convention') AS convention,
@@ -130,13 +133,13 @@ FROM
                     if(mapContains(metrics, 'upperKl'), metrics['upperKl'], NULL) AS upper_kl,
                     if(mapContains(metrics, 'share'), metrics['share'], NULL) AS mean_share,
                     (policy, model, convention) AS what,
-                    lagInFrame((policy, model, convention)) OVER (PARTITION BY name ORDER BY version ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS before
+                    lagInFrame((policy, model, convention)) OVER (PARTITION BY name, chunks ORDER BY version ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS before
                 FROM {database}.policies FINAL
                 WHERE startsWith(name, 'link/')
             )
         WHERE what != before
     )
-ORDER BY arm, since
+ORDER BY arm, chunks, since
 {colocated}
 )
 COMMENT 'Which policy of linked prefill auto used, from when to when, and the figures behind it';
