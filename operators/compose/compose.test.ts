@@ -164,5 +164,5 @@ it("remembers what the chosen arm's prompt began with, and of a prompt without e
   const random = new Map([["small", { order: "random" as const, orderProbability: 0.02 }]]);
   for (const change of [{ exploredThreshold: 0.1 }, { orderByArm: random }])
     await remembering({ ...input, ...change, choice: { ...choice, arm: "small" } }, aContext());
-  expect(noted.slice(1)).toEqual([0, 1].map(() => [input.domain, null, expect.anything()]));
+  expect(noted.slice(1)).toEqual([0, 1].map((): unknown[] => [input.domain, null, expect.anything()]));
 });
