@@ -19,9 +19,9 @@ export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: s
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "90", "90s", "2m", "12h", "30d", "500ms" in milliseconds; a number alone means seconds. */
 const longestMs = 100 * 365 * 86_400_000;
 
+/** "90", "90s", "2m", "12h", "30d", "500ms" in milliseconds; a number alone means seconds. */
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
   const value = Number(match?.[1]);

@@ -70,7 +70,7 @@ export const modules = [
   },
   {
     name: "gateway",
-    about: "HTTP: the OpenAI API, keys, streams, the web page; talks to Kafka like any client",
+    about: "HTTP: the APIs of OpenAI and Anthropic, keys, streams, the web page; talks to Kafka like any client",
     imports: ["schemas", "algorithms", "config", "connections", "runtime", "state"],
     only: { connections: ["port", "errors", "http/guard", "security/local-host"] },
   },
