@@ -1,7 +1,7 @@
 // A circuit breaker. It opens when enough of a bounded window of outcomes are failures, for a time
 // that doubles each time; half-open, a few probes close it or one failure opens it. The share of
-// failures is the mean over flows (tenants), so that none opens it for the others. No flow causes an
-// unreachable endpoint: two such failures in a row open it. Pure.
+// failures is the mean over flows (tenants), so that none opens it for the others. An unreachable
+// endpoint is not a tenant's fault: two such failures in a row open it. Pure.
 import { waitAfter } from "./backoff.ts";
 
 export interface BreakerSettings {

@@ -99,7 +99,7 @@ describe("what calls cost", () => {
   });
   /** The endpoint has read the prompt: 16 estimated tokens; none of them were counted. */
   it.each<[string, Handler]>([
-    ["after its head", (_request, response) => void stream(response).flushHeaders()],
+    ["after its head", (_request, response) => stream(response).flushHeaders()],
     [
       "after a role",
       (_request, response) => void stream(response).write('data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n'),
@@ -126,7 +126,7 @@ describe("what calls cost", () => {
     expect(answer).toHaveProperty("cost", expect.closeTo(charged + (prompt * prices.prompt) / 1e6, 12));
   });
   it("is the prompt's of a request that is cancelled, or not answered in time, once an answer has begun", async () => {
-    const silent: Handler = (_request, response) => void stream(response).flushHeaders();
+    const silent: Handler = (_request, response) => stream(response).flushHeaders();
     const late = await endpoint(silent, { prices, retries: 0, timeoutMs: 100 });
     expect(await late.arm.answer(request(), never())).toMatchObject({
       ...{ code: "endpoint_timeout", spent: { calls: 1, usage: { completion: 0, estimated: true } } },

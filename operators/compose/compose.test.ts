@@ -164,7 +164,9 @@ it("remembers what the chosen arm's prompt began with, and of a prompt without e
   const random = new Map([["small", { order: "random" as const, orderProbability: 0.02 }]]);
   for (const change of [{ exploredThreshold: 0.1 }, { orderByArm: random }])
     await remembering({ ...input, ...change, choice: { ...choice, arm: "small" } }, aContext());
-  expect(noted.slice(1)).toEqual([true, false].map((isPrefix) => [input.domain, null, expect.anything(), isPrefix]));
+  expect(noted.slice(1)).toEqual(
+    [true, false].map((isPrefix): unknown[] => [input.domain, null, expect.anything(), isPrefix]),
+  );
   // What a conversation keeps stays, whatever was tried for other arms.
   const kept = new Map([["small", { order: "kept" as const, orderProbability: 1 }]]);
   const later = { ...input, exploredThreshold: 0.1, orderByArm: kept };
