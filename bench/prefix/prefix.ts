@@ -29,8 +29,8 @@ async function run(context: BenchContext): Promise<Measured> {
   const streams = await loadStreams(context, requests);
   const rows = await context.checkpoints.part("simulated", () => simulated(streams));
   const [nl2bash] = streams as [Stream, ...Stream[]];
-  const prices = await orderPrices(context, nl2bash);
   const real = await realEngine(context, nl2bash);
+  const prices = await orderPrices(context, nl2bash);
   const isReal = typeof real !== "string";
   const of = (name: Stream["name"], way: Way, bonus = 0, processes = 1): Row =>
     rows.find((row) => row.stream === name && row.way === way && row.bonus === bonus && row.processes === processes)!;
