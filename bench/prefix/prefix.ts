@@ -6,6 +6,7 @@ import { modelFile } from "../../config/models.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { mean, significant } from "../support/statistics.ts";
 import { messageOf } from "../../connections/errors.ts";
+import { builtLlamaServer } from "./llama-server.ts";
 import { orderPrices } from "./order-price.ts";
 import { playRealEngine, type RealEngine } from "./real-engine.ts";
 import { openChat, promptsOf, type Prompts } from "./prompts.ts";
@@ -29,7 +30,7 @@ async function run(context: BenchContext): Promise<Measured> {
   const streams = await loadStreams(context, requests);
   const rows = await context.checkpoints.part("simulated", () => simulated(streams));
   const [nl2bash] = streams as [Stream, ...Stream[]];
-  const real = await realEngine(context, nl2bash);
+  const real = await context.checkpoints.part("llama-server", () => realEngine(context, nl2bash));
   const prices = await orderPrices(context, nl2bash);
   const isReal = typeof real !== "string";
   const of = (name: Stream["name"], way: Way, bonus = 0, processes = 1): Row =>
@@ -76,13 +77,14 @@ async function simulated(streams: readonly Stream[]): Promise<Row[]> {
 
 /** Why it could not be measured, else the figures. */
 async function realEngine(context: BenchContext, stream: Stream): Promise<RealEngine | string> {
-  if (context.signal.aborted) return "stopped before it";
+  context.signal.throwIfAborted();
+  let program: string;
   try {
-    return await context.checkpoints.part("llama-server", () => playRealEngine(context, stream));
+    program = await builtLlamaServer(context.note);
   } catch (error) {
-    if (context.signal.aborted) return "stopped";
-    return `no llama-server: ${messageOf(error)}`;
+    return `llama-server can't be built: ${messageOf(error)}`;
   }
+  return playRealEngine(context, stream, program);
 }
 
 interface Row {

@@ -8,7 +8,7 @@ import { armSchema } from "../../config/schema.ts";
 import { modelFile } from "../../config/models.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { mean, median, significant } from "../support/statistics.ts";
-import { builtLlamaServer, startLlamaServer } from "./llama-server.ts";
+import { startLlamaServer } from "./llama-server.ts";
 import { systemOf } from "./prompts.ts";
 import { choices, type Candidate, type Way } from "./simulate.ts";
 import type { Stream } from "./streams.ts";
@@ -63,17 +63,15 @@ interface Played {
   firstTokenMs: number;
 }
 
-/**
- * stream: of nl2bash, longer than `before`. Rejects where llama-server can't be built or started.
- */
-export async function playRealEngine(context: BenchContext, stream: Stream): Promise<RealEngine> {
-  const program = await builtLlamaServer(context.note);
+/** program: llama-server. stream: of nl2bash, longer than `before`. */
+export async function playRealEngine(context: BenchContext, stream: Stream, program: string): Promise<RealEngine> {
   const model = modelFile();
   const count = context.quick ? requestsOf.quick : requestsOf.full;
-  const lanes = await Promise.all(settings.map((setting) => openLane(stream, setting, program, model)));
-  const played: Played[][] = lanes.map(() => []);
+  const lanes: Lane[] = [];
+  const played: Played[][] = settings.map(() => []);
   const bar = context.progress("llama-server", count, "requests of each order");
   try {
+    for (const setting of settings) lanes.push(await openLane(stream, setting, program, model));
     for (let i = 0; i < count; i++) {
       for (const [l, lane] of lanes.entries()) played[l]!.push(await lane.ask(before + i, context.signal));
       bar.update(i + 1);
@@ -97,10 +95,20 @@ export async function playRealEngine(context: BenchContext, stream: Stream): Pro
   return { model: model.slice(model.lastIndexOf("/") + 1), slots, requests: count, rows };
 }
 
-async function openLane(stream: Stream, { way, bonus, keepsPrompts }: Setting, program: string, model: string) {
+interface Lane {
+  ask(index: number, signal: AbortSignal): Promise<Played>;
+  close(): Promise<void>;
+}
+
+async function openLane(
+  stream: Stream,
+  { way, bonus, keepsPrompts }: Setting,
+  program: string,
+  model: string,
+): Promise<Lane> {
   const { chosen } = choices(stream, { way, bonus, processes: 1 });
   const server = await startLlamaServer(program, model, [...flags, ...(keepsPrompts ? [] : ["--cache-ram", "0"])]);
-  const config = armSchema.parse({ name: way, type: "openai", model: "real", baseUrl: server.url, retries: 0 });
+  const config = armSchema.parse({ name: "real", type: "openai", model: "real", baseUrl: server.url, retries: 0 });
   const arm = await createArm(config, { log: pino({ level: "silent" }) });
 
   return {
