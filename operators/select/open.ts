@@ -36,13 +36,14 @@ export function openSelect(
     dependencies: {
       pool: examples.pool,
       selection: config.selection,
-      hasAllExamples: (domain, requestPartition) =>
-        examples.complete() ||
-        placements.isComplete(
-          domain,
+      wholeBy(domain, requestPartition) {
+        if (examples.complete()) return "topic";
+        const [partition, position] = [
           examples.examplesPartition(requestPartition),
           examples.position(requestPartition),
-        ),
+        ];
+        return placements.isComplete(domain, partition, position) ? "partition" : null;
+      },
       onSelection: createSelectionMetrics(metrics).count,
       helpfulnessModel: helpfulness.model,
       threshold: helpfulness.threshold,

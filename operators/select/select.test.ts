@@ -15,7 +15,7 @@ import type { Embedded, Selected } from "../flow.ts";
 import { exampleHash } from "../../state/inventory/table.ts";
 import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import type { RatingModel } from "./rate.ts";
-import { createSelect, type SelectDependencies } from "./select.ts";
+import { createSelect, type SelectDependencies, type WholeBy } from "./select.ts";
 
 const defaults = configSchema.shape.selection.parse({ explore: { trials: 0, thresholds: 0, orders: 0 } });
 const context: StepContext = {
@@ -104,9 +104,27 @@ describe("of tenants that share a domain", () => {
   });
 
   test("both domains are to be whole", async () => {
-    const hasAllExamples = (domain: string): boolean => domain === "acme/shell";
-    expect((await select({ pool, sharing, hasAllExamples })).degraded).toEqual(["examples_incomplete"]);
-    expect((await select({ pool, hasAllExamples })).degraded).toEqual([]);
+    const wholeBy = (domain: string): WholeBy => (domain === "acme/shell" ? "topic" : null);
+    expect((await select({ pool, sharing, wholeBy })).degraded).toEqual(["examples_incomplete"]);
+    expect((await select({ pool, wholeBy })).degraded).toEqual([]);
+  });
+
+  test.each<[WholeBy, WholeBy, string[]]>([
+    ["topic", "topic", []],
+    ["partition", "partition", []],
+    ["topic", null, ["examples_incomplete"]],
+    [null, "partition", ["examples_incomplete"]],
+    ["topic", "partition", ["examples_incomplete"]],
+  ])("a domain is whole by %s before the search and by %s after it", async (before, after, degraded) => {
+    let now = before;
+    const moving: typeof pool = {
+      nearest: async (...args) => {
+        const found = await pool.nearest(...args);
+        now = after;
+        return found;
+      },
+    };
+    expect((await select({ pool: moving, wholeBy: () => now })).degraded).toEqual(degraded);
   });
 
   test("no answer of another tenant is given as it is", async () => {

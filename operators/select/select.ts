@@ -10,21 +10,30 @@ import { createSelection, type Asked, type Selection, type SelectionDependencies
 type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
+export type WholeBy = "topic" | "partition" | null;
+
 export interface SelectDependencies extends SelectionDependencies {
-  /** Whether all examples of a domain are here for this partition; by default they are. */
-  hasAllExamples?: (domain: string, requestPartition: number) => boolean;
+  /**
+   * Where all examples of a domain are for this partition of requests: the whole topic is here, or
+   * they are on the partition's own examples; null: neither is known. By default all are here.
+   */
+  wholeBy?: (domain: string, requestPartition: number) => WholeBy;
   onSelection?: (selection: Selection) => void;
 }
 
 export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
-  const { hasAllExamples = () => true, sharing = nothingShared } = dependencies;
+  const { wholeBy = () => "topic", sharing = nothingShared } = dependencies;
   return async function select(input, context) {
-    // Asked first: what arrives during the search was not searched.
     const domains = [input.domain, sharing.sharedDomainOf(input.domain)].filter((domain) => domain !== null);
-    const isComplete = domains.every((domain) => hasAllExamples(domain, input.position.partition));
-    const lacking = isComplete ? [] : ["examples_incomplete"];
+    const whole = (): WholeBy[] => domains.map((domain) => wholeBy(domain, input.position.partition));
+    // Asked before and after: what arrives during the search was not searched, and what leaves
+    // during it may have been missed.
+    const before = whole();
     const selection = await choose(input, context);
+    const after = whole();
+    const isComplete = before.every((by, i) => by !== null && by === after[i]);
+    const lacking = isComplete ? [] : ["examples_incomplete"];
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;
     const examplesByArm = new Map<string, SelectedExample[]>();
