@@ -128,6 +128,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       let hasText = false;
       const began = performance.now();
       const { replica, end } = replicas.acquire(keyOf, tried);
+      const isNew = !tried.has(replica.name);
       tried.add(replica.name);
       const { baseUrl, dispatcher, apiKey } = replica;
       const sent: Sent = { config: { ...config, apiKey }, request, body };
@@ -164,8 +165,8 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
         spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0), calls: (spent?.calls ?? 0) + 1 };
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
-      const hasOther = isArmsProblem(result) && replicas.hasOther(tried);
-      const movesOn = hasOther && result.unreachable === true;
+      const movesOn = result.unreachable === true && isNew && replicas.isLeft(tried);
+      const hasOther = movesOn || (isArmsProblem(result) && replicas.hasOther(tried));
       if (movesOn) {
         unreachable++;
         rate?.giveBack();

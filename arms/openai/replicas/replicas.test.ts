@@ -186,11 +186,12 @@ describe("a replica that fails", () => {
       const all = await several(2);
       const calls: string[] = [];
       const endpoints = [dead, ...all.map(({ url }) => url)];
-      const arm = armOf({ endpoints, retries: 0 }, { fetch: failing(code, calls) });
-      for (let i = 0; i < 30; i++) expect(await ask(arm, `prefix ${i}`)).toMatchObject(ok);
+      const breaker = { share: 0.5, minimum: 5, windowMs: 1e9, openMs: 1e9, mostOpenMs: 1e9, probes: 2 };
+      const arm = armOf({ endpoints, retries: 0 }, { fetch: failing(code, calls), breaker });
+      for (let i = 0; i < 60; i++) expect(await ask(arm, `prefix ${i}`)).toMatchObject(ok);
       expect(calls).toHaveLength(2);
       expect(arm.replicas?.().map(({ breaker }) => breaker)).toEqual(["open", "closed", "closed"]);
-      expect(callsOf(all).reduce((sum, count) => sum + count)).toBe(30);
+      expect(callsOf(all).reduce((sum, count) => sum + count)).toBe(60);
     });
 
     it("takes no slot of the rate limit, and no retry from another failure", async () => {
@@ -208,6 +209,23 @@ describe("a replica that fails", () => {
       const before = callsOf(all).reduce((sum, count) => sum + count);
       expect(await ask(arm, "hot", { deadline: Date.now() + 20_000 })).toMatchObject({ code: "endpoint_unavailable" });
       expect(callsOf(all).reduce((sum, count) => sum + count)).toBe(before + 2);
+    });
+
+    it("is left for one that is being tried again", async () => {
+      const [other] = await several(1);
+      const calls: string[] = [];
+      const breaker = { share: 0.5, minimum: 2, windowMs: 30_000, openMs: 1, mostOpenMs: 1, probes: 1_000 };
+      const arm = armOf(
+        { endpoints: [dead, other!.url], retries: 0 },
+        { fetch: failing("ECONNREFUSED", calls), breaker },
+      );
+      const state = (url: string): unknown => arm.replicas?.().find(({ name }) => name === url)?.breaker;
+      other!.answer = refuse;
+      for (let i = 0; state(other!.url) === "closed"; i++) await ask(arm, `prefix ${i}`);
+      other!.answer = good;
+      await expect.poll(() => state(other!.url)).toBe("half-open");
+      for (let i = 0; i < 60; i++) expect(await ask(arm, `prefix ${i}`)).toMatchObject(ok);
+      expect(calls.length).toBeGreaterThan(1);
     });
 
     it("like all others is a failure of one call each", async () => {

@@ -21,6 +21,8 @@ export interface Replicas {
   acquire(key: () => string, tried: ReadonlySet<string>): Lease;
   /** Whether an untried replica is healthy. */
   hasOther(tried: ReadonlySet<string>): boolean;
+  /** Whether an untried replica may be called, half-open ones included. */
+  isLeft(tried: ReadonlySet<string>): boolean;
   states(): ReplicaState[];
 }
 
@@ -123,6 +125,7 @@ export function createReplicas({ members, breaker, clock, random, choose = byPre
       members
         .now()
         .some((one) => !tried.has(one.name) && !isPaused(one) && stateOf(one).breaker.state(clock()) === "closed"),
+    isLeft: (tried) => members.now().some((one) => !tried.has(one.name) && isIn(one)),
     states: () =>
       members.now().map((member) => {
         const { breaker: own, calls } = stateOf(member);
