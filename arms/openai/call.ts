@@ -2,7 +2,7 @@
 // answer that lacks its end is never returned.
 import type OpenAI from "openai";
 import type { Dispatcher } from "undici";
-import { createAnswer, longestAnswer, type Completion, type OnPiece } from "./answer.ts";
+import { type Answer, createAnswer, longestAnswer, type Completion, type OnPiece } from "./answer.ts";
 import { completionsUrl } from "./body.ts";
 import { type Bytes, mostBytes, partsOf, textOf } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
@@ -14,7 +14,7 @@ export interface CallOptions {
   /** Besides those of the client. */
   headers?: Record<string, string>;
   extra: boolean;
-  /** Called when an answer begins, with what there is of it so far. */
+  /** Called with the head of an answer: what there is of it so far. */
   onBegin?: (soFar: () => Completion) => void;
 }
 
@@ -31,9 +31,11 @@ export async function callOnce(
   const through = dispatcher === undefined ? {} : { fetchOptions: { dispatcher } as object };
   const sent = { ...options, ...through, signal, body, headers: { ...headers, "content-type": "application/json" } };
   const answered = await client.post(completionsUrl(baseUrl), sent).asResponse();
+  const of = { extra, headers: answered.headers, onPiece };
+  let begun: Answer | undefined;
+  onBegin?.(() => (begun ?? createAnswer({ ...of, isWhole: false })).soFar());
   const { bytes, isWhole } = await framed(answered, stream);
-  const answer = createAnswer({ isWhole, extra, headers: answered.headers, onPiece });
-  onBegin?.(answer.soFar);
+  const answer = (begun = createAnswer({ ...of, isWhole }));
   let isDone = isWhole;
   if (isWhole) answer.take(JSON.parse((await textOf(bytes, mostBytes.answer)).replace(/^\ufeff/, "")));
   else
