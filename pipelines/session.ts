@@ -32,6 +32,8 @@ export interface SessionOptions {
   log: Logger;
   clientId?: string;
   start?: boolean;
+  /** Called with each step of a start. */
+  say?: ((step: string) => void) | undefined;
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
@@ -41,9 +43,9 @@ export interface SessionOptions {
 /** Makes topics, subjects and tables. Rejects after about ten seconds without a server. */
 export async function openSession(
   config: Config,
-  { log, clientId = "precedent", start = true, logReplay, subjects }: SessionOptions,
+  { log, clientId = "precedent", start = true, say, logReplay, subjects }: SessionOptions,
 ): Promise<Session> {
-  const connections = await resolveConnections(config, { start });
+  const connections = await resolveConnections(config, { start, say });
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
@@ -72,6 +74,7 @@ export async function openSession(
   };
   try {
     await untilAnswered(() => Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]), log);
+    say?.("topics, schemas and tables are there");
   } catch (error) {
     await close();
     throw error;

@@ -11,6 +11,8 @@ export interface LogOptions {
   pretty?: boolean;
   /** Where lines go; the standard error by default, so that the output of commands stays clean. */
   destination?: DestinationStream;
+  /** While true, coloured lines below a warning are left out. */
+  muted?: () => boolean;
 }
 
 const secretNames = ["password", "passphrase", "apiKey", "token", "authorization", "secret", "clientSecret"];
@@ -25,7 +27,7 @@ function withRemedy(error: Error): object {
 }
 
 /** Add { stage } and { requestId } by log.child(). */
-export function createLog({ level, pretty, destination }: LogOptions): Logger {
+export function createLog({ level, pretty, destination, muted = () => false }: LogOptions): Logger {
   const options = {
     level,
     base: { pid: process.pid },
@@ -41,6 +43,7 @@ export function createLog({ level, pretty, destination }: LogOptions): Logger {
       translateTime: "SYS:HH:MM:ss.l",
     });
     const write = (line: string): void => {
+      if (muted() && /^\{"level":"(?:trace|debug|info)"/.test(line)) return;
       const text = printable(prettify(line));
       if (destination === undefined) process.stderr.write(text);
       else destination.write(text);
