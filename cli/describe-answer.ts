@@ -1,16 +1,22 @@
 // A response and its decision in words, for people.
 import pc from "picocolors";
 import type { Decision, Response } from "../schemas/types.ts";
+import { oneLine } from "./reading.ts";
+
+/** Of examples, by id. */
+export type ExampleTexts = ReadonlyMap<string, { request: string; response: string }>;
 
 /** `alternative`: null where it did not come in time, absent where there is none. */
 export function describeAnswer({
   response,
   decision,
   alternative,
+  texts = new Map(),
 }: {
   response: Response;
   decision: Decision | null;
   alternative?: Response | null;
+  texts?: ExampleTexts;
 }): string {
   const lines: string[] = [];
   if (response.status === "ok") lines.push(response.text);
@@ -22,7 +28,7 @@ export function describeAnswer({
     `cost ${response.cost.toPrecision(3)}`,
   ];
   lines.push("", pc.dim(facts.join(" · ")));
-  if (decision !== null) lines.push(...describeDecision(decision));
+  if (decision !== null) lines.push(...describeDecision(decision, texts));
   for (const { arm, code } of response.failedArms)
     lines.push(pc.yellow(`${arm} failed (${code}): another arm took over`));
   if (response.degraded.length > 0) lines.push(pc.yellow(`degraded: ${response.degraded.join(", ")}`));
@@ -45,7 +51,7 @@ function describeAsking({ asked, requestId, alternative: arm }: Response, other?
   ];
 }
 
-function describeDecision(decision: Decision): string[] {
+function describeDecision(decision: Decision, texts: ExampleTexts): string[] {
   const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
   const lines = [`arm ${decision.arm} chosen with probability ${decision.probability.toFixed(3)}`];
   for (const { arm, mean, deviation, sampled, bias, saturation, probability } of decision.arms) {
@@ -57,7 +63,11 @@ function describeDecision(decision: Decision): string[] {
   }
   const examples = chosen?.examples ?? [];
   lines.push(`${examples.length} examples shown${examples.length === 0 ? "" : ", the best last:"}`);
-  for (const { id, similarity } of examples) lines.push(`  ${similarity.toFixed(3)}  ${id}`);
+  for (const { id, similarity } of examples) {
+    const text = texts.get(id);
+    const what = text === undefined ? id : `${oneLine(text.request)} → ${oneLine(text.response)}`;
+    lines.push(`  ${similarity.toFixed(3)}  ${what}`);
+  }
   const timings = decision.timings.map(({ operator, ms }) => `${operator} ${ms.toFixed(1)}`);
   if (timings.length > 0) lines.push(pc.dim(`ms: ${timings.join(", ")}`));
   return lines;

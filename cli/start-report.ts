@@ -1,5 +1,6 @@
 // What `precedent up` tells the person who started it: one line a step, then where everything is.
 import { isFree, listenerOf } from "../stack/ports.ts";
+import { withoutUser } from "../stack/reachable.ts";
 import type { ResolvedConnections } from "../stack/resolve.ts";
 import { CommandError } from "./io.ts";
 import type { Config } from "../config/schema.ts";
@@ -24,19 +25,13 @@ export function describeStart({ file, connections: { kafka, registry }, baseUrl,
   const lines = [
     ...(baseUrl === undefined ? [] : [`page           ${baseUrl.replace(/v1$/, "")}`, `base URL       ${baseUrl}`]),
     `KAFKA=${kafka.brokers.join(",")}`,
-    `REGISTRY=${withoutCredentials(registry.url)}`,
+    `REGISTRY=${withoutUser(registry.url)}`,
     `metrics        ${metricsUrl}`,
     `configuration  ${file ?? "the defaults (write precedent.yaml to change them)"}`,
     `next           in another terminal: npx precedent ask "list hidden files"`,
     "               Ctrl-C stops the stages",
   ];
   return `\nPrecedent runs.\n${lines.map((line) => `  ${line}\n`).join("")}\n`;
-}
-
-function withoutCredentials(url: string): string {
-  const parsed = new URL(url);
-  parsed.username = parsed.password = "";
-  return parsed.href.replace(/\/$/, "");
 }
 
 /** Throws, naming the program and the key, where a port to listen on is taken. */
