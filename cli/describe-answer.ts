@@ -51,6 +51,12 @@ function describeAsking({ asked, requestId, alternative: arm }: Response, other?
   ];
 }
 
+/** Why a sampled quality can be above 1 or below 0, where one is. */
+export const describeDraws = (arms: readonly { sampled: number }[]): string[] =>
+  arms.some(({ sampled }) => sampled < 0 || sampled > 1)
+    ? [pc.dim("  sampled: drawn around the quality, as widely as little is known: it may pass 0 and 1")]
+    : [];
+
 function describeDecision(decision: Decision, texts: ExampleTexts): string[] {
   const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
   const lines = [`arm ${decision.arm} chosen with probability ${decision.probability.toFixed(3)}`];
@@ -58,9 +64,10 @@ function describeDecision(decision: Decision, texts: ExampleTexts): string[] {
     const quality = `quality ${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
     const own = saturation === 0 ? "" : ` (${saturation.toFixed(2)} for its own load)`;
     lines.push(
-      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)}${own}, probability ${probability.toFixed(3)}`,
+      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)} for cost and load${own}, probability ${probability.toFixed(3)}`,
     );
   }
+  lines.push(...describeDraws(decision.arms));
   const examples = chosen?.examples ?? [];
   lines.push(`${examples.length} examples shown${examples.length === 0 ? "" : ", the best last:"}`);
   for (const { id, similarity } of examples) {

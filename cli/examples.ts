@@ -2,7 +2,6 @@
 // The same pair gets the same id, so repeats do no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createLog } from "../runtime/log.ts";
 import { startProgress } from "../stack/progress.ts";
@@ -16,7 +15,8 @@ import { addSynthesizingExamples } from "./examples-synthesize.ts";
 import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-example.ts";
 import type { Io } from "./io.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
-import { type Session } from "../pipelines/session.ts";
+import { openEmbedder } from "../pipelines/embedder.ts";
+import type { Session } from "../pipelines/session.ts";
 import { runningConfig } from "./running-config.ts";
 import { openRunning } from "./with-session.ts";
 
@@ -50,7 +50,7 @@ export function addExamples(program: Command, io: Io): void {
       const file = resolve(io.cwd, name);
       const total = await checkPairs(file);
       const session = await openRunning(config, io, { start: true, level: "warn" });
-      const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log }).catch(
+      const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log }).catch(
         async (error: unknown) => {
           await session.close();
           throw error;

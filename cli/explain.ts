@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import pc from "picocolors";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
+import { describeDraws } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
 import { oneLine, tableOf, withClickHouse } from "./reading.ts";
 import { recordedId } from "./request-id.ts";
@@ -144,6 +145,7 @@ function describeConversation({
       ).trimEnd(),
     );
     lines.push(
+      ...describeDraws(decision.arms),
       ...describeLoad(decision),
       ...describeBreakers(decision),
       ...describeReuse(decision),

@@ -50,5 +50,13 @@ export function createLog({ level, pretty, destination, muted = () => false }: L
     };
     return pino(options, { write });
   }
-  return pino(options, destination ?? pino.destination({ dest: 2, sync: false }));
+  return pino(options, withoutDoubles(destination ?? pino.destination({ dest: 2, sync: false })));
+}
+
+/** pino appends what a record names to what its logger is bound to: of one key, the last counts. */
+function withoutDoubles(destination: DestinationStream & { flushSync?: () => void }): DestinationStream {
+  return {
+    write: (line: string) => destination.write(`${JSON.stringify(JSON.parse(line))}\n`),
+    ...(destination.flushSync !== undefined && { flushSync: () => destination.flushSync?.() }),
+  };
 }
