@@ -59,6 +59,6 @@ export const whereElse =
     const by = error instanceof NothingRuns && gateway.port !== 0 ? listenerOf(gateway.port) : undefined;
     if (by === undefined || !/\bprecedent\b.* up\b/.test(by)) throw error;
     throw new CommandError(
-      `${(error as Error).message}\na system of another folder has port ${gateway.port}, ${by}: name its configuration with -c`,
+      `${(error as Error).message}; a system of another folder has port ${gateway.port}, ${by}: name its configuration with -c`,
     );
   };
