@@ -36,13 +36,9 @@ export function openSelect(
     dependencies: {
       pool: examples.pool,
       selection: config.selection,
-      wholeBy(domain, requestPartition) {
-        if (examples.complete()) return "topic";
-        const [partition, position] = [
-          examples.examplesPartition(requestPartition),
-          examples.position(requestPartition),
-        ];
-        return placements.isComplete(domain, partition, position) ? "partition" : null;
+      wholeAt(domain, requests) {
+        const [partition, position] = [examples.examplesPartition(requests), examples.position(requests)];
+        return { topic: examples.complete(), partition: placements.isComplete(domain, partition, position) };
       },
       onSelection: createSelectionMetrics(metrics).count,
       helpfulnessModel: helpfulness.model,

@@ -10,29 +10,33 @@ import { createSelection, type Asked, type Selection, type SelectionDependencies
 type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
-export type WholeBy = "topic" | "partition" | null;
+export interface WholeAt {
+  /** All partitions of the examples are here. */
+  topic: boolean;
+  /** The domain lies whole on the partition of examples that belongs to that of the requests. */
+  partition: boolean;
+}
 
 export interface SelectDependencies extends SelectionDependencies {
-  /**
-   * Where all examples of a domain are for this partition of requests: the whole topic is here, or
-   * they are on the partition's own examples; null: neither is known. By default all are here.
-   */
-  wholeBy?: (domain: string, requestPartition: number) => WholeBy;
+  /** Where a domain is whole for this partition of requests; by default the whole topic is here. */
+  wholeAt?: (domain: string, requestPartition: number) => WholeAt;
   onSelection?: (selection: Selection) => void;
 }
 
 export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
-  const { wholeBy = () => "topic", sharing = nothingShared } = dependencies;
+  const { wholeAt = () => ({ topic: true, partition: false }), sharing = nothingShared } = dependencies;
   return async function select(input, context) {
     const domains = [input.domain, sharing.sharedDomainOf(input.domain)].filter((domain) => domain !== null);
-    const whole = (): WholeBy[] => domains.map((domain) => wholeBy(domain, input.position.partition));
+    const whole = (): WholeAt[] => domains.map((domain) => wholeAt(domain, input.position.partition));
     // Asked before and after: what arrives during the search was not searched, and what leaves
     // during it may have been missed.
     const before = whole();
     const selection = await choose(input, context);
     const after = whole();
-    const isComplete = before.every((by, i) => by !== null && by === after[i]);
+    const isComplete = before.every(
+      ({ topic, partition }, i) => (topic && after[i]!.topic) || (partition && after[i]!.partition),
+    );
     const lacking = isComplete ? [] : ["examples_incomplete"];
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;
