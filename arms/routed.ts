@@ -2,7 +2,7 @@
 import { capabilities } from "../algorithms/routing/passthrough.ts";
 import type { ExampleOrder } from "../algorithms/selection/example-order.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
-import { costAtMost, normalisedCosts } from "./cost.ts";
+import { costAtMost, normalisedCosts, tokenBounds } from "./cost.ts";
 import { promptTokens } from "../algorithms/text/prompt-tokens.ts";
 import { priceList, type PriceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -25,6 +25,7 @@ export interface RouteArm extends Declares {
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
+  /** Longest answer where the request does not say (tokenBounds). */
   maxTokens: number;
   prices: PriceList;
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
@@ -43,13 +44,12 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     cost: costs.get(arm.name) ?? 0,
     examples: arm.examples,
     tokenBudget: arm.tokenBudget,
-    contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
     template: arm.template,
     order: orderOf(arm),
     system: arm.system,
     settings: settingsOf(arm),
-    capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
-    maxTokens: arm.maxTokens,
+    capabilities: "tools" in arm ? capabilities.filter((capability) => arm[capability]) : [],
+    ...tokenBounds(arm),
     prices: priceList(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
   }));
@@ -108,11 +108,15 @@ export function mostCost(request: Asked, arms: readonly RouteArm[], additions: A
   return Math.min(Math.max(0, ...costs), request.allow.maxCost ?? Infinity);
 }
 
-/** Estimated tokens of one call, prompt and longest answer together. */
+/** A usual answer, where the request sets no bound: limits a minute are corrected by the usage. */
+const usualAnswer = 1_024;
+
+/** Estimated tokens of one call: the prompt, and the longest answer that the request allows. */
 export const mostTokens = (request: Asked, arms: readonly RouteArm[], additions: Additions): number =>
   Math.max(
     0,
-    ...callsOf(request, arms, additions, estimateTokens).map(({ prompt, completion, arm: { contextTokens } }) =>
-      Math.min(prompt + completion, contextTokens ?? Infinity),
-    ),
+    ...callsOf(request, arms, additions, estimateTokens).map(({ prompt, completion, arm: { contextTokens } }) => {
+      const answer = request.params.maxTokens === null ? Math.min(completion, usualAnswer) : completion;
+      return Math.min(prompt + answer, contextTokens ?? Infinity);
+    }),
   );

@@ -29,6 +29,8 @@ export interface PriceList extends Some {
   prompt: number;
   completion: number;
   bands?: readonly PriceBand[];
+  /** The model's context, as the catalogue has it. */
+  contextTokens?: number | undefined;
 }
 
 /** The prices of an arm's section. */
@@ -91,7 +93,7 @@ function listOf(arm: PricedArm): PriceList | string {
     return "needs prompt and completion, or the catalogue's name of a model (catalogue: provider/model)";
   }
   const bands = entry.bands.map((band) => ({ ...band, prices: overridden(band.prices, own) }));
-  return { ...bands[0]!.prices, bands };
+  return { ...bands[0]!.prices, bands, contextTokens: entry.contextTokens };
 }
 
 /** Derived prices keep their ratio to an overridden price. */

@@ -14,11 +14,12 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): st
   const { params, pieces, passthrough } = request;
   const members = rawMembers(passthrough ?? "{}");
   const messages = members.get("messages");
+  const longest = params.maxTokens ?? config.maxTokens;
   const stop = params.stop.length > 0 ? params.stop : config.stop;
   const ours = {
     model: config.model,
     ...(messages === undefined && { messages: chatMessages(pieces.map(inert)).map(messageParam) }),
-    [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
+    ...(longest !== undefined && { [config.maxTokensField]: longest }),
     ...(params.temperature !== null && { temperature: params.temperature }),
     ...(params.topP !== null && { top_p: params.topP }),
     ...(params.seed !== null && { seed: params.seed }),

@@ -11,7 +11,7 @@ import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent }
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost } from "../cost.ts";
+import { answerCost, costAtMost, tokenBounds } from "../cost.ts";
 import { promptTokens, textsSent } from "../../algorithms/text/prompt-tokens.ts";
 import { completionBody, keyHeaders } from "./body.ts";
 import type { Completion } from "./answer.ts";
@@ -177,10 +177,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   }
 
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
-    costAtMost({ ...config, prices }, promptTokens(pieces, passthrough), params.maxTokens);
+    costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens);
 
   function tooExpensive(atMost: number, left: number): ArmFailure {
-    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or lower max_tokens.`;
+    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or set a lower max_tokens.`;
     return { kind: "failure", code: "too_expensive", message, attempts: 0, retriable: false, param: maxCostParam };
   }
 

@@ -43,7 +43,8 @@ const armBase = {
    * guidance in the question's own turn, which stands before and after it.
    */
   template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
-  maxTokens: count.default(256),
+  /** Longest answer where the request does not say; absent: as long as the model writes. */
+  maxTokens: count.optional(),
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
   /**
@@ -78,15 +79,10 @@ const endpoint = z.strictObject({
   apiKey: z.string().optional(),
   metricsUrl: metricsUrl.optional(),
 });
-const openaiShape = z.strictObject({
+/** Of arms that are endpoints. */
+const endpointArm = {
   ...armBase,
-  type: z.literal("openai"),
-  /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
-  baseUrl: apiUrl.optional(),
-  /**
-   * Replicas of one engine, in place of baseUrl: each a URL, or { baseUrl, apiKey, metricsUrl }
-   * (docs/engines.md).
-   */
+  /** Replicas of one engine: each a URL, or { baseUrl, apiKey, metricsUrl } (docs/engines.md). */
   endpoints: z
     .array(z.preprocess((one) => (typeof one === "string" ? { baseUrl: one } : one), endpoint))
     .min(1)
@@ -106,12 +102,24 @@ const openaiShape = z.strictObject({
   requestsPerMinute: count.optional(),
   stream: z.boolean().default(true),
   /**
-   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
-   * parameters of a chat completion (response_format, ...).
+   * The model's context and longest answer, in tokens, which bound what a request without
+   * max_tokens may cost. Absent: the price catalogue's context, else 131072.
    */
-  tools: z.boolean().default(false),
-  vision: z.boolean().default(false),
-  parameters: z.boolean().default(false),
+  contextTokens: count.optional(),
+  maxOutputTokens: count.optional(),
+  /**
+   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
+   * parameters of a request (response_format, ...). false: the endpoint has not.
+   */
+  tools: z.boolean().default(true),
+  vision: z.boolean().default(true),
+  parameters: z.boolean().default(true),
+};
+const openaiShape = z.strictObject({
+  ...endpointArm,
+  type: z.literal("openai"),
+  /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
+  baseUrl: apiUrl.optional(),
   /**
    * Sends prompt_cache_key, derived from arm, sharing domain and first prefix, unless the client
    * sends one. Providers route by it to a machine that has the prefix (docs/arms.md, Prices).

@@ -10,6 +10,8 @@ export interface NamedArm {
   model: string;
   /** What it declares to serve besides text. */
   capabilities?: readonly Capability[] | undefined;
+  /** Whether its prompts contain examples. */
+  examples?: boolean;
 }
 
 const anyModel = "auto";
@@ -106,7 +108,9 @@ export function armsAllowed(...lists: readonly (readonly string[] | null)[]): st
 export const servedBy = (arms: readonly NamedArm[]): Served =>
   new Set([
     ...arms.flatMap(({ capabilities = [] }) => capabilities),
-    ...(arms.every(({ capabilities }) => capabilities?.includes("parameters")) ? (["hints"] as const) : []),
+    ...(arms.every((arm) => arm.examples !== true && arm.capabilities?.includes("parameters"))
+      ? (["hints"] as const)
+      : []),
   ]);
 
 /** Throws ApiError where no arm that is allowed has all that the fields of the body require. */
