@@ -1,11 +1,12 @@
 // The arms as plan sees them: names, models and costs. Rebuilt whenever the configuration changes.
-import { capabilities } from "../algorithms/routing/passthrough.ts";
+import type { Capability } from "../algorithms/routing/passthrough.ts";
 import type { ExampleOrder } from "../algorithms/selection/example-order.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
 import { costAtMost, normalisedCosts, tokenBounds } from "./cost.ts";
 import { promptTokens } from "../algorithms/text/prompt-tokens.ts";
 import { priceList, type PriceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { isEndpoint } from "../config/sections/arms.ts";
 import type { Request } from "../schemas/types.ts";
 import type { ReuseSettings } from "./reuse/settings.ts";
 import type { Declares } from "./serves.ts";
@@ -48,16 +49,22 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     order: orderOf(arm),
     system: arm.system,
     settings: settingsOf(arm),
-    capabilities: "tools" in arm ? capabilities.filter((capability) => arm[capability]) : [],
+    capabilities: capabilitiesOf(arm),
     ...tokenBounds(arm),
     prices: priceList(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
   }));
 }
 
+function capabilitiesOf(arm: ArmConfig): Capability[] {
+  if (!isEndpoint(arm)) return [];
+  const parameters = [arm.type === "openai" ? "parameters" : "anthropic", "common"] as const;
+  return [...(["tools", "vision"] as const).filter((one) => arm[one]), ...(arm.parameters ? parameters : [])];
+}
+
 /** Behind an endpoint, the engine caches prefixes; a guided prompt begins with the question. */
-const orderOf = ({ type, template }: ArmConfig): ExampleOrder =>
-  type === "openai" && template === "chat-turns" ? "shared_prefix" : "best_last";
+const orderOf = (arm: ArmConfig): ExampleOrder =>
+  isEndpoint(arm) && arm.template === "chat-turns" ? "shared_prefix" : "best_last";
 
 /** How an arm is called and paid says nothing of its answers; every other setting may. */
 const operational = new Set(

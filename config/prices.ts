@@ -1,5 +1,6 @@
 // Prices of an arm's tokens from its configuration and the price catalogue, by time and by length
 // of the prompt. In the prices' currency, per million tokens.
+import { anthropicUrl } from "./sections/arms.ts";
 import { catalogueEntry, type CatalogueEntry } from "./price-catalogue.ts";
 
 export interface Prices {
@@ -38,6 +39,7 @@ export type ConfiguredPrices = "catalogue" | (Some & { catalogue?: string | unde
 
 export interface PricedArm {
   name: string;
+  type?: string;
   prices: ConfiguredPrices;
   /** openai arms: for the lookup of provider and model in the catalogue. */
   baseUrl?: string | undefined;
@@ -73,7 +75,8 @@ export function priceSource(arm: PricedArm): string | null {
 const entryOf = ({
   prices,
   endpoints,
-  baseUrl = endpoints?.[0]?.baseUrl,
+  type,
+  baseUrl = endpoints?.[0]?.baseUrl ?? (type === "anthropic" ? anthropicUrl : undefined),
   model,
 }: PricedArm): CatalogueEntry | string | null =>
   prices === "catalogue"

@@ -1,6 +1,6 @@
 // Resolves the model that a client names: a configured alias (gateway.models); "auto", for which
 // the router chooses the arm; the name of an arm; or the model of one or more arms.
-import type { Capability } from "../../algorithms/routing/passthrough.ts";
+import { covers, type Capability } from "../../algorithms/routing/passthrough.ts";
 import type { ModelAlias } from "../../config/sections/gateway.ts";
 import type { Served } from "./request.ts";
 import { badRequest, ApiError } from "../errors.ts";
@@ -120,7 +120,7 @@ export function checkCapable(
   arms: readonly NamedArm[],
 ): void {
   const left = arms.filter(({ name }) => allowed?.includes(name) ?? true);
-  const lacks = ({ capabilities = [] }: NamedArm) => [...fields.keys()].filter((one) => !capabilities.includes(one));
+  const lacks = ({ capabilities = [] }: NamedArm) => [...fields.keys()].filter((one) => !covers(capabilities, one));
   if (left.length === 0 || left.some((arm) => lacks(arm).length === 0)) return;
   const [missing] = left.map(lacks).sort((one, other) => one.length - other.length)[0] ?? [];
   const field = (missing && fields.get(missing)) ?? "";
