@@ -434,6 +434,30 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     expect(found).toEqual([]);
   });
 
+  test("a language that no number format takes is no reason for an empty page", async () => {
+    const odd = await (browser as Browser).newContext({ viewport: { width: 1440, height: 900 } });
+    await odd.addInitScript(
+      `Object.defineProperty(navigator, "language", { get: () => "en-US@posix", configurable: true })`,
+    );
+    const shown = await odd.newPage();
+    await shown.goto(`${origin}/#/arms`);
+    await shown.waitForSelector(".chart canvas");
+    await odd.close();
+  });
+
+  test("a view that breaks says what broke, and leaves the others", async () => {
+    const breaking = await (browser as Browser).newContext({ viewport: { width: 1440, height: 900 } });
+    const shown = await breaking.newPage();
+    await shown.route("**/page/api/health*", (route) => route.fulfill({ json: { stages: null } }));
+    await shown.goto(`${origin}/#/health`);
+    await shown.waitForSelector("text=This part of the page broke.");
+    expect(await shown.textContent(".problem pre")).toMatch(/^TypeError: .*\n.*\/page\/files\/main-/);
+    await shown.click("nav >> text=Policies");
+    await shown.waitForSelector("main .panel, main .nothing");
+    await shown.close();
+    await breaking.close();
+  });
+
   test("nothing failed, nothing was asked of anybody else", () => {
     expect(problems).toEqual([]);
   });
@@ -498,7 +522,7 @@ describe("with keys", () => {
     await page.goto(`${origin}/`);
     await page.fill("input[type=password]", "prk-000000000000.00000000000000000000000000000000");
     await page.click("form .primary");
-    await page.waitForSelector("text=This API key is not valid");
+    await page.waitForSelector("text=This key is not valid");
     await page.fill("input[type=password]", admin);
     await page.click("form .primary");
     await page.waitForSelector("tbody tr");

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { ArmStep, Overview } from "../data/port.ts";
 import { Chart, type Series } from "./chart.tsx";
 import { armColour } from "./colours.ts";
-import { cost, count, duration, figure, share } from "./format.ts";
+import { cost, count, duration, figure, share, shares } from "./format.ts";
 import { useData, useSpan } from "./hooks.ts";
 import { Arm, type Column, Nothing, numeric, Panel, Problem, rowHead, type Span, Stat, Table, Time } from "./parts.tsx";
 
@@ -50,9 +50,9 @@ function Charts({ overview, theme }: { overview: Overview; theme: string }) {
     };
     const series = (of: (steps: readonly ArmStep[]) => number | null): Series[] =>
       names.map((name) => ({ label: name, colour: armColour(name), values: by(name, of) }));
-    return { at, names, series };
+    return { at, series };
   }, [overview]);
-  const { at, names, series } = view;
+  const { at, series } = view;
   const requests = sum(arms, (step) => step.requests);
   if (requests === 0) return <Nothing>No answers in this time.</Nothing>;
   const hits = arms.filter(({ source }) => source === "cache");
@@ -84,7 +84,7 @@ function Charts({ overview, theme }: { overview: Overview; theme: string }) {
         />
         <Stat label="Spent" value={cost(spent)} note="in the currency of the prices" />
         <Stat
-          label="Saved beside always-large"
+          label="Saved against the most expensive arm"
           value={always === 0 ? "–" : share(saved / always)}
           note={always === 0 ? "no price known yet" : `${cost(saved)} of ${cost(always)}`}
         />
@@ -123,7 +123,7 @@ function Charts({ overview, theme }: { overview: Overview; theme: string }) {
         />
       </div>
       <Panel title="By arm">
-        <Table rows={names.map((name) => byArm(name, arms))} columns={columnsOf(requests)} keyOf={({ name }) => name} />
+        <Table rows={rowsOf(arms)} columns={armColumns} keyOf={({ name }) => name} />
       </Panel>
       {overview.prefill.length > 0 && <Prefill rows={overview.prefill} />}
     </>
@@ -139,10 +139,17 @@ const byArm = (name: string, arms: readonly ArmStep[]) => {
   };
 };
 
-const columnsOf = (requests: number): Column<ReturnType<typeof byArm>>[] => [
-  ["Arm", ({ name }) => <Arm name={name} />, rowHead],
+/** All answers are in a row, those of no arm too: the shares add up. */
+function rowsOf(arms: readonly ArmStep[]): (ReturnType<typeof byArm> & { part: string })[] {
+  const rows = [...new Set(arms.map(({ arm }) => arm))].toSorted().map((name) => byArm(name, arms));
+  const parts = shares(rows.map(({ answers }) => answers));
+  return rows.map((row, i) => ({ ...row, part: parts[i] ?? "" }));
+}
+
+const armColumns: Column<ReturnType<typeof rowsOf>[number]>[] = [
+  ["Arm", ({ name }) => (name === "" ? <span class="quiet">no arm</span> : <Arm name={name} />), rowHead],
   ["Answers", ({ answers }) => count(answers), numeric],
-  ["Share", ({ answers }) => share(answers / requests), numeric],
+  ["Share", ({ part }) => part, numeric],
   ["From cache", ({ cached }) => count(cached), numeric],
   ["Failed", ({ failed }) => count(failed), numeric],
   ["Mean reward", ({ reward }) => figure(reward), numeric],

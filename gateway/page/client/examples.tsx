@@ -1,7 +1,7 @@
 // Examples by what bettering them would gain, and how one was used.
 import { useState } from "preact/hooks";
 import type { ExampleRow, ExampleUse } from "../data/port.ts";
-import { count, figure, whole } from "./format.ts";
+import { count, figure, fraction, whole } from "./format.ts";
 import { linkTo, useData, useSettled } from "./hooks.ts";
 import { Arm, Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
 
@@ -82,8 +82,8 @@ function Uses({ id }: { id: string }) {
               { class: "text" },
             ],
             ["Arm", ({ arm }) => <Arm name={arm} />],
-            ["Similarity", ({ similarity }) => <Bar value={similarity}>{similarity.toFixed(3)}</Bar>],
-            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{helpfulness.toFixed(3)}</Bar>],
+            ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
+            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
             [
               "Quality of the answer",
               (use) => (

@@ -1,8 +1,10 @@
 // The page: its views, the way between them, keys of the keyboard, and the form for an admin key.
+import "./locale.ts";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Refused, useKey } from "./api.ts";
 import { Arms } from "./arms.tsx";
+import { Boundary, OtherErrors } from "./boundary.tsx";
 import { armColour } from "./colours.ts";
 import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
@@ -79,12 +81,15 @@ function Page() {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
+        <OtherErrors />
         {error instanceof Refused && error.needsKey ? (
           <KeyForm error={error} onKey={reload} />
         ) : error instanceof Refused && error.status < 429 ? (
           <Problem error={error} />
         ) : (
-          <View route={route} names={names ?? none} theme={theme} />
+          <Boundary key={`${route.view}?${route.query.toString()}`}>
+            <View route={route} names={names ?? none} theme={theme} />
+          </Boundary>
         )}
       </main>
       {helping && <Shortcuts onClose={() => setHelping(false)} />}
@@ -111,6 +116,13 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
   }
 }
 
+/** What a person does about it: the gateway's messages tell programs which header to send. */
+const keyProblems: Readonly<Record<string, string>> = {
+  missing_api_key: "This page is for administrators. Enter an admin key to open it.",
+  invalid_api_key: "This key is not valid: it is mistyped, has expired or was revoked. Enter another one.",
+  admin_key_needed: "This is the key of a tenant. The page needs an admin key.",
+};
+
 function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
   const [key, setKey] = useState("");
   return (
@@ -124,15 +136,18 @@ function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
       }}
     >
       <h2>Admin key</h2>
-      <p>{error.message}</p>
+      <p>{keyProblems[error.code] ?? error.message}</p>
       <label>
         <span>Key</span>
         <input type="password" autocomplete="off" value={key} onInput={(event) => setKey(event.currentTarget.value)} />
       </label>
       <button type="submit" class="primary">
-        Look
+        Open
       </button>
-      <p class="note">It is kept in this tab alone, until it is closed, and sent as a header.</p>
+      <p class="note">
+        It stays in this tab until the tab is closed. To create one, run <code>precedent keys create --admin</code>{" "}
+        where the gateway runs.
+      </p>
     </form>
   );
 }
@@ -140,5 +155,10 @@ function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
 const root = document.getElementById("page");
 if (root !== null) {
   root.textContent = "";
-  render(<Page />, root);
+  render(
+    <Boundary>
+      <Page />
+    </Boundary>,
+    root,
+  );
 }

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveBatch, LiveEvent, RequestRow } from "../data/port.ts";
 import { watch } from "./api.ts";
-import { cost, count, domainOf, duration, figure, time, whole } from "./format.ts";
+import { cost, count, domainOf, duration, figure, fraction, time, whole } from "./format.ts";
 import { linkTo, useData, useSettled, useSpan } from "./hooks.ts";
 import { Arm, type Column, Nothing, numeric, Problem, Search, type Span, State, Table, Time } from "./parts.tsx";
 
@@ -144,15 +144,19 @@ const columns: readonly Column<RequestRow>[] = [
   ],
   [
     "p",
-    ({ probability }) => probability?.toFixed(2),
+    ({ probability }) => (probability === null ? "" : fraction(probability)),
     { ...numeric, title: "probability with which the arm was to be chosen" },
   ],
-  ["Score", ({ score }) => score?.toFixed(2), { ...numeric, title: "quality less cost and load, by the router" }],
+  [
+    "Score",
+    ({ score }) => (score === null ? "" : fraction(score)),
+    { ...numeric, title: "quality less cost and load, by the router" },
+  ],
   ["Ex.", ({ examples }) => (examples === 0 ? "" : examples), { ...numeric, title: "examples shown to the model" }],
   [
     "Tokens",
     ({ promptTokens, completionTokens }) =>
-      promptTokens + completionTokens === 0 ? "" : `${promptTokens} + ${completionTokens}`,
+      promptTokens + completionTokens === 0 ? "" : `${count(promptTokens)} + ${count(completionTokens)}`,
     numeric,
   ],
   ["Cost", (row) => (row.state === "open" ? "" : cost(row.cost)), numeric],
