@@ -25,7 +25,7 @@ export function Examples({ id }: { id: string }) {
           <Nothing>None was used, or none fits.</Nothing>
         ) : (
           <Table
-            class="list"
+            class="list cards"
             scrolls="Examples"
             rows={data ?? []}
             keyOf={(row) => row.id}
@@ -67,6 +67,7 @@ function Uses({ id }: { id: string }) {
         <Nothing>It was not shown for an answer in the last two weeks.</Nothing>
       ) : (
         <Table
+          class="cards"
           scrolls="Uses"
           rows={data ?? []}
           keyOf={(use) => `${use.tenant}/${use.requestId}`}

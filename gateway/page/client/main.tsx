@@ -10,6 +10,7 @@ import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
 import { linkTo, useData, useRoute, useTheme, type Route } from "./hooks.ts";
 import { Shortcuts, useKeyboard } from "./keyboard.tsx";
+import { Overview } from "./overview.tsx";
 import { Problem } from "./parts.tsx";
 import { Policies } from "./policies.tsx";
 import { Explain } from "./request/request.tsx";
@@ -17,9 +18,10 @@ import { Requests, type Names } from "./requests.tsx";
 import { Values } from "./values.tsx";
 import "./main.css";
 
-export const views = ["requests", "arms", "policies", "examples", "comparison", "health"] as const;
+export const views = ["overview", "requests", "arms", "policies", "examples", "comparison", "health"] as const;
 
 const titles: Readonly<Record<(typeof views)[number], string>> = {
+  overview: "Overview",
   requests: "Requests",
   arms: "Arms",
   policies: "Policies",
@@ -28,7 +30,7 @@ const titles: Readonly<Record<(typeof views)[number], string>> = {
   health: "Health",
 };
 
-const none: Names = { arms: [], domains: [], tenants: [] };
+const none: Names = { arms: [], domains: [], tenants: [], keys: [] };
 
 function Page() {
   const route = useRoute();
@@ -50,7 +52,7 @@ function Page() {
         To the content
       </a>
       <header class="top">
-        <a class="brand" href={linkTo("requests")}>
+        <a class="brand" href={linkTo("overview")}>
           <img src="/page/files/icon.svg" alt="" width="20" height="20" />
           Precedent
         </a>
@@ -87,7 +89,7 @@ function Page() {
         ) : error instanceof Refused && error.status < 429 ? (
           <Problem error={error} />
         ) : (
-          <Boundary key={`${route.view}?${route.query.toString()}`}>
+          <Boundary key={route.view === "request" ? route.query.toString() : route.view}>
             <View route={route} names={names ?? none} theme={theme} />
           </Boundary>
         )}
@@ -102,7 +104,7 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
     case "request":
       return <Explain key={query.toString()} id={query.get("id") ?? ""} tenant={query.get("tenant") ?? ""} />;
     case "arms":
-      return <Arms theme={theme} />;
+      return <Arms names={names} theme={theme} />;
     case "policies":
       return <Policies />;
     case "examples":
@@ -111,8 +113,10 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
       return <Values />;
     case "health":
       return <Health />;
-    default:
+    case "requests":
       return <Requests names={names} />;
+    default:
+      return <Overview names={names} theme={theme} />;
   }
 }
 

@@ -50,6 +50,7 @@ export function WhyExamples({ conversation, decision }: { conversation: Conversa
         <Nothing>None was shown: none was similar and helpful enough, or the arm takes none.</Nothing>
       ) : (
         <Table
+          class="cards"
           scrolls="Examples"
           rows={rows}
           keyOf={({ id }) => id}
