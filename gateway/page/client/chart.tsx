@@ -32,7 +32,7 @@ export function Chart({ title, at, series, stacked = false, format, theme }: Pro
     if (element === null || at.length === 0) return undefined;
     const chart = new uPlot(
       optionsOf({ at, series, stacked, format }, element.clientWidth),
-      [at.map((one) => one / 1_000), ...drawn(series, stacked)],
+      dataOf(at, drawn(series, stacked), stacked),
       element,
     );
     const watched = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
