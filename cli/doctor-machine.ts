@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { messageOf } from "../connections/errors.ts";
-import { cacheFolder, embeddingModelFolder } from "../config/assets.ts";
+import { cacheFolder } from "../config/assets.ts";
 import { modelFile } from "../config/models.ts";
 import type { Config } from "../config/schema.ts";
 import { gpuLibraries, gpuRemedy } from "../connections/llama/library.ts";
@@ -14,6 +14,7 @@ import { stackFolder } from "../stack/folder.ts";
 import { serversName } from "../stack/install.ts";
 import type { Check } from "./doctor-check.ts";
 import { deviceChecks, wantsGpu } from "./doctor-device.ts";
+import { embedderCheck } from "./doctor-embedder.ts";
 
 const execute = promisify(execFile);
 
@@ -48,13 +49,12 @@ export async function machineChecks(
   const servers = [join(stackFolder(config.stack.folder).servers), join(cacheFolder(environment), serversName)].some(
     (folder) => existsSync(join(folder, "complete")),
   );
-  const model = config.embedder.model ?? embeddingModelFolder(environment);
-  const hasModel = ["model.onnx", "tokenizer.json"].every((file) => existsSync(join(model, file)));
   const llamas = config.arms.filter((arm) => arm.type === "llama").map((arm) => modelFile(arm.model, environment));
   const lost = llamas.filter((file) => !existsSync(file));
   const logs = config.arms.flatMap((arm) => (arm.type === "recorded" && !existsSync(arm.file) ? [arm.file] : []));
 
-  const [java, maven, python, compiler, make, faiss, llama] = await Promise.all([
+  const [embedding, java, maven, python, compiler, make, faiss, llama] = await Promise.all([
+    embedderCheck(config, environment),
     reported("java", "-version"),
     reported("mvn", "-v"),
     reported("python3", "--version"),
@@ -79,7 +79,7 @@ export async function machineChecks(
     present(
       "python",
       python,
-      !hasModel || lost.length > 0,
+      (config.embedder.type === "onnx" && embedding.state !== "fine") || lost.length > 0,
       "fetches and makes the models, once",
       "apt-get install python3 python3-venv",
     ),
@@ -98,14 +98,7 @@ export async function machineChecks(
           detail: `not built (${faiss}): the exact index takes its place, right but slow beyond some ten thousand examples`,
           remedy: `apt-get install libfaiss-dev libopenblas-dev g++ make python3, then ${setup}`,
         },
-    hasModel
-      ? { name: "embedding model", state: "fine", detail: model }
-      : {
-          name: "embedding model",
-          state: "missing",
-          detail: `${model} has no model.onnx and tokenizer.json`,
-          remedy: setup,
-        },
+    embedding,
   ];
   if (embedded)
     checks.push(

@@ -3,8 +3,8 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
+import { openEmbedder } from "../pipelines/embedder.ts";
 import { openSession, type Session } from "../pipelines/session.ts";
-import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { createLog } from "../runtime/log.ts";
 import { secureNormal } from "../analysis/synthesize/normal.ts";
 import { readPrivateQuestions } from "../analysis/synthesize/private-questions.ts";
@@ -69,7 +69,7 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
       try {
         const answerer = await open("--arm", options.arm);
         const writer = options.writer === undefined ? answerer : await open("--writer", options.writer);
-        const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log: session.log });
+        const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log: session.log });
         closers.push(() => embedder.close());
         const publish = publishing(session);
         closers.push(publish.close);

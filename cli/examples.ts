@@ -2,7 +2,6 @@
 // The same pair gets the same id, so repeats do no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createLog } from "../runtime/log.ts";
 import { startProgress } from "../stack/progress.ts";
@@ -17,6 +16,7 @@ import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-e
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
+import { openEmbedder } from "../pipelines/embedder.ts";
 import { openSession, type Session } from "../pipelines/session.ts";
 
 interface Options extends Owner {
@@ -49,7 +49,7 @@ export function addExamples(program: Command, io: Io): void {
       const file = resolve(io.cwd, name);
       const total = await checkPairs(file);
       const session = await openSession(config, { log });
-      const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log }).catch(
+      const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log }).catch(
         async (error: unknown) => {
           await session.close();
           throw error;

@@ -2,9 +2,9 @@
 // resumes and adds nothing twice.
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { openEmbedder } from "../pipelines/embedder.ts";
 import { openSession, type Session } from "../pipelines/session.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
-import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
 import { sha256 } from "../connections/python/python.ts";
@@ -37,7 +37,7 @@ export function addImport(program: Command, io: Io): void {
       const log = createLog({ level: "warn" });
       const session = await openSession(config, { log });
       try {
-        const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log });
+        const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log });
         try {
           const file = resolve(io.cwd, name);
           const onProgress = (rows: number): void => io.note(`${rows} rows\n`);

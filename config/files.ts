@@ -28,7 +28,7 @@ export function missingFiles(config: Config): Problem[] {
   const { judge } = config.curate.exampleReplay;
   if (judge?.startsWith(references) === true)
     need(["curate", "exampleReplay", "judge"], judge.slice(references.length), "name a JSONL file of references");
-  const { model } = config.embedder;
+  const model = config.embedder.type === "onnx" ? config.embedder.model : undefined;
   for (const part of ["model.onnx", "tokenizer.json"])
     need(["embedder", "model"], model && join(model, part), "name a folder with model.onnx and tokenizer.json");
   for (const server of ["kafka", "registry", "clickhouse"] as const) credentials(config[server], [server], need);

@@ -340,6 +340,22 @@ describe("configuration file", () => {
     expect(config.curate.exampleReplay.judge).toBe(`reference:${join(folder, "known.jsonl")}`);
   });
 
+  it("takes an endpoint's embedding model by name, and asks for what it needs", () => {
+    const load = (embedder: string): { model: string | undefined } => {
+      writeFileSync(
+        join(folder, "mine.yaml"),
+        `embedder: ${embedder}\narms: [{ name: large, type: recorded, file: ../log.jsonl }]`,
+      );
+      return {
+        model: loadConfig({ file: join(folder, "mine.yaml"), cwd: "/", environment: {} }).config.embedder.model,
+      };
+    };
+    const endpoint = "type: openai, model: org/small, baseUrl: 'http://tei:8080/v1'";
+    expect(load(`{ ${endpoint}, dimension: 384 }`)).toEqual({ model: "org/small" });
+    expect(() => load(`{ ${endpoint} }`)).toThrow(/embedder.dimension: missing: type openai needs it/);
+    expect(() => load("{ dimension: 384 }")).toThrow(/embedder.dimension: belongs to type openai/);
+  });
+
   it("does without a file, with the small arm alone, but not without one that was named", () => {
     const loaded = loadConfig({ cwd: folder, environment: {} });
     expect(loaded.file).toBeNull();

@@ -238,7 +238,7 @@ function resolvePaths(config: Config, folder: string): Config {
       ...(chatTemplate !== undefined && { chatTemplate: absolute(chatTemplate) }),
     };
   });
-  const { model } = config.embedder;
+  const { model, type } = config.embedder;
   const { exampleReplay } = config.curate;
   const judge = exampleReplay.judge?.startsWith(references)
     ? `${references}${absolute(exampleReplay.judge.slice(references.length))}`
@@ -251,6 +251,6 @@ function resolvePaths(config: Config, folder: string): Config {
     curate: { ...config.curate, exampleReplay: { ...exampleReplay, ...(judge === undefined ? {} : { judge }) } },
     arms,
     stack: { folder: absolute(config.stack.folder) },
-    embedder: { ...config.embedder, ...(model === undefined ? {} : { model: absolute(model) }) },
+    embedder: { ...config.embedder, ...(model === undefined || type === "openai" ? {} : { model: absolute(model) }) },
   };
 }

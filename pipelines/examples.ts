@@ -1,8 +1,6 @@
 // The examples that a process holds: embedder, pool, followed partitions. The store is under the
 // stack's folder, so that a restart reads only the tail.
 import { join } from "node:path";
-import { embeddingModelFolder } from "../config/assets.ts";
-import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createPool } from "../state/examples/pool.ts";
 import type { ExamplePool } from "../state/examples/port.ts";
@@ -12,6 +10,7 @@ import { observePool } from "../state/examples/metrics.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { SessionOf } from "../state/session.ts";
+import { openEmbedder } from "./embedder.ts";
 import type { Session } from "./session.ts";
 import { createPartitionAssignment, type PartitionAssignment } from "../state/examples/partition-assignment.ts";
 
@@ -39,8 +38,7 @@ export async function holdExamples(
 ): Promise<HeldExamples> {
   const { config, kafka, codec } = session;
   const topic = session.topic("examples");
-  const model = config.embedder.model ?? embeddingModelFolder();
-  const embedder = await createOnnxEmbedder({ ...config.embedder, folder: model, log });
+  const embedder = await openEmbedder(config, { log });
   const pool = await createPool({
     folder: join(config.stack.folder, "pools", topic, `${instance}.${stage}`),
     embedder,

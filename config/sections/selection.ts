@@ -1,14 +1,35 @@
 // What a prompt is made of besides the request: how texts become vectors, which examples are shown,
 // how documents are cut.
 import { z } from "zod";
-import { countOrNone, millisecondsOrNone } from "./common.ts";
+import { countOrNone, httpUrl, millisecondsOrNone } from "./common.ts";
 
-export const embedder = z.strictObject({
-  /** Folder with model.onnx and tokenizer.json; absent: all-MiniLM-L6-v2 as set-up makes it. */
-  model: z.string().optional(),
+const embedderShape = z.strictObject({
+  /** onnx: a model in this process; openai: an endpoint with OpenAI's API, such as vLLM or TEI. */
+  type: z.enum(["onnx", "openai"]).default("onnx"),
+  /**
+   * onnx: folder with model.onnx and tokenizer.json; absent: all-MiniLM-L6-v2 as set-up makes it.
+   * openai: the model's name at the endpoint.
+   */
+  model: z.string().min(1).optional(),
+  /** openai: address up to /v1. */
+  baseUrl: httpUrl.optional(),
+  apiKey: z.string().default(""),
+  /** openai: numbers of a vector. */
+  dimension: z.number().int().min(1).max(16_384).optional(),
+  /** onnx: threads of each worker. */
   threads: z.number().int().min(1).max(16).default(1),
+  /** Texts embedded in one call. */
   maxBatch: z.number().int().min(1).max(256).default(8),
   cacheEntries: countOrNone.default(50_000),
+});
+const ofEndpoints = ["model", "baseUrl", "dimension"] as const;
+export const embedder = embedderShape.superRefine((section, context) => {
+  const refuse = (key: string, message: string): void => context.addIssue({ code: "custom", path: [key], message });
+  if (section.type === "openai") {
+    for (const key of ofEndpoints) if (section[key] === undefined) refuse(key, "missing: type openai needs it");
+  } else
+    for (const key of ["baseUrl", "dimension"] as const)
+      if (section[key] !== undefined) refuse(key, "belongs to type openai: write the type, or leave this out");
 });
 
 export const selection = z.strictObject({

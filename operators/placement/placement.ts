@@ -136,7 +136,12 @@ export function createPlacer<T extends string>(dependencies: PlacementDependenci
       throw error;
     });
     const ends = new Map(spans.map(({ partition, end }) => [partition, end]));
-    for (const { domain, partition } of filled) now.domains.get(domain)?.set(partition, ends.get(partition) ?? 0);
+    for (const { domain, partition } of filled) {
+      const end = ends.get(partition);
+      // A partition that was not reported is not known to be whole: it is filled again.
+      if (end === undefined) fill.add(domain);
+      else now.domains.get(domain)?.set(partition, end);
+    }
     unpublished = true;
   };
 

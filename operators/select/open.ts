@@ -36,13 +36,10 @@ export function openSelect(
     dependencies: {
       pool: examples.pool,
       selection: config.selection,
-      hasAllExamples: (domain, requestPartition) =>
-        examples.complete() ||
-        placements.isComplete(
-          domain,
-          examples.examplesPartition(requestPartition),
-          examples.position(requestPartition),
-        ),
+      wholeAt(domain, requests) {
+        const [partition, position] = [examples.examplesPartition(requests), examples.position(requests)];
+        return { topic: examples.complete(), partition: placements.isComplete(domain, partition, position) };
+      },
       onSelection: createSelectionMetrics(metrics).count,
       helpfulnessModel: helpfulness.model,
       threshold: helpfulness.threshold,

@@ -10,21 +10,34 @@ import { createSelection, type Asked, type Selection, type SelectionDependencies
 type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
+export interface WholeAt {
+  /** All partitions of the examples are here. */
+  topic: boolean;
+  /** The domain lies whole on the partition of examples that belongs to that of the requests. */
+  partition: boolean;
+}
+
 export interface SelectDependencies extends SelectionDependencies {
-  /** Whether all examples of a domain are here for this partition; by default they are. */
-  hasAllExamples?: (domain: string, requestPartition: number) => boolean;
+  /** Where a domain is whole for this partition of requests; by default the whole topic is here. */
+  wholeAt?: (domain: string, requestPartition: number) => WholeAt;
   onSelection?: (selection: Selection) => void;
 }
 
 export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
-  const { hasAllExamples = () => true, sharing = nothingShared } = dependencies;
+  const { wholeAt = () => ({ topic: true, partition: false }), sharing = nothingShared } = dependencies;
   return async function select(input, context) {
-    // Asked first: what arrives during the search was not searched.
     const domains = [input.domain, sharing.sharedDomainOf(input.domain)].filter((domain) => domain !== null);
-    const isComplete = domains.every((domain) => hasAllExamples(domain, input.position.partition));
-    const lacking = isComplete ? [] : ["examples_incomplete"];
+    const whole = (): WholeAt[] => domains.map((domain) => wholeAt(domain, input.position.partition));
+    // Asked before and after: what arrives during the search was not searched, and what leaves
+    // during it may have been missed.
+    const before = whole();
     const selection = await choose(input, context);
+    const after = whole();
+    const isComplete = before.every(
+      ({ topic, partition }, i) => (topic && after[i]!.topic) || (partition && after[i]!.partition),
+    );
+    const lacking = isComplete ? [] : ["examples_incomplete"];
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;
     const examplesByArm = new Map<string, SelectedExample[]>();

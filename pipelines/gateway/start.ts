@@ -16,7 +16,7 @@ import { createWaiting } from "../../gateway/waiting.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { Session } from "../session.ts";
-import { openEmbedder } from "./embedder.ts";
+import { openWhenAsked } from "./embedder.ts";
 import { openDashboard } from "./page.ts";
 import { gateway } from "./pipeline.ts";
 
@@ -60,7 +60,7 @@ export async function startGateway(
     mostTokens: (request) => mostTokens(request, arms(), additions),
     mostMs: ({ allow }) => deadlineOf(allow, config.limits),
   });
-  const embedder = openEmbedder(config, log);
+  const embedder = openWhenAsked(config, log);
   const dashboard = openDashboard(session);
   const close = (): Promise<unknown> =>
     Promise.all([replies.stop(), keys.stop(), producer.close(), embedder.close(), dashboard.stop()]);

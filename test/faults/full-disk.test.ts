@@ -10,8 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { putDocuments } from "../../cli/documents.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { stackFolder } from "../../stack/folder.ts";
 import { check } from "./support/checks.ts";
 import { fillableDisk, type FullDisk } from "./support/full-disk.ts";
@@ -81,11 +80,7 @@ describe.skipIf(!compiles)("a full disk (needs gcc)", () => {
         },
       );
       const importing = sleep(1_000).then(async () => {
-        const embedder = await createOnnxEmbedder({
-          ...session.config.embedder,
-          folder: embeddingModelFolder(),
-          log: session.log,
-        });
+        const embedder = await openEmbedder(session.config, { log: session.log });
         const file = join(rig.folder, "pairs.jsonl");
         await writeFile(file, JSON.stringify({ request: question, response: "date +%H:%M" }));
         await importPairs({ session, embedder, file, options: { tenant: "default" } });

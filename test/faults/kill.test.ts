@@ -11,8 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import type { StageName } from "../../pipelines/up.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createLog } from "../../runtime/log.ts";
 import { noBrokerDefects } from "../support/kafka-log.ts";
@@ -62,7 +61,7 @@ beforeAll(async () => {
     folder,
   );
   session = await openSession(config, { log: createLog({ level: config.log.level }), clientId: "oracle" });
-  const embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+  const embedder = await openEmbedder(config, { log: session.log });
   await importPairs({ session, embedder, file, options: { tenant: "default" } });
   await embedder.close();
   workers = createWorkers(

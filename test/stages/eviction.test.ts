@@ -6,11 +6,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
 import { modelFile } from "../../config/models.ts";
 import { formatsIn, openDisk } from "../../connections/kv/disk.ts";
 import { llamaAddonFile } from "../../connections/llama/library.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import type { Example, Response } from "../../schemas/types.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
@@ -42,7 +41,7 @@ describe.skipIf(missing !== "")(`eviction for room${missing}`, () => {
     const pairs = questions.map((request) => ({ request, response: `The command: ${request}`, quality }));
     await writeFile(file, pairs.map((pair) => JSON.stringify(pair)).join("\n"));
     const { log } = system.session;
-    const embedder = await createOnnxEmbedder({ ...system.config.embedder, folder: embeddingModelFolder(), log });
+    const embedder = await openEmbedder(system.config, { log });
     try {
       await importPairs({ session: system.session, embedder, file, options: { tenant: "default" } });
     } finally {

@@ -10,8 +10,7 @@ import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../../algorit
 import { openPolicyLog } from "../../pipelines/policies.ts";
 import { helpfulnessRows } from "../../pipelines/learn/train-helpfulness.ts";
 import { runCommand, type CapturedOutput } from "../../cli/run.testing.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { linearModel } from "../../connections/helpfulness/model.testing.ts";
 import { encodeHelpfulnessBody, HELPFULNESS, HELPFULNESS_KIND } from "../../state/policies/helpfulness.ts";
 import { encodeThresholdBody, THRESHOLD, THRESHOLD_KIND } from "../../state/policies/threshold.ts";
@@ -84,8 +83,7 @@ function question(i: number): string {
 
 async function publishExamples(): Promise<void> {
   const { codec, topic, log } = system.session;
-  const options = { ...system.config.embedder, folder: embeddingModelFolder(), log };
-  const embedder = await createOnnxEmbedder(options);
+  const embedder = await openEmbedder(system.config, { log });
   const examples = await Promise.all(
     topics.map(async (request, i): Promise<Example> => {
       const id = `e${i}`;

@@ -9,9 +9,8 @@ import { emptyStatistics, observe, solvePosterior, constantPrior } from "../../a
 import { createFeatures, FEATURE_COUNT } from "../../algorithms/routing/features.ts";
 import { importLog, type LogImport } from "../../cli/import.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { writeParquet } from "../../stack/convert.ts";
@@ -61,7 +60,7 @@ beforeAll(async () => {
     { stages: ["plan", "generate", "record", "learn"] },
   );
   const { session, config } = system;
-  embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+  embedder = await openEmbedder(config, { log: session.log });
 });
 afterAll(async () => {
   await embedder.close();

@@ -12,9 +12,8 @@ import { createCancels } from "../../state/cancels.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
 import { putDocuments } from "../../cli/documents.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
 import { modelFile } from "../../config/models.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { llamaAddonFile } from "../../connections/llama/library.ts";
 import { exampleHash, type InventoryTable } from "../../state/inventory/table.ts";
 import type { Request } from "../../schemas/types.ts";
@@ -63,7 +62,7 @@ describe.skipIf(missing !== "")(`the cache inventory${missing}`, () => {
     );
     generate = await startArm();
     const { session, config } = system;
-    const embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+    const embedder = await openEmbedder(config, { log: session.log });
     await importPairs({ session, embedder, file: pairs, options: { tenant: "default" } });
     await embedder.close();
     await system.eventually("examples are shown", async () =>

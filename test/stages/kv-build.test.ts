@@ -7,10 +7,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { putDocuments } from "../../cli/documents.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
 import { modelFile } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { llamaAddonFile } from "../../connections/llama/library.ts";
 import { buildCaches, type BuildProgress } from "../../pipelines/generate/build-caches.ts";
 import { startGenerate } from "../../pipelines/generate/start.ts";
@@ -70,7 +69,7 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
       { stages: ["plan", "record"] },
     );
     const { session, config } = system;
-    const embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+    const embedder = await openEmbedder(config, { log: session.log });
     await importPairs({ session, embedder, file: pairs, options: { tenant: "default" } });
     await embedder.close();
     await system.eventually("the examples are recorded", async () => {

@@ -8,9 +8,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startStages, type RunningStages } from "../../pipelines/up.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import type { Request, Response } from "../../schemas/types.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
@@ -52,7 +51,7 @@ beforeAll(async () => {
     { stages },
   );
   const { session, config } = system;
-  embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+  embedder = await openEmbedder(config, { log: session.log });
   for (const tenant of ["acme", "rival"])
     await put(
       tenant,

@@ -8,8 +8,7 @@ import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-fea
 import { holdSelection } from "../../pipelines/plan/selection.ts";
 import { importPairs } from "../../cli/examples.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { requestOf, startSystem, type TestSystem } from "../support/system.ts";
 
 const objects = "files folders links sockets devices pipes archives images logs scripts tables backups".split(" ");
@@ -37,7 +36,7 @@ beforeAll(async () => {
     selection: { examples: 3, minimumSimilarity: 0, explore: { trials: 0.5, thresholds: 0.5, orders: 0 } },
   });
   const { session, config } = system;
-  const embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+  const embedder = await openEmbedder(config, { log: session.log });
   await importPairs({ session, embedder, file: pairs, options: { tenant: "default" } });
   await embedder.close();
   await system.eventually("examples are shown", async () =>

@@ -13,8 +13,7 @@ import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts"
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages, type RunningStages } from "../../pipelines/up.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { plan } from "../../pipelines/plan/pipeline.ts";
 import { groupName } from "../../runtime/running-stage.ts";
 import { createLog } from "../../runtime/log.ts";
@@ -74,7 +73,7 @@ afterAll(async () => {
 });
 
 async function importExamples(of: Session, file: string): Promise<void> {
-  const embedder = await createOnnxEmbedder({ ...of.config.embedder, folder: embeddingModelFolder(), log: of.log });
+  const embedder = await openEmbedder(of.config, { log: of.log });
   await importPairs({ session: of, embedder, file, options: { tenant: "default" } });
   await embedder.close();
 }

@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { importPairs } from "../../cli/examples.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 
@@ -59,7 +58,7 @@ beforeAll(async () => {
   );
   await writeFile(join(folder, "precedent.yaml"), JSON.stringify({ ...system.config, instance: undefined }));
   const { session, config } = system;
-  const embedder = await createOnnxEmbedder({ ...config.embedder, folder: embeddingModelFolder(), log: session.log });
+  const embedder = await openEmbedder(config, { log: session.log });
   for (const tenant of ["acme", "beta"]) {
     const file = join(folder, `${tenant}.jsonl`);
     const lines = Array.from({ length: 100 }, (_, i) =>

@@ -7,10 +7,9 @@ import type { Logger } from "pino";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
 import { importPairs } from "../../cli/examples.ts";
-import { embeddingModelFolder } from "../../config/assets.ts";
 import { defaultModel, namedModel } from "../../config/models.ts";
 import type { ArmConfig, Config } from "../../config/schema.ts";
-import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../pipelines/embedder.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import type { SetUpParts } from "../setup/setup.ts";
 import { stackStatus, stopStack } from "../../stack/attach.ts";
@@ -113,15 +112,12 @@ const whereOf = ({ kafka, stack }: Session["connections"], running: boolean): st
     ? `${kafka.brokers.join(",")}, as configured`
     : `${kafka.brokers.join(",")}, ${running ? "found running" : "embedded"}`;
 
-const openEmbedder = (config: Config, log: Logger): Promise<Embedder> =>
-  createOnnxEmbedder({ ...config.embedder, folder: config.embedder.model ?? embeddingModelFolder(), log });
-
 /** The embedder keeps the vectors by text: the import that follows finds them there. */
 async function embedHistory({ config, data, screen, log, ready }: StartDependencies): Promise<Embedder> {
   const texts = data.pairs.map(({ request }) => request);
   await ready.embedding;
   const work = async (): Promise<Embedder> => {
-    const embedder = await openEmbedder(config, log);
+    const embedder = await openEmbedder(config, { log });
     try {
       await embedder.embedAll(texts);
       return embedder;
@@ -143,7 +139,7 @@ async function importHistory(
   const known = new Set(rows.map(({ id }) => id));
   if (data.pairs.every(({ id }) => known.has(id))) return 0;
   await ready.embedding;
-  const open = embedder ?? (await openEmbedder(config, log));
+  const open = embedder ?? (await openEmbedder(config, { log }));
   try {
     const options = { tenant: demoTenant, domain: demoDomain };
     return await importPairs({ session, embedder: open, file: pairsFile, options, known, signal });

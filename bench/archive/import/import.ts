@@ -12,6 +12,7 @@ import { importPairs } from "../../../cli/examples.ts";
 import { embeddingModelFolder } from "../../../config/assets.ts";
 import { configSchema } from "../../../config/schema.ts";
 import { createOnnxEmbedder } from "../../../connections/embedder/onnx.ts";
+import { openEmbedder } from "../../../pipelines/embedder.ts";
 import { createLog } from "../../../runtime/log.ts";
 import type { BenchContext, Benchmark, Measured } from "../../benchmark.ts";
 import { neededFile } from "../../support/data-file.ts";
@@ -63,12 +64,8 @@ async function importing(
     });
     const session = await openSession(config, { log });
     const others = new Set(threads().keys());
-    const embedder = await createOnnxEmbedder({
-      ...config.embedder,
-      folder: embeddingModelFolder(),
-      workers: Math.max(1, Math.floor(availableParallelism() / config.embedder.threads)),
-      log,
-    });
+    const workers = Math.max(1, Math.floor(availableParallelism() / config.embedder.threads));
+    const embedder = await openEmbedder(config, { workers, log });
     try {
       const servers = await serverPids(stackFolder);
       const now = (): Record<string, number> => ({

@@ -1,0 +1,34 @@
+// Whether texts can be embedded: the model's files, or an endpoint that is asked.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { embeddingModelFolder } from "../config/assets.ts";
+import type { Config } from "../config/schema.ts";
+import { messageOf } from "../connections/errors.ts";
+import { openEmbedder } from "../pipelines/embedder.ts";
+import { createLog } from "../runtime/log.ts";
+import type { Check } from "./doctor-check.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export async function embedderCheck(config: Config, environment: Environment): Promise<Check> {
+  const { type, model, baseUrl, dimension } = config.embedder;
+  if (type === "onnx") {
+    const folder = model ?? embeddingModelFolder(environment);
+    if (["model.onnx", "tokenizer.json"].every((file) => existsSync(join(folder, file))))
+      return { name: "embedding model", state: "fine", detail: folder };
+    const detail = `${folder} has no model.onnx and tokenizer.json`;
+    return { name: "embedding model", state: "missing", detail, remedy: "npm run setup" };
+  }
+  const embedder = await openEmbedder(config, { log: createLog({ level: "silent" }), environment });
+  const began = performance.now();
+  try {
+    await embedder.embed("A sentence to see what the model gives.");
+    const detail = `${model} at ${baseUrl}: ${dimension} numbers, ${Math.round(performance.now() - began)} ms`;
+    return { name: "embedding endpoint", state: "fine", detail };
+  } catch (error) {
+    const remedy = "check embedder.baseUrl, model, apiKey and dimension; until then requests get no examples";
+    return { name: "embedding endpoint", state: "missing", detail: messageOf(error), remedy };
+  } finally {
+    await embedder.close();
+  }
+}
