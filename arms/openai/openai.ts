@@ -7,13 +7,14 @@ import type { BreakerSettings, Verdict } from "../../algorithms/queueing/breaker
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { priceList } from "../../config/prices.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { EndpointArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost } from "../cost.ts";
+import { answerCost, costAtMost, tokenBounds } from "../cost.ts";
 import { promptTokens, textsSent } from "../../algorithms/text/prompt-tokens.ts";
-import { completionBody, keyHeaders } from "./body.ts";
+import { openAiProtocol, Unsendable, type Protocol } from "./protocol.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
 import { isArmsProblem, NoResponse, type Problem, problemOf } from "./errors.ts";
@@ -62,7 +63,15 @@ const usualBreaker: BreakerSettings = {
   ...{ share: 0.5, minimum: 5, windowMs: 30_000, openMs: 5_000, mostOpenMs: 60_000, probes: 2 },
 };
 
-export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
+export const createOpenAiArm = (config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm =>
+  createEndpointArm(config, openAiProtocol(config), dependencies);
+
+/** An arm that is an endpoint, in whatever format it is called. */
+export function createEndpointArm(
+  config: EndpointArmConfig,
+  protocol: Protocol,
+  dependencies: OpenAiArmDependencies,
+): Arm {
   const {
     log,
     headers,
@@ -106,7 +115,13 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     started: number,
     onText?: OnText,
   ): Promise<ArmResult> {
-    const body = completionBody(config, request);
+    let body: string;
+    try {
+      body = protocol.body(request);
+    } catch (error) {
+      if (!(error instanceof Unsendable)) throw error;
+      return unsendable(error);
+    }
     const tried = new Set<string>();
     let key: string | undefined;
     const keyOf = (): string => (key ??= prefixKey(config.name, request));
@@ -131,19 +146,20 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       const isNew = !tried.has(replica.name);
       tried.add(replica.name);
       const { baseUrl, dispatcher, apiKey } = replica;
-      const sent: Sent = { config: { ...config, apiKey }, request, body };
+      const { maxTokensField } = protocol;
+      const sent: Sent = { config: { ...config, apiKey, maxTokensField }, request, body };
       const result = await timed(ending, timeoutMs, sent, (signal) =>
         callOnce(
           client,
-          { baseUrl, dispatcher, stream: config.stream },
+          { url: protocol.url(baseUrl), open: protocol.reader(request), dispatcher, stream: config.stream },
           body,
           {
-            ...{ ...options, headers: { ...keyHeaders(replica), ...headers?.() } },
+            ...{ ...options, headers: { ...protocol.headers(replica, request), ...headers?.() } },
             ...{ signal, onBegin: (begun) => (soFar = begun) },
           },
-          (text, pieces) => {
+          (text, pieces, blocks) => {
             hasText = true;
-            onText?.(text, attempt, pieces);
+            onText?.(text, attempt, pieces, blocks);
           },
         ),
       ).catch((error: unknown) => {
@@ -191,10 +207,15 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   }
 
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
-    costAtMost({ ...config, prices }, promptTokens(pieces, passthrough), params.maxTokens);
+    costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens);
+
+  function unsendable({ message: what, param }: Unsendable): ArmFailure {
+    const message = `Arm "${config.name}" can't be sent ${what}: change or leave out ${param}.`;
+    return { kind: "failure", code: "request_rejected", message, attempts: 0, retriable: false, param };
+  }
 
   function tooExpensive(atMost: number, left: number): ArmFailure {
-    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or lower max_tokens.`;
+    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or set a lower max_tokens.`;
     return { kind: "failure", code: "too_expensive", message, attempts: 0, retriable: false, param: maxCostParam };
   }
 

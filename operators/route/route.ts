@@ -142,7 +142,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       return costs.length > 0
         ? refuse(
             "too_expensive",
-            `The cheapest allowed arm may cost ${Number(Math.min(...costs).toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, lower max_tokens, or shorten the prompt.`,
+            `The cheapest allowed arm may cost ${Number(Math.min(...costs).toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, set a lower max_tokens, or shorten the prompt.`,
           )
         : refuse("no_arm", "No arm that the request allows can answer it: allow others (allow.arms).");
 

@@ -4,8 +4,7 @@ import { isIP, type LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import { Agent, type Dispatcher } from "undici";
 import { messageOf } from "../../../connections/errors.ts";
-import type { OpenAiArmConfig } from "../../../config/schema.ts";
-import { mostReplicas } from "../../../config/sections/arms.ts";
+import { anthropicUrl, mostReplicas, type EndpointArmConfig } from "../../../config/sections/arms.ts";
 import { keyHeaders } from "../body.ts";
 import { connectionOptions } from "../bounded-fetch.ts";
 import { readEngineLoad, watchEngine, type EngineSource, type EngineWatch } from "./engine-poll.ts";
@@ -30,8 +29,9 @@ const everyMs = 5_000;
 const absentMs = 300_000;
 
 /** The configured endpoints. */
-export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiArmConfig): Endpoint[] {
-  const several: NonNullable<typeof endpoints> = endpoints ?? (baseUrl === undefined ? [] : [{ baseUrl }]);
+export function endpointsOf({ type, baseUrl, endpoints, apiKey, metricsUrl }: EndpointArmConfig): Endpoint[] {
+  const only = baseUrl ?? (type === "anthropic" ? anthropicUrl : undefined);
+  const several: NonNullable<typeof endpoints> = endpoints ?? (only === undefined ? [] : [{ baseUrl: only }]);
   return several.map((one) => ({
     ...{ name: one.baseUrl, baseUrl: one.baseUrl },
     apiKey: one.apiKey ?? apiKey,
@@ -40,7 +40,7 @@ export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiAr
 }
 
 /** Each address of the host. With IPv4 and IPv6, only IPv4: both lead to the same machines. */
-export async function addressesOf(config: OpenAiArmConfig, lookup = lookupAll): Promise<Endpoint[]> {
+export async function addressesOf(config: EndpointArmConfig, lookup = lookupAll): Promise<Endpoint[]> {
   const [endpoint] = endpointsOf(config);
   if (endpoint === undefined) return [];
   const url = new URL(endpoint.baseUrl);
@@ -96,7 +96,7 @@ export interface MembersOptions {
  * address that returns is the same member again: answers of DNS may rotate.
  */
 export function followMembers(
-  config: OpenAiArmConfig,
+  config: EndpointArmConfig,
   { log, lookup, clock = () => performance.now() }: MembersOptions,
 ): Members {
   const watched = new Map<string, Member & { stop(): void; seenAt: number }>();

@@ -65,7 +65,7 @@ describe("tools", () => {
         {"role":"assistant","content":[{"type":"text","text":"now"},{"type":"tool_use","id":"t1","name":"pay","input":{"to": 12345678901234567890, "amount":1.50}}]},
         {"role":"user","content":[{"type":"text","text":"and?"},{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"paid"},{"type":"text","text":"twice"}]},
           {"type":"tool_result","tool_use_id":"t2"}]}]}`;
-    const { passthrough, requires } = messagesRequest(JSON.parse(text), all, text).request;
+    const { passthrough, requires } = messagesRequest(JSON.parse(text), all, { text }).request;
     expect(requires).toEqual(["tools"]);
     expect(passthrough).toContain('"parameters":{"type":"object","maximum":12345678901234567890,"x":1.0}');
     expect(JSON.parse(passthrough ?? "")).toEqual({

@@ -66,7 +66,7 @@ describe("the body of /v1/responses", () => {
         {"type":"function_call_output","call_id":"c1","output":"paid"},
         {"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"twice"}]}]}`;
     const { passthrough, requires } = responsesRequest(JSON.parse(text), all, text).request;
-    expect(requires).toEqual(["tools", "vision", "parameters"]);
+    expect(requires).toEqual(["tools", "vision", "parameters", "common"]);
     expect(passthrough).toContain('"parameters":{"maximum":12345678901234567890}');
     expect(passthrough).toContain('"schema":{"const":1.0}');
     const called = (id: string, given: string) => ({
