@@ -40,11 +40,11 @@ export function runningConfig(command: Command, io: Io): Config {
 export async function runningClickHouse(
   command: Command,
   io: Io,
-): Promise<Pick<ResolvedConnections, "clickhouse" | "stack">> {
+): Promise<Pick<ResolvedConnections, "clickhouse" | "stack"> & { config: Config }> {
   const config = runningConfig(command, io);
   const connections = await resolveConnections(config, { start: false }).catch(whereElse(config));
   await untilReachable(serversOf(config, connections, ["clickhouse"]), tell(io));
-  return connections;
+  return { ...connections, config };
 }
 
 export const tell =
