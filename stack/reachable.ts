@@ -13,7 +13,7 @@ const mostTries = 5;
 
 interface Server {
   name: string;
-  /** Of the configuration; absent: embedded. */
+  /** Key of the configuration; absent: embedded. */
   key: string | undefined;
   /** One of them has to answer. */
   addresses: readonly string[];
