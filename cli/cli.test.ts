@@ -253,7 +253,7 @@ describe("ask", () => {
         model: null,
         source: "none",
         failedArms: [],
-        exampleIds: [],
+        exampleIds: [], domain: "default/default", exampleTokens: 0,
         usage: { ...NO_USAGE },
         duplicate: false,
         cost: 0,

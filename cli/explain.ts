@@ -139,6 +139,10 @@ function describeConversation(
         `  key ${decision.cacheKey ?? ""} in ${request.domain}, saved ${response?.savedCost?.toPrecision(3) ?? "?"}`,
       ),
     );
+  else if (decision.source === "imported")
+    lines.push(
+      `  imported from the log of another system: ${decision.arm} answered${decision.probability > 0 ? `, chosen with probability ${decision.probability.toFixed(3)}` : "; its probability is not logged"}`,
+    );
   else {
     lines.push(
       `  ${decision.arm}, chosen with probability ${decision.probability.toFixed(3)} by policy version ${decision.policyVersion}${decision.policyVersion === 0 ? " (the prior)" : ""}`,

@@ -59,6 +59,7 @@ const environment = {
   PRECEDENT_REDACT_SECRET: "of sixteen characters or more",
   OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
   OPENAI_API_KEY: "a-key",
+  ANTHROPIC_API_KEY: "a-key",
   CLICKHOUSE_PASSWORD: "a-password",
 };
 
