@@ -17,7 +17,9 @@ export function addConfig(program: Command, io: Io): void {
     .description("read it whole and list every problem")
     .action((_options, command: Command) => {
       const notes: string[] = [];
-      const { config, file } = configOf(command, io, (found) => [...missingFiles(found), ...takenPorts(found, notes)]);
+      const { config, file } = configOf(command, io, {
+        more: (found) => [...missingFiles(found), ...takenPorts(found, notes)],
+      });
       const where = (name: string, configured: boolean): string => `${name} ${configured ? "configured" : "embedded"}`;
       const servers = [
         where("kafka", config.kafka.brokers !== undefined),

@@ -3,7 +3,7 @@ import pc from "picocolors";
 import type { Decision, Response } from "../schemas/types.ts";
 import { oneLine } from "./reading.ts";
 
-/** Of examples, by id. */
+/** Texts of examples, by id. */
 export type ExampleTexts = ReadonlyMap<string, { request: string; response: string }>;
 
 /** `alternative`: null where it did not come in time, absent where there is none. */

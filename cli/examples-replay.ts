@@ -64,7 +64,7 @@ export function addExampleReplay(examples: Command, io: Io): void {
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (options: RunOptions, command: Command) => {
-      const config = runningConfig(command, io);
+      const config = runningConfig(command, io, { callsArms: true });
       const budget = budgetOf(options, config);
       if (options.dryRun === true) {
         await showAgenda(options, command, io);

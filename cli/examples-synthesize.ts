@@ -45,7 +45,7 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (domain: string, options: Options, command: Command) => {
-      const config = runningConfig(command, io);
+      const config = runningConfig(command, io, { callsArms: true });
       const rule = Object.hasOwn(config.sharing, domain) ? config.sharing[domain] : undefined;
       if (rule?.synthetic === undefined)
         throw new UsageError(

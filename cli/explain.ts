@@ -5,6 +5,7 @@ import pc from "picocolors";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
 import { describeDraws } from "./describe-answer.ts";
+import type { ReuseArmConfig } from "../config/schema.ts";
 import { CommandError, type Io } from "./io.ts";
 import { oneLine, tableOf, withClickHouse } from "./reading.ts";
 import { recordedId } from "./request-id.ts";
@@ -20,8 +21,11 @@ export function addExplain(program: Command, io: Io): void {
     .option("-t, --tenant <name>", "owner of the request, where several tenants use the same id")
     .option("--json", "as JSON")
     .action(async (id: string, { tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
-      const found = await withClickHouse(command, io, (clickhouse) => recorded(clickhouse, id, tenant));
-      io.out(json === true ? `${JSON.stringify(found, null, 2)}\n` : describeConversation(found));
+      await withClickHouse(command, io, async (clickhouse, { arms }) => {
+        const found = await recorded(clickhouse, id, tenant);
+        const reuse = arms.find((arm) => arm.type === "reuse");
+        io.out(json === true ? `${JSON.stringify(found, null, 2)}\n` : describeConversation(found, reuse));
+      });
     });
 }
 
@@ -69,11 +73,24 @@ const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision
     return pc.yellow(`  the breaker of ${arm} was ${state}: ${means}`);
   });
 
-function describeReuse(decision: NonNullable<Conversation["decision"]>): string[] {
+/** `arm`: as it is configured now; absent: there is none. */
+export function describeReuse(
+  decision: NonNullable<Conversation["decision"]>,
+  arm?: Pick<ReuseArmConfig, "name" | "minimumSimilarity" | "minimumQuality">,
+): string[] {
   const { reuseArm = "", reuseExample = "", reuseState, reuseVerifies } = decision;
-  if (reuseArm === "") return [];
+  if (reuseArm === "" && arm === undefined) return [];
+  if (reuseArm === "")
+    return [
+      `  ${arm?.name}: found no past answer that it may give: similarity of at least ${arm?.minimumSimilarity}, right with at least ${arm?.minimumQuality} by prediction (precedent select shows the nearest)`,
+    ];
   const { reuseSimilarity = 0, reuseQuality = 0, reuseBound = 1 } = decision;
-  const why = reuseState === "on" ? "it could be chosen" : reuseState === "off" ? "it is off" : "held back, to verify";
+  const why =
+    reuseState === "on"
+      ? "it could be chosen"
+      : reuseState === "off"
+        ? "above the arm's limit, so it is off"
+        : "held back, to verify";
   const compared = reuseVerifies === true ? "; the two answers are compared" : "";
   return [
     `  ${reuseArm}: the answer of example ${reuseExample.slice(0, 12)}, similarity ${reuseSimilarity.toFixed(3)}, right with ${reuseQuality.toFixed(2)} by prediction; at most ${reuseBound.toFixed(3)} are wrong: ${why}${compared}`,
@@ -106,17 +123,10 @@ function describeCost(of: NonNullable<Conversation["response"]>): string {
   return `${tokens}, cost ${of.cost.toPrecision(3)}${calls}${inVain}`;
 }
 
-function describeConversation({
-  request,
-  decision,
-  examples,
-  trial,
-  response,
-  alternative,
-  feedback,
-  reward,
-  admission,
-}: Conversation): string {
+function describeConversation(
+  { request, decision, examples, trial, response, alternative, feedback, reward, admission }: Conversation,
+  reuseArm?: ReuseArmConfig,
+): string {
   const lines = [pc.bold(`request ${request.id}`), `  ${time(request.createdAt)}, ${request.domain}`];
   for (const { role, content } of request.messages) lines.push(pc.dim(`  ${role}:`), indent(content));
 
@@ -152,7 +162,7 @@ function describeConversation({
       ...describeDraws(decision.arms),
       ...describeLoad(decision),
       ...describeBreakers(decision),
-      ...describeReuse(decision),
+      ...describeReuse(decision, reuseArm),
       ...describeAsking(decision),
     );
     const { template, helpfulnessVersion, threshold, exploredThreshold } = decision;

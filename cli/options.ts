@@ -5,9 +5,13 @@ import type { ArmConfig, Config } from "../config/schema.ts";
 import { UsageError, type Io } from "./io.ts";
 
 /** The configuration that --config names, wherever on the command line it stood. */
-export function configOf(command: Command, io: Io, more?: LoadOptions["more"]): LoadedConfig {
+export function configOf(
+  command: Command,
+  io: Io,
+  options: Pick<LoadOptions, "more" | "callsArms"> = {},
+): LoadedConfig {
   const { config } = command.optsWithGlobals<{ config?: string }>();
-  return loadConfig({ file: config, cwd: io.cwd, environment: io.environment, more });
+  return loadConfig({ file: config, cwd: io.cwd, environment: io.environment, ...options });
 }
 
 export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: string): ArmConfig {

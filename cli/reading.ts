@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import Table from "cli-table3";
 import { withoutControls } from "../algorithms/text/printable.ts";
+import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { ClickHouseRejected, type ClickHouse } from "../connections/clickhouse/port.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -12,11 +13,12 @@ import { runningClickHouse } from "./running-config.ts";
 export async function withClickHouse<T>(
   command: Command,
   io: Io,
-  use: (clickhouse: ClickHouse) => Promise<T>,
+  use: (clickhouse: ClickHouse, config: Config) => Promise<T>,
 ): Promise<T> {
-  const clickhouse = createClickHouse((await runningClickHouse(command, io)).clickhouse);
+  const { clickhouse: server, config } = await runningClickHouse(command, io);
+  const clickhouse = createClickHouse(server);
   try {
-    return await use(clickhouse);
+    return await use(clickhouse, config);
   } catch (error) {
     // UNKNOWN_TABLE, UNKNOWN_DATABASE
     if (error instanceof ClickHouseRejected && ["60", "81"].includes(error.code))

@@ -16,7 +16,7 @@ import { describeStart } from "./start-report.ts";
 
 interface RunOptions {
   config: Config;
-  /** Of the configuration, absolute; null: the defaults. */
+  /** The configuration file, absolute; null: the defaults. */
   file: string | null;
   /** Absent: all. */
   named: readonly StageName[] | undefined;

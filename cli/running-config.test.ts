@@ -42,6 +42,27 @@ describe("a command beside a running system", () => {
     expect(await sql()).toMatch(/has changed since process \d+ read it/);
   });
 
+  it("needs no variable that only arms name, unless it calls them", async () => {
+    const arm =
+      "{ name: a, type: openai, baseUrl: '${THEIR_URL}', apiKey: '${THEIR_KEY}', model: gpt-4o, prices: catalogue }";
+    write(
+      "precedent.yaml",
+      `arms: [${arm}, { name: b, type: openai, baseUrl: "http://\${HOST}/v1", model: m, cost: 1 }]`,
+    );
+    for (const argv of [
+      ["sql", "SELECT 1"],
+      ["ask", "x"],
+      ["explain", "r"],
+      ["stack", "token"],
+    ])
+      expect((await runCommand(folder, argv)).note).toMatch(/^error: no stack runs/);
+    expect((await runCommand(folder, ["stack", "stop"])).code).toBe(0);
+    expect((await runCommand(folder, ["up"])).note).toMatch(/THEIR_URL is not set[^]*THEIR_KEY[^]*HOST/);
+    // A variable of a server is needed by all.
+    write("precedent.yaml", "clickhouse: { password: '${PASSWORD}' }\narms: [{ name: a, type: llama }]");
+    expect(await sql()).toMatch(/PASSWORD is not set/);
+  });
+
   it("reports a system that runs by the defaults, or none", async () => {
     runs(null);
     expect(await sql()).not.toMatch(/note:|reading/);

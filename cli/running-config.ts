@@ -11,8 +11,9 @@ import { hashOfFile, runningSystems } from "../stack/running.ts";
 import { CommandError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-export function runningConfig(command: Command, io: Io): Config {
-  const { config, file } = configOf(command, io);
+/** callsArms: false: variables that only arms need may be unset. */
+export function runningConfig(command: Command, io: Io, { callsArms = false } = {}): Config {
+  const { config, file } = configOf(command, io, { callsArms });
   const systems = runningSystems(config.stack.folder);
   const [system] = systems;
   if (system === undefined) return config;
@@ -20,7 +21,7 @@ export function runningConfig(command: Command, io: Io): Config {
     const running = systems.find((one) => one.file !== null)?.file;
     if (typeof running !== "string") return config;
     io.note(`reading ${running}, the configuration of the running system\n`);
-    return loadConfig({ file: running, cwd: io.cwd, environment: io.environment }).config;
+    return loadConfig({ file: running, cwd: io.cwd, environment: io.environment, callsArms }).config;
   }
   const same = systems.filter((one) => one.file === file);
   if (same.length === 0)
@@ -40,11 +41,11 @@ export function runningConfig(command: Command, io: Io): Config {
 export async function runningClickHouse(
   command: Command,
   io: Io,
-): Promise<Pick<ResolvedConnections, "clickhouse" | "stack">> {
+): Promise<Pick<ResolvedConnections, "clickhouse" | "stack"> & { config: Config }> {
   const config = runningConfig(command, io);
   const connections = await resolveConnections(config, { start: false }).catch(whereElse(config));
   await untilReachable(serversOf(config, connections, ["clickhouse"]), tell(io));
-  return connections;
+  return { ...connections, config };
 }
 
 export const tell =

@@ -16,7 +16,7 @@ export function addStack(program: Command, io: Io): void {
     .command("start")
     .description("start it, or find it running; it stays when this command ends")
     .action(async (_options, command: Command) => {
-      const { folder } = configOf(command, io).config.stack;
+      const { folder } = configOf(command, io, { callsArms: false }).config.stack;
       const info = await attachStack(folder, { start: true });
       io.out(
         [
@@ -34,7 +34,7 @@ export function addStack(program: Command, io: Io): void {
     .command("stop")
     .description("stop it; what it holds is kept")
     .action(async (_options, command: Command) => {
-      const { folder } = configOf(command, io).config.stack;
+      const { folder } = configOf(command, io, { callsArms: false }).config.stack;
       io.out((await stopStack(folder)) ? `stopped the stack on ${folder}\n` : `no stack runs on ${folder}\n`);
     });
 
@@ -43,7 +43,7 @@ export function addStack(program: Command, io: Io): void {
     .description("print the token for ClickHouse: the password of user reader, or with --write of user default")
     .option("--write", "the token that may change tables")
     .action(async ({ write }: { write?: boolean }, command: Command) => {
-      const info = await attachStack(configOf(command, io).config.stack.folder, { start: false });
+      const info = await attachStack(configOf(command, io, { callsArms: false }).config.stack.folder, { start: false });
       const tokens = tokensOf(info.clickhouse.password);
       io.out(`${write === true ? tokens.write : tokens.read}\n`);
     });
@@ -57,7 +57,7 @@ export function addStack(program: Command, io: Io): void {
     )
     .option("--json", "as JSON")
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const status = await stackStatus(configOf(command, io).config.stack.folder);
+      const status = await stackStatus(configOf(command, io, { callsArms: false }).config.stack.folder);
       io.out(json === true ? `${JSON.stringify(status, null, 2)}\n` : describe(status));
       if (!status.ready) throw new CommandError("the stack is not ready");
     });

@@ -21,4 +21,8 @@ export function embeddingModelFolder(environment: Environment = process.env): st
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
 
+/** What `npm run check:deploy` fetches: helm, and the package kubernetes_validate. */
+export const deployTools = (environment: Environment = process.env): string =>
+  join(cacheFolder(environment), "deploy-tools");
+
 export const pageFolder = (): string => fileURLToPath(new URL("../build/page", import.meta.url));

@@ -26,7 +26,7 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
 
-export interface LoadOptions extends Pick<ParseOptions, "more"> {
+export interface LoadOptions extends Pick<ParseOptions, "more" | "callsArms"> {
   /** Absent: precedent.yaml in `cwd` if there, else the defaults with the arm `small`. */
   file?: string | undefined;
   cwd?: string;
@@ -46,7 +46,7 @@ export function loadConfig({
   file,
   cwd = process.cwd(),
   environment = process.env,
-  more,
+  ...options
 }: LoadOptions = {}): LoadedConfig {
   const path = resolve(cwd, file ?? defaultFile);
   if (!existsSync(path)) {
@@ -56,7 +56,7 @@ export function loadConfig({
         source: "defaults",
         folder: cwd,
         environment,
-        more,
+        ...options,
       }),
       file: null,
       folder: cwd,
@@ -64,7 +64,7 @@ export function loadConfig({
   }
   const folder = dirname(path);
   return {
-    config: parseConfig(readFileSync(path, "utf8"), { source: file ?? defaultFile, folder, environment, more }),
+    config: parseConfig(readFileSync(path, "utf8"), { source: file ?? defaultFile, folder, environment, ...options }),
     file: path,
     folder,
   };
@@ -78,10 +78,15 @@ export interface ParseOptions {
   environment: Environment;
   /** Looks further, at files for one; also where keys are wrong, at what is right. */
   more?: ((config: Config) => readonly Problem[]) | undefined;
+  /** False: variables that arms name need not be set. The shell of a query rarely has them. */
+  callsArms?: boolean | undefined;
 }
 
 /** The text of a configuration, checked. Throws ConfigError. */
-export function parseConfig(text: string, { source, folder, environment, more }: ParseOptions): Config {
+export function parseConfig(
+  text: string,
+  { source, folder, environment, more, callsArms = true }: ParseOptions,
+): Config {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   if (document.errors.length > 0) {
@@ -90,11 +95,17 @@ export function parseConfig(text: string, { source, folder, environment, more }:
       document.errors.map((error) => `line ${error.linePos?.[0].line ?? "?"}: ${firstLine(error.message)}`),
     );
   }
-  const { problems, secrets } = substitute(document, environment);
+  const { problems, secrets } = substitute(document, environment, callsArms);
   const data: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   const { config, found } = readWhole(data);
   const unset = new Set(problems.map(({ path }) => pathText(path)));
-  problems.push(...found.filter(({ path }) => !unset.has(pathText(path))));
+  for (const problem of found) {
+    const [section, index, key] = problem.path;
+    const arm = callsArms || section !== "arms" ? undefined : config?.arms[Number(index)];
+    // The catalogue has no prices for an address that is not known, and nothing is charged here.
+    if (arm !== undefined && key === "prices" && "prices" in arm) arm.prices = { prompt: 0, completion: 0 };
+    else if (!unset.has(pathText(problem.path))) problems.push(problem);
+  }
   const resolved = config === undefined ? undefined : resolvePaths(config, folder);
   if (resolved !== undefined && more !== undefined) problems.push(...more(resolved));
   if (resolved === undefined || problems.length > 0) {
@@ -161,7 +172,11 @@ const tell = ({ path, what, allowed }: Problem): string =>
   `${pathText(path)}: ${what}${allowed === undefined || allowed === "" ? "" : `; allowed: ${allowed}`}`;
 
 /** Fills ${NAME} and ${NAME:-otherwise} into every string value; $${ stands for a plain ${. */
-function substitute(document: Document, environment: Environment): { problems: Problem[]; secrets: string[] } {
+function substitute(
+  document: Document,
+  environment: Environment,
+  callsArms: boolean,
+): { problems: Problem[]; secrets: string[] } {
   const problems: Problem[] = [];
   const secrets: string[] = [];
   const fill = (text: string, path: Path): string =>
@@ -173,6 +188,8 @@ function substitute(document: Document, environment: Environment): { problems: P
         return value;
       }
       if (otherwise !== undefined) return otherwise;
+      // Passes for a key, a name and an address.
+      if (!callsArms && path[0] === "arms") return whole === text ? "http://unset.invalid" : "unset";
       problems.push({
         path,
         what: `environment variable ${name} is not set`,

@@ -75,7 +75,7 @@ function entries(folder: string): string[] {
   }
 }
 
-/** False where a program listens there; an address that is not this machine's is nobody's. */
+/** False where a program listens there; true for an address that is not of this machine. */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((settle) => {
     const server = createServer();

@@ -13,7 +13,7 @@ const mostTries = 5;
 
 interface Server {
   name: string;
-  /** Of the configuration; absent: embedded. */
+  /** Key of the configuration; absent: embedded. */
   key: string | undefined;
   /** One of them has to answer. */
   addresses: readonly string[];
@@ -50,15 +50,11 @@ export async function untilReachable(
   for (let tried = 1; ; tried++) {
     const problems = (await Promise.all(servers.map(problemOf))).flatMap((problem) => problem ?? []);
     if (problems.length === 0) return;
-    if (tried >= tries) throw new ServersUnreachable(problems.join("\n"));
+    if (tried >= tries) throw new Error(problems.join("\n"));
     const pause = waits.next();
     say(`${problems.map((problem) => problem.split(": see ")[0]).join("; ")}: next try in ${pause / 1_000} s`);
     await sleep(pause);
   }
-}
-
-export class ServersUnreachable extends Error {
-  override name = "ServersUnreachable";
 }
 
 /** In one line, with what to do; undefined: one address takes connections. */

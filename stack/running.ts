@@ -13,7 +13,7 @@ const runningSystem = z.object({
   started: z.string(),
   /** Absolute; null: the defaults. */
   file: z.string().nullable(),
-  /** Of the file's text when it was read last. */
+  /** Hash of the file's text when it was read last. */
   hash: z.string(),
   stages: z.array(z.string()),
   /** False until all its stages run. */

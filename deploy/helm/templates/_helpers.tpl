@@ -1,0 +1,36 @@
+{{- define "precedent.labels" -}}
+app.kubernetes.io/name: precedent
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* What holds for every pod, then what the values say. */}}
+{{- define "precedent.config" -}}
+{{- $fixed := dict
+  "stack" (dict "folder" "/var/lib/precedent/stack")
+  "instance" "${HOSTNAME}"
+  "http" (dict "host" "0.0.0.0" "port" 9464)
+  "gateway" (dict "host" "0.0.0.0" "port" 7717) }}
+{{- toYaml (mustMergeOverwrite (deepCopy .Values.config) $fixed) }}
+{{- end }}
+
+{{/* Names of the arms whose work generate takes from topics, as JSON. */}}
+{{- define "precedent.queued" -}}
+{{- $queued := list }}
+{{- range .Values.config.arms }}
+{{- $dispatch := default (ternary "queued" "inline" (eq .type "llama")) .dispatch }}
+{{- if eq $dispatch "queued" }}{{ $queued = append $queued .name }}{{ end }}
+{{- end }}
+{{- toJson $queued }}
+{{- end }}
+
+{{/* Names of the stages that run, as JSON. */}}
+{{- define "precedent.stages" -}}
+{{- $stages := list "plan" "record" "learn" "curate" "gateway" }}
+{{- if include "precedent.queued" . | fromJsonArray }}{{ $stages = append $stages "generate" }}{{ end }}
+{{- if .Values.config.tenants }}{{ $stages = concat $stages (list "intake" "outlet") }}{{ end }}
+{{- toJson $stages }}
+{{- end }}
+
+{{- define "precedent.prefix" -}}
+{{- default "precedent." (dig "kafka" "prefix" "" .Values.config) }}
+{{- end }}
