@@ -398,6 +398,7 @@ export interface PrefillSample {
 export interface Response {
   requestId: string;
   tenant: string;
+  domain: string;
   attempt: number;
   status: "ok" | "failed" | "refused";
   text: string;
@@ -407,6 +408,7 @@ export interface Response {
   failedArms: FailedArm[];
   source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   exampleIds: string[];
+  exampleTokens: number;
   linkPolicy: string | null;
   usage: Usage;
   duplicate: boolean;
@@ -431,6 +433,7 @@ export interface FailedArm {
   attempts: number;
   cost: number;
   billed: number;
+  ms: number;
 }
 
 /** Tokens. */

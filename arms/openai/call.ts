@@ -13,7 +13,7 @@ export interface CallOptions {
   /** Besides those of the client. */
   headers?: Record<string, string>;
   extra: boolean;
-  /** Called when an answer begins, with what there is of it so far. */
+  /** Called with the head of an answer: what there is of it so far. */
   onBegin?: (soFar: () => Completion) => void;
 }
 
@@ -38,9 +38,11 @@ export async function callOnce(
   const through = dispatcher === undefined ? {} : { fetchOptions: { dispatcher } as object };
   const sent = { ...options, ...through, signal, body, headers: { ...headers, "content-type": "application/json" } };
   const answered = await client.post(url, sent).asResponse();
+  const of = { extra, headers: answered.headers, onPiece };
+  let begun: Answer | undefined;
+  onBegin?.(() => (begun ?? open({ ...of, isWhole: false })).soFar());
   const { bytes, isWhole } = await framed(answered, stream);
-  const answer = open({ isWhole, extra, headers: answered.headers, onPiece });
-  onBegin?.(answer.soFar);
+  const answer = (begun = open({ ...of, isWhole }));
   let isDone = isWhole;
   if (isWhole) {
     const text = (await textOf(bytes, mostBytes.answer)).replace(/^\ufeff/, "");

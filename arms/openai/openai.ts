@@ -17,7 +17,7 @@ import { promptTokens, textsSent } from "../../algorithms/text/prompt-tokens.ts"
 import { openAiProtocol, Unsendable, type Protocol } from "./protocol.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
-import { isArmsProblem, type Problem, problemOf } from "./errors.ts";
+import { isArmsProblem, NoResponse, type Problem, problemOf } from "./errors.ts";
 import type { Sent } from "./refusal.ts";
 import { createRateLimit } from "./rate.ts";
 import { followMembers, type Lookup } from "./replicas/members.ts";
@@ -86,7 +86,10 @@ export function createEndpointArm(
     project: null,
     defaultHeaders: { authorization: null },
     maxRetries: 0,
-    fetch: (url, init) => boundedFetch(url, init, dependencies.fetch),
+    fetch: (url, init) =>
+      boundedFetch(url, init, dependencies.fetch).catch((error: unknown) => {
+        throw init?.signal?.aborted ? error : new NoResponse(error);
+      }),
     // At any other level it logs prompts.
     logLevel: "off",
   });
@@ -128,6 +131,7 @@ export function createEndpointArm(
     let queueMs: number | null = null;
     let spent: Spent | undefined;
     let unanswered: ArmFailure | undefined;
+    let unreachable = 0;
     for (let attempt = 1; ; attempt += 1) {
       const left = (request.maxCost ?? Infinity) - (spent?.cost ?? 0);
       const atMost = left === Infinity ? 0 : callCostAtMost(request);
@@ -167,17 +171,26 @@ export function createEndpointArm(
         const answer = answerOf(request, result, call);
         return { ...answer, cost: answer.cost + (spent?.cost ?? 0), spent };
       }
-      // An endpoint charges what it has written, whether or not it came to its end.
+      // An endpoint charges what it has read and written, whether or not it came to its end.
       const part = soFar && answerOf(request, soFar(), call);
-      if (part !== undefined && (hasText || part.usage.completion > 0 || !part.usage.estimated))
+      if (
+        part !== undefined &&
+        (isCut(result, ending) || hasText || part.usage.completion > 0 || !part.usage.estimated)
+      )
         spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0), calls: (spent?.calls ?? 0) + 1 };
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
       const hasOther = isArmsProblem(result) && replicas.hasOther(tried);
+      const movesOn = hasOther && result.unreachable === true;
+      if (movesOn) {
+        unreachable++;
+        rate?.giveBack();
+      }
       const ownWaitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
       // An untried replica is left: no back-off is needed.
       const waitMs = hasOther ? 0 : ownWaitMs;
-      const isOver = !(result.retriable || hasOther) || attempt > config.retries || waitMs > longestWaitMs;
+      const isRetried = movesOn || attempt - unreachable <= config.retries;
+      const isOver = !(result.retriable || hasOther) || !isRetried || waitMs > longestWaitMs;
       // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
       const takesOver =
         request.replaceable === true && isArmsProblem(result) && !hasOther && !(hasText && onText !== undefined);
@@ -279,8 +292,13 @@ function verdictOf(result: Completion | Problem, ending: AbortSignal, ms: number
   if ("text" in result) return "success";
   if (ending.aborted)
     return ms >= slowCallMs && endedFailure(ending, 1).code === "endpoint_timeout" ? "failure" : "ignored";
+  if (result.unreachable === true) return "unreachable";
   return isArmsProblem(result) ? "failure" : "ignored";
 }
+
+/** The answer that had begun came to no end; the endpoint reported no error. */
+const isCut = ({ code }: Problem, ending: AbortSignal): boolean =>
+  ending.aborted || code === "stream_cut" || code === "endpoint_timeout";
 
 const pauseOf = (result: Completion | Problem): number | null =>
   "text" in result || result.retryAfterMs === null ? null : Math.min(result.retryAfterMs, longestWaitMs);

@@ -102,6 +102,8 @@ export interface ChatBody {
   includeUsage: boolean;
   /** The first field that requires each capability, for the refusal where no arm has it. */
   fields: ReadonlyMap<Capability, string>;
+  /** What the client's format calls a member; absent: as here. */
+  pathOf?: ((member: string) => string) | undefined;
 }
 
 /**

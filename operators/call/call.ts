@@ -95,7 +95,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       const isTooLong = result.code === "prompt_too_large";
       const other = isTooLong ? fallback.next(work, true) : isArmsFault(result) ? next : undefined;
       if (other !== undefined) {
-        const record = fallback.handOver(work, other, result, linked.examplesByArm);
+        const record = fallback.handOver(work, other, { ...result, ms: times.finished - called }, linked.examplesByArm);
         return ok({ ...linked, emits: [{ output: "work", arm: other.name, key: requestId, record }] });
       }
     }

@@ -148,6 +148,32 @@ describe("images and formats", () => {
     expect(sent({ messages: [{ role: "user", content: [result] }] })["messages"]).toEqual([
       { role: "tool", tool_call_id: "t", content: [{ type: "text", text: "r", cache_control }] },
     ]);
+    const use = { type: "tool_use", id: "t", name: "pay", input: {} };
+    const called = { name: "pay", arguments: "{}" };
+    const hinted = sent({
+      tools: [{ name: "pay", input_schema: {}, cache_control }, { name: "look" }],
+      messages: [
+        {
+          role: "assistant",
+          content: [
+            { ...use, cache_control },
+            { ...use, cache_control: "x" },
+          ],
+        },
+      ],
+    });
+    expect(hinted["tools"]).toEqual([
+      { type: "function", function: { name: "pay", parameters: {} }, cache_control },
+      { type: "function", function: { name: "look" } },
+    ]);
+    expect(hinted["messages"]).toMatchObject([
+      {
+        tool_calls: [
+          { id: "t", type: "function", function: called, cache_control },
+          { id: "t", type: "function", function: called },
+        ],
+      },
+    ]);
   });
   it("wishes are read over, empty turns are left out, and a system text may come amid the others", () => {
     const messages = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aResponse } from "../../responses.testing.ts";
-import { ApiError } from "../../errors.ts";
 import { RawJson } from "../../../algorithms/text/exact-json.ts";
+import { ApiError, errorOfResponse } from "../../errors.ts";
 import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { finishedResponse } from "./answer.ts";
 import { createResponseEvents } from "./events.ts";
@@ -36,6 +36,23 @@ describe("the body of /v1/responses", () => {
       passthrough: null,
     });
     expect(responsesRequest({ model: "m", input: "hi" }).request.messages).toEqual([{ role: "user", content: "hi" }]);
+  });
+
+  it("knows what its own members are that a refusal of the request names", () => {
+    const input = [
+      { role: "user", content: "one" },
+      { role: "user", content: "two" },
+    ];
+    const { pathOf } = responsesRequest({ model: "m", instructions: "Be brief.", input });
+    const paramOf = (code: string, param?: string) =>
+      errorOfResponse({ code, message: "", param: param ?? null }, pathOf).param;
+    expect(paramOf("prompt_too_large")).toBe("input");
+    expect(paramOf("request_rejected", "messages[0].content")).toBe("instructions");
+    expect(paramOf("request_rejected", "messages[2]")).toBe("input[1]");
+    expect(paramOf("request_rejected", "max_tokens")).toBe("max_output_tokens");
+    expect(paramOf("request_rejected", "tools[0]")).toBe("tools[0]");
+    expect(paramOf("too_expensive")).toBe("precedent.allow.max_cost");
+    expect(paramOf("rate_limited")).toBeUndefined();
   });
 
   it("with tools, their results, images and a format is what a chat completion of the same would be", () => {
