@@ -47,7 +47,7 @@ function setUp() {
     ask: askWith({ id: "c" }),
   };
   addChat(server, answering);
-  addResponses(server, answering);
+  addResponses(server, { ...answering, clickhouse: { query: () => Promise.resolve([]) } });
   // A call without a function is a failure of the model in this format.
   addMessages(server, { ...answering, ask: askWith(call) });
   addFeedback(server, {

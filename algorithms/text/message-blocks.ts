@@ -5,7 +5,7 @@ import { isObject, listOf } from "./json-shape.ts";
 
 type Json = Record<string, unknown>;
 
-/** A block without its text, or {delta} of another kind, which belongs to the block before it. */
+/** A block with its text empty, or {delta} of another kind: of the block before it. */
 export interface NativePiece {
   head: Json;
   text: string;
@@ -42,7 +42,7 @@ export function blocksOf(pieces: readonly NativePiece[]): Json[] {
     }
     const { name, kind } = blockText(head);
     if (kind === "json") blocks.push({ ...head, [name]: new RawJson(isObjectJson(text) ? text : "{}") });
-    else blocks.push(kind === "text" && !(name in head) ? { ...head, [name]: text } : { ...head });
+    else blocks.push(kind === "text" && (head[name] ?? "") === "" ? { ...head, [name]: text } : { ...head });
   }
   return blocks;
 }

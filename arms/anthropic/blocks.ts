@@ -38,11 +38,10 @@ export function createBlocks(native: boolean): Blocks {
   const start = ({ index, content_block: block }: Json): void => {
     if (!isObject(block)) return;
     const { name, kind } = blockText(block);
-    const { [name]: begun, ...rest } = block;
+    const begun = block[name];
     const isText = kind === "text" && typeof begun === "string";
     // A tool's input begins as an empty object, and comes in pieces.
-    const head = kind === null || (kind === "text" && !isText) ? block : rest;
-    const position = add(head, isText ? begun : "");
+    const position = add(isText ? { ...block, [name]: "" } : block, isText ? begun : "");
     open.set(index, { piece: pieces[position]!, position, pass: wellFormedPieces() });
   };
   const follow = ({ index, delta }: Json): void => {
@@ -66,9 +65,9 @@ export function createBlocks(native: boolean): Blocks {
     },
     whole(block, input) {
       const { name, kind } = blockText(block);
-      const { [name]: own, ...rest } = block;
-      if (kind === "json") add(rest, input);
-      else if (kind === "text" && typeof own === "string") add(rest, own);
+      const own = block[name];
+      if (kind === "json") add({ ...block, [name]: {} }, input);
+      else if (kind === "text" && typeof own === "string") add({ ...block, [name]: "" }, own);
       else add(block, "");
     },
     end({ type: _type, usage: _usage, ...end }, usage) {

@@ -2,7 +2,7 @@
 // events, a ping and cumulative usage.
 type Json = Record<string, unknown>;
 
-export const messageUsage = {
+const messageUsage = {
   ...{ input_tokens: 10, cache_creation_input_tokens: 20, cache_read_input_tokens: 30, output_tokens: 7 },
 };
 

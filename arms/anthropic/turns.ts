@@ -77,7 +77,7 @@ function callsOf({ tool_calls: calls, function_call: legacy }: Json, at: string)
 }
 
 /** JSON of an object; null: it is none. */
-export function inputOf(text: string): string | null {
+function inputOf(text: string): string | null {
   if (text.trim() === "") return "{}";
   try {
     return isObject(JSON.parse(text)) ? text : null;

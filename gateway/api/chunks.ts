@@ -1,5 +1,6 @@
 // A chat completion in chunks, as OpenAI streams it: server-sent events.
 import type { BlockPiece, CallPiece, Response } from "../../schemas/types.ts";
+import { listOf } from "../../algorithms/text/json-shape.ts";
 import { errorBody, type ApiError } from "../errors.ts";
 import { completionId, extraOf, openAiReason, ownFields, usageOf } from "./response.ts";
 
@@ -9,6 +10,8 @@ export interface ChunksOf {
   model: string;
   created: number;
   includeUsage: boolean;
+  /** Further answers, which are there when the first ends; they come whole. */
+  others?: () => readonly Response[];
 }
 
 export interface Chunks {
@@ -26,21 +29,31 @@ export interface Chunks {
 
 const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 
-export function createChunks({ requestId, model, created, includeUsage }: ChunksOf): Chunks {
+export function createChunks({ requestId, model, created, includeUsage, others }: ChunksOf): Chunks {
   const base = { id: completionId(requestId), object: "chat.completion.chunk", created, model };
   const usage = includeUsage ? { usage: null } : {};
-  const chunk = (delta: object, finish_reason: string | null, more: object = {}): string =>
-    event({ ...base, choices: [{ index: 0, delta, logprobs: null, finish_reason }], ...usage, ...more });
+  const chunk = (delta: object, finish_reason: string | null, more: object = {}, index = 0): string =>
+    event({ ...base, choices: [{ index, delta, logprobs: null, finish_reason }], ...usage, ...more });
+  const whole = (response: Response, index: number): string => {
+    const delta = { role: "assistant", ...(response.text !== "" && { content: response.text }) };
+    return chunk(delta, null, {}, index) + rest(response, callsIn(response), index);
+  };
+  /** What comes at the end of an answer. */
+  const rest = (response: Response, calls: readonly object[], index: number, more: object = {}): string =>
+    [
+      ...extraChunks(response, calls).map(({ delta, logprobs }) =>
+        event({ ...base, choices: [{ index, delta, logprobs, finish_reason: null }], ...usage }),
+      ),
+      chunk({}, openAiReason(response), more, index),
+    ].join("");
   return {
     begin: (): string => chunk({ role: "assistant", content: "", refusal: null }, null),
     text: (content: string): string => chunk({ content }, null),
     calls: (pieces) => chunk({ tool_calls: pieces.map(callDelta) }, null),
     end: (response, calls): string =>
       [
-        ...extraChunks(response, calls).map(({ delta, logprobs }) =>
-          event({ ...base, choices: [{ index: 0, delta, logprobs, finish_reason: null }], ...usage }),
-        ),
-        chunk({}, openAiReason(response), { precedent: ownFields(response) }),
+        rest(response, calls, 0, { precedent: ownFields(response) }),
+        ...(others?.() ?? []).map((one, index) => whole(one, index + 1)),
         ...(includeUsage ? [event({ ...base, choices: [], usage: usageOf(response) })] : []),
         "data: [DONE]\n\n",
       ].join(""),
@@ -48,6 +61,9 @@ export function createChunks({ requestId, model, created, includeUsage }: Chunks
     heartbeat: ": waiting\n\n",
   };
 }
+
+const callsIn = (response: Response): object[] =>
+  listOf(extraOf(response).message["tool_calls"]).map((call, index) => ({ index, ...(call as object) }));
 
 /** As OpenAI has it: what is said of a call once, then its arguments alone. */
 const callDelta = ({ index, id, type, name, arguments: piece }: CallPiece): object => ({

@@ -75,7 +75,7 @@ describe("the body of a chat completion", () => {
 
   it.each<[string, object]>([
     ["tools", { tools: [{ type: "function", function: { name: "f" } }] }],
-    ["n", { n: 2 }],
+    ["n", { n: 17 }],
     ["response_format", { response_format: { type: "json_object" } }],
     ["logit_bias", { logit_bias: { 50256: -100 } }],
     ["best_of", { best_of: 3 }],
@@ -202,7 +202,6 @@ describe("what arms declare to serve besides text", () => {
   });
 
   it.each<[string, object]>([
-    ["n", { n: 2 }],
     ["store", { store: true }],
     ["modalities", { modalities: ["audio"] }],
     ["messages[0].content[0]", { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] }],

@@ -15,6 +15,8 @@ import { badRequest, type ApiError } from "../errors.ts";
 import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
 
 const int32 = 2 ** 31 - 1;
+/** Each is a call of its own. */
+const mostAnswers = 16;
 /** Whole numbers of ours are safe on every way they go (Avro, ClickHouse, JavaScript). */
 const mostSeed = 2 ** 52;
 const own = z.strictObject({
@@ -47,6 +49,7 @@ const fields = {
   top_p: z.number().gt(0).max(1).nullish(),
   seed: z.number().int().min(-mostSeed).max(mostSeed).nullish(),
   stop: z.union([z.string().min(1).max(1_024), z.array(z.string().min(1).max(1_024)).max(16)]).nullish(),
+  n: z.number().int().min(1).max(mostAnswers).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   user: z.string().nullish(),
@@ -61,7 +64,6 @@ const bodySchema = z.object(fields);
 /** Values that say nothing: as if the parameter were left out. */
 const neutral = new Map<string, (value: unknown) => boolean>(
   Object.entries({
-    n: (value: unknown) => value === 1,
     frequency_penalty: (value: unknown) => value === 0,
     presence_penalty: (value: unknown) => value === 0,
     logprobs: (value: unknown) => value === false,
@@ -94,6 +96,8 @@ export interface ChatBody {
   request: Request;
   model: string;
   stream: boolean;
+  /** How many answers. */
+  n: number;
   /** The stream ends with a chunk of the usage. */
   includeUsage: boolean;
   /** The first field that requires each capability, for the refusal where no arm has it. */
@@ -121,7 +125,7 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   }
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
-  const { model, messages, precedent, metadata, user, stop, stream, stream_options, ...params } = parsed.data;
+  const { model, messages, precedent, metadata, user, stop, stream, stream_options, n, ...params } = parsed.data;
   const read = messages.map(messageOf);
   const found = read.flatMap((one) => one.beyond);
   const beyond = found.filter(({ isHint }) => isHint !== true);
@@ -183,6 +187,7 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
     request,
     model,
     stream: stream ?? false,
+    n: n ?? 1,
     includeUsage: stream_options?.include_usage ?? false,
     fields,
   };

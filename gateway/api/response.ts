@@ -9,7 +9,8 @@ import type { Response } from "../../schemas/types.ts";
 const idPrefix = "chatcmpl-";
 export const responseIdPrefix = "resp_";
 export const messageIdPrefix = "msg_";
-const prefixes = [idPrefix, responseIdPrefix, messageIdPrefix];
+export const textIdPrefix = "cmpl-";
+const prefixes = [idPrefix, responseIdPrefix, messageIdPrefix, textIdPrefix];
 export const completionId = (requestId: string): string => idPrefix + requestId;
 export const requestIdOf = (id: string): string => id.slice(prefixes.find((one) => id.startsWith(one))?.length ?? 0);
 
@@ -88,19 +89,18 @@ function messageOf(response: Response): object {
   };
 }
 
-export const chatCompletion = (response: Response, { model }: { model: string }) => ({
+/** others: further answers, whose tokens and cost the first has, too. */
+export const chatCompletion = (response: Response, { model }: { model: string }, others: readonly Response[] = []) => ({
   id: completionId(response.requestId),
   object: "chat.completion",
   created: seconds(response.createdAt),
   model,
-  choices: [
-    {
-      index: 0,
-      message: messageOf(response),
-      logprobs: extraOf(response).logprobs,
-      finish_reason: openAiReason(response),
-    },
-  ],
+  choices: [response, ...others].map((one, index) => ({
+    index,
+    message: messageOf(one),
+    logprobs: extraOf(one).logprobs,
+    finish_reason: openAiReason(one),
+  })),
   usage: usageOf(response),
   precedent: ownFields(response),
 });

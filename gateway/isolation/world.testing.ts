@@ -89,7 +89,7 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   const streams = { heartbeatMs: 60_000, slowReaderMs: 60_000 };
   const answering = { callerOf, ask, arms: () => arms, streams, clock: now, tokens };
   addChat(server, answering);
-  addResponses(server, answering);
+  addResponses(server, { ...answering, clickhouse: { query: () => Promise.resolve([]) } });
   const embedder = {
     model: "mini",
     dimension: 2,

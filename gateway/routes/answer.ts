@@ -25,6 +25,8 @@ export interface AnswerDependencies {
   clock: () => number;
   /** Names of models for arms, as configured. */
   aliases?: Aliases["aliases"];
+  /** Asks several times for one request; anew: counts a further one. */
+  several?: (ask: Ask, anew: () => void) => Ask;
   /** Absent: answers come without a token for feedback. */
   tokens?: Pick<FeedbackTokens, "make"> | undefined;
 }
@@ -63,7 +65,8 @@ export async function answerTo(
     const allowed = { tenant: caller.tenant, requestId: request.id, keyId: caller.keyId ?? null };
     void reply.header("x-precedent-feedback-token", tokens.make(allowed));
   }
-  const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
+  const once = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
+  const ask = dependencies.several?.(once, () => caller.limits?.request()) ?? once;
   // Who sends a key may come back for the answer, which would else be that it was cancelled.
   const options = { signal: closed(reply), keep: key !== undefined, span: spanOf?.(incoming) };
   const of: Named = { requestId: request.id, model: body.model, created: Math.floor(clock() / 1_000) };

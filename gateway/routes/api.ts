@@ -32,7 +32,7 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   const { models: aliases } = session.config.gateway;
   const { clickhouse, codec, topic } = session;
   addChat(server, { ...answering, aliases });
-  addResponses(server, { ...answering, aliases });
+  addResponses(server, { ...answering, aliases, clickhouse });
   addMessages(server, { ...answering, aliases });
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });

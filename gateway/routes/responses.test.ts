@@ -20,7 +20,7 @@ it.each([
     ask: () => Promise.resolve(aResponse({ status: "failed", error: { ...error, param: null, retryAfterMs: null } })),
   };
   addChat(server, dependencies);
-  addResponses(server, dependencies);
+  addResponses(server, { ...dependencies, clickhouse: { query: () => Promise.resolve([]) } });
   for (const stream of [false, true]) {
     const answer = await server.inject({ method: "POST", url, payload: { model: "auto", stream, ...body } });
     expect([answer.statusCode, answer.json<object>()]).toMatchObject([400, { error: { ...error, param } }]);

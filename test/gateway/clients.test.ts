@@ -8,30 +8,34 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Anthropic from "@anthropic-ai/sdk";
 import { createOpenAICompatible, type OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
+import OpenAI from "openai";
 import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
 import { cacheFolder } from "../../config/assets.ts";
 import { startModel, type TestModel } from "../support/model.ts";
+import { startMessagesModel, thought, type MessagesModel } from "../support/messages-model.ts";
 import { nodeClient } from "../support/node-client.ts";
-import { pythonClients } from "../support/python-clients.ts";
+import { pythonClients, pythonLlamaIndex } from "../support/python-clients.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { startToolsModel, type ToolsModel } from "../support/tools-model.ts";
 
 const execute = promisify(execFile);
 let model: TestModel;
 let toolsModel: ToolsModel;
+let claude: MessagesModel;
 let system: TestSystem;
 let baseURL: string;
 
 beforeAll(async () => {
-  [model, toolsModel] = await Promise.all([startModel(), startToolsModel()]);
+  [model, toolsModel, claude] = await Promise.all([startModel(), startToolsModel(), startMessagesModel()]);
   const openai = { type: "openai", retries: 0, cost: 1 };
   system = await startSystem(
     {
       arms: [
         { ...openai, name: "mock", baseUrl: model.baseUrl, model: "mock-1", tools: false, parameters: false },
         { ...openai, name: "tools", baseUrl: toolsModel.baseUrl, model: "tools-1" },
+        { name: "claude", type: "anthropic", retries: 0, cost: 1, baseUrl: claude.baseUrl, model: "claude-m" },
       ],
       gateway: { models: [{ name: "claude-*", arms: ["mock"] }] },
     },
@@ -41,22 +45,22 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await system.stop();
-  await Promise.all([model.stop(), toolsModel.stop()]);
+  await Promise.all([model.stop(), toolsModel.stop(), claude.stop()]);
 });
 
 const asked = (question: string) =>
   model.received().filter(({ messages }) => (messages as { content: string }[]).at(-1)?.content === question).length;
 
 /** The model's call ends when its client leaves. */
-const callEnded = (question: string): Promise<true> =>
+const callEnded = (question: string, by: Pick<TestModel, "closed"> = model): Promise<true> =>
   system.eventually("the end of the call that was left", () =>
-    Promise.resolve(model.closed().includes(question) ? true : undefined),
+    Promise.resolve(by.closed().includes(question) ? true : undefined),
   );
 
 describe("Python", () => {
   let python: string;
   /** Output of a client's script. */
-  async function reported(script: string): Promise<Record<string, unknown>> {
+  async function reported(script: string, by = python): Promise<Record<string, unknown>> {
     const file = fileURLToPath(new URL(`clients/${script}`, import.meta.url));
     const environment = {
       ...process.env,
@@ -64,7 +68,7 @@ describe("Python", () => {
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
       LITELLM_LOG: "ERROR",
     };
-    const { stdout } = await execute(python, [file], { env: environment, timeout: 120_000 });
+    const { stdout } = await execute(by, [file], { env: environment, timeout: 120_000 });
     return JSON.parse(stdout) as Record<string, unknown>;
   }
   beforeAll(async () => {
@@ -87,11 +91,24 @@ describe("Python", () => {
       models: expect.arrayContaining(["auto", "mock", "tools"]) as string[],
       request_id: true,
       unknown_model: [404, "model_not_found"],
-      refused: ["unsupported_parameter", "n"],
+      ...{ agent_goes_on: "heard rain in Bonn", responses_previous: ["python goes on", true] },
+      unknown_previous: ["previous_response_not_found", "previous_response_id"],
+      several: [
+        [0, "one of two"],
+        [1, "one of two"],
+      ],
+      several_stream: ["one of two", "one of two"],
+      completion: ["completed in python", "completed in pieces"],
+      no_echo: ["unsupported_parameter", "echo"],
+      refused: ["unsupported_parameter", "best_of"],
       failed: 502,
       ...{ retried: "takes a while", left: true },
     });
     expect(asked("takes a while")).toBe(1);
+    const before = ["python responds", "python responds", "python goes on"];
+    expect(
+      model.received().map(({ messages }) => (messages as { content: string }[]).map(({ content }) => content)),
+    ).toContainEqual(before);
     await callEnded("held until it is let go");
   });
 
@@ -144,6 +161,18 @@ describe("Python", () => {
     });
     await callEnded("held by langchain until");
   });
+
+  test("LlamaIndex", { timeout: 300_000 }, async () => {
+    expect(await reported("with_llamaindex.py", await pythonLlamaIndex())).toEqual({
+      answer: "llamaindex asks",
+      stream: "llamaindex in many words",
+      tools: ["weather", { city: "Ulm" }, "rain in Bonn"],
+      claude: ["weather", { city: "Ulm" }, "rain in Bonn"],
+      format: "in a format",
+      ...{ failed: 502, left: true },
+    });
+    await callEnded("held by llamaindex until");
+  });
 });
 
 describe("Anthropic's client for Node", () => {
@@ -193,6 +222,91 @@ describe("Anthropic's client for Node", () => {
     for await (const event of client.messages.stream({ model: "mock", max_tokens: 9, messages: [user(held)] }))
       if (event.type === "content_block_delta") break;
     await callEnded(held);
+  });
+});
+
+describe("an anthropic arm", () => {
+  const user = (content: Anthropic.MessageParam["content"]): Anthropic.MessageParam => ({ role: "user", content });
+  const weather: Anthropic.Tool = { name: "weather", input_schema: { type: "object" } };
+  const called = (city: string) => ({ type: "tool_use", id: "toolu_0", name: "weather", input: { city } });
+  let anthropic: Anthropic;
+  let openai: OpenAI;
+  beforeAll(() => {
+    anthropic = new Anthropic({ baseURL: baseURL.replace(/\/v1$/, ""), apiKey: "none", maxRetries: 0 });
+    openai = new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
+  });
+
+  test.each([false, true])("answers its own format byte for byte, thoughts included (streamed: %s)", async (stream) => {
+    const city = stream ? "Bonn" : "Ulm";
+    const thinking = { type: "enabled" as const, budget_tokens: 1_024 };
+    const asks = { model: "claude", max_tokens: 2_048, thinking, messages: [user(city)], tools: [weather] };
+    const first = stream ? await anthropic.messages.stream(asks).finalMessage() : await anthropic.messages.create(asks);
+    expect(first).toMatchObject({ stop_reason: "tool_use", content: [thought, called(city)] });
+    expect(first.content[0]).toEqual(thought);
+    expect(first.usage).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 30, output_tokens: 7 });
+    const result = user([{ type: "tool_result", tool_use_id: "toolu_0", content: "rain" }]);
+    const messages = [user(city), { role: "assistant" as const, content: first.content }, result];
+    const second = await anthropic.messages.create({ ...asks, messages });
+    expect(second.content).toMatchObject([{ type: "text", text: "heard rain" }]);
+    const { body, text } = claude.received().at(-1)!;
+    expect(body).toMatchObject({ model: "claude-m", max_tokens: 2_048, thinking, tools: [weather] });
+    expect(text).toContain(JSON.stringify(thought));
+  });
+
+  test("passes on what only its format has", async () => {
+    const document = {
+      type: "document" as const,
+      source: { type: "base64" as const, media_type: "application/pdf" as const, data: "QUI=" },
+    };
+    const answer = await anthropic.messages.create({
+      ...{ model: "claude", max_tokens: 9, messages: [user([document, { type: "text", text: "read" }])] },
+    });
+    expect(answer.content).toMatchObject([{ text: "read" }]);
+    expect(claude.received().at(-1)?.body.messages[0]?.content).toMatchObject([document, { text: "read" }]);
+  });
+
+  test.each([false, true])(
+    "answers clients of chat completions: tools, results, format (streamed: %s)",
+    async (stream) => {
+      const tools = [{ type: "function" as const, function: { name: "weather", parameters: { type: "object" } } }];
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "Ulm" }];
+      const ask = (body: Partial<OpenAI.ChatCompletionCreateParams>) => {
+        const asks = { model: "claude", messages, ...body };
+        return stream
+          ? openai.chat.completions.stream({ ...asks, stream: true }).finalChatCompletion()
+          : openai.chat.completions.create({ ...asks, stream: false });
+      };
+      const [choice] = (await ask({ tools })).choices;
+      expect(choice).toMatchObject({
+        finish_reason: "tool_calls",
+        message: { tool_calls: [{ id: "toolu_0", function: { name: "weather", arguments: '{"city":"Ulm"}' } }] },
+      });
+      const call = choice?.message.tool_calls?.[0];
+      if (call?.type !== "function") throw new Error("no call");
+      messages.push({
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: call.id, type: "function", function: call.function }],
+      });
+      messages.push({ role: "tool", tool_call_id: "toolu_0", content: "rain" });
+      expect((await ask({ tools })).choices[0]?.message.content).toBe("heard rain");
+      messages.splice(0, 3, { role: "user", content: "in a format" });
+      const schema = { name: "n", schema: { type: "object" } };
+      const formatted = await ask({ response_format: { type: "json_schema", json_schema: schema } });
+      expect(formatted.choices[0]?.message.content).toBe('{"answer":"in a format"}');
+    },
+  );
+
+  test("gives its errors in the client's format, and is left when the client leaves", async () => {
+    const asks = { model: "claude", max_tokens: 9 };
+    for (const text of ["fail", "fail later"])
+      await expect(anthropic.messages.stream({ ...asks, messages: [user(text)] }).finalMessage()).rejects.toThrow();
+    const failing = openai.chat.completions.create({ model: "claude", messages: [{ role: "user", content: "fail" }] });
+    await expect(failing).rejects.toMatchObject({ status: 502, code: "endpoint_unavailable" });
+    const held = "held by claude";
+    for await (const event of anthropic.messages.stream({ ...asks, messages: [user(held)] }))
+      if (event.type === "content_block_delta") break;
+    await callEnded(held, claude);
   });
 });
 

@@ -193,7 +193,7 @@ describe("what no arm serves", () => {
       ...{ status: 400, code: "unsupported_parameter", param: "tools" },
     });
     await expect(wrong({ messages: image, tools })).rejects.toMatchObject({ code: "unsupported_parameter" });
-    await expect(wrong({ n: 2, tools })).rejects.toMatchObject({ code: "unsupported_parameter", param: "n" });
+    await expect(wrong({ n: 17, tools })).rejects.toMatchObject({ code: "invalid_value", param: "n" });
     expect(model.received()).toHaveLength(before);
   });
 
@@ -228,9 +228,9 @@ describe("the Responses API, for text", () => {
     expect(response).toMatchObject({ status: "completed", output_text: `heard ${long}` });
   });
   test("what is not text is refused in OpenAI's format", async () => {
-    const wrong = { model: "tools", input: "x", previous_response_id: "resp_1" };
+    const wrong = { model: "tools", input: "x", previous_response_id: "r1" };
     await expect(client.responses.create(wrong)).rejects.toMatchObject({
-      ...{ status: 400, code: "unsupported_parameter", param: "previous_response_id" },
+      ...{ status: 400, code: "previous_response_not_found", param: "previous_response_id" },
     });
   });
 });

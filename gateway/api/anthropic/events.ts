@@ -55,9 +55,7 @@ export function createMessageEvents(of: Named): Chunks {
       const read = JSON.parse(piece.head) as Record<string, unknown>;
       if (isObject(read["delta"])) return delta(read["delta"]);
       head = read;
-      const { name, kind } = blockText(head);
-      const empty = kind === null || name in head ? {} : { [name]: kind === "json" ? {} : "" };
-      out = start("native", { ...head, ...empty });
+      out = start("native", head);
     }
     const { delta: kind } = blockText(head);
     return piece.text === "" || kind === null ? out : out + delta({ type: kind.type, [kind.member]: piece.text });

@@ -84,12 +84,12 @@ describe("a request", () => {
 });
 
 const pieces: NativePiece[] = [
-  { head: { type: "thinking" }, text: thought.thinking },
+  { head: { type: "thinking", thinking: "" }, text: thought.thinking },
   { head: { delta: { type: "signature_delta", signature: thought.signature } }, text: "" },
   { head: { type: "redacted_thinking", data: "x" }, text: "" },
-  { head: { type: "text" }, text: "It is" },
+  { head: { type: "text", text: "" }, text: "It is" },
   { head: { delta: { type: "citations_delta", citation: { cited_text: "a" } } }, text: "" },
-  { head: { type: "tool_use", id: "t", name: "f" }, text: '{"n":12345678901234567890}' },
+  { head: { type: "tool_use", id: "t", name: "f", input: {} }, text: '{"n":12345678901234567890}' },
 ];
 const end = { delta: { stop_reason: "pause_turn", stop_sequence: null }, context_management: { applied_edits: [] } };
 const response = aResponse({
@@ -185,9 +185,9 @@ describe("an answer", () => {
       parts.next();
       return parts.rest(response);
     };
-    expect(take({ type: "thinking" }, "other")).toBe(null);
-    expect(take({ type: "text" }, "hm")).toBe(null);
-    expect(take({ type: "thinking" }, "hm")).not.toBe(null);
+    expect(take({ type: "thinking", thinking: "" }, "other")).toBe(null);
+    expect(take({ type: "text", text: "" }, "hm")).toBe(null);
+    expect(take({ type: "thinking", thinking: "" }, "hm")).not.toBe(null);
     const text = createStreamParts(true);
     text.take({ attempt: 1, index: 0, text: "It", calls: [], blocks: [] });
     text.next();

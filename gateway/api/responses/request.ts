@@ -1,8 +1,8 @@
 // POST /v1/responses: translates a body of OpenAI's Responses API to that of a chat completion.
-// Members that need stored responses are refused by name.
 import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
+import { storedMark } from "../../previous-response.ts";
 import type { ChatBody, Served } from "../request.ts";
 import { copied, listedIn, translatedRequest, unservedMember } from "../translated.ts";
 import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
@@ -14,7 +14,10 @@ const same = [
   ...["model", "temperature", "top_p", "metadata", "user", "precedent", "stream"],
   ...["safety_identifier", "prompt_cache_key", "parallel_tool_calls", "service_tier"],
 ];
-const read = ["input", "instructions", "max_output_tokens", "tools", "tool_choice", "text", "reasoning"];
+const read = ["input", "instructions", "max_output_tokens", "tools", "tool_choice", "text", "reasoning"].concat([
+  "store",
+  "previous_response_id",
+]);
 const known = new Set([...same, ...read]);
 
 /** Values without effect: treated as absent. */
@@ -24,7 +27,6 @@ const neutral = new Map<string, (value: unknown) => boolean>(
     truncation: (value: unknown) => value === "disabled" || value === "auto",
     prompt_cache_retention: (value: unknown) => typeof value === "string",
     background: (value: unknown) => value === false,
-    store: (value: unknown) => value === false,
     top_logprobs: (value: unknown) => value === 0,
     stream_options: (value: unknown) => typeof value === "object",
   }),
@@ -35,19 +37,29 @@ export interface ResponsesBody extends ChatBody {
   echo: Json;
 }
 
-/** text: the unparsed body. Throws ApiError. */
+export interface ResponsesOptions {
+  /** The unparsed body. */
+  text?: string | undefined;
+  /** Messages up to the answer of previous_response_id. */
+  previous?: readonly RawJson[];
+}
+
+/** Throws ApiError. */
 export function responsesRequest(
   body: unknown,
   served: Served = new Set(),
-  text = JSON.stringify(body),
+  { text = JSON.stringify(body), previous = [] }: ResponsesOptions = {},
 ): ResponsesBody {
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+  const store = body["store"] ?? true;
+  if (typeof store !== "boolean") throw badRequest("store must be true or false.", "store");
   for (const [name, value] of Object.entries(body))
     if (!known.has(name) && value !== null && neutral.get(name)?.(value) !== true) throw unservedMember(name);
   const members = rawMembers(text);
   const instructions = body["instructions"] ?? null;
   const first = { message: { role: "system", content: instructions }, path: "instructions" };
-  const turns = [...(instructions === null ? [] : [first]), ...turnsOf(body["input"])];
+  const before = previous.map((message) => ({ message, path: "previous_response_id" }));
+  const turns = [...(instructions === null ? [] : [first]), ...before, ...turnsOf(body["input"])];
   const tools = listedIn(body, members, "tools").map(toolOf);
   const chat = {
     ...copied(members, same),
@@ -60,10 +72,16 @@ export function responsesRequest(
   };
   const request = translatedRequest({ chat, origins: turns.map(({ path }) => path), names }, served);
   const repeated = ["instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens"];
-  const more = ["temperature", "top_p", "metadata"];
+  const more = ["temperature", "top_p", "metadata", "previous_response_id"];
   const echo = [...repeated, ...more].flatMap((name) => (name in body ? [[name, body[name]] as const] : []));
   const format = isObject(body["text"]) ? { text: { format: { type: "text" }, ...body["text"] } } : {};
-  return { ...request, echo: { ...Object.fromEntries(echo), ...format } };
+  const mark = instructions === null ? "plain" : "instructions";
+  const metadata = { ...request.request.metadata, ...(store && { [storedMark]: mark }) };
+  return {
+    ...request,
+    request: { ...request.request, metadata },
+    echo: { store, ...Object.fromEntries(echo), ...format },
+  };
 }
 
 const names = {

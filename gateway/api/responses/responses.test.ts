@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aResponse } from "../../responses.testing.ts";
+import { RawJson } from "../../../algorithms/text/exact-json.ts";
 import { ApiError, errorOfResponse } from "../../errors.ts";
 import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { finishedResponse } from "./answer.ts";
@@ -65,7 +66,7 @@ describe("the body of /v1/responses", () => {
         {"type":"function_call","call_id":"c2","name":"pay","arguments":"{}"},
         {"type":"function_call_output","call_id":"c1","output":"paid"},
         {"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"twice"}]}]}`;
-    const { passthrough, requires } = responsesRequest(JSON.parse(text), all, text).request;
+    const { passthrough, requires } = responsesRequest(JSON.parse(text), all, { text }).request;
     expect(requires).toEqual(["tools", "vision", "parameters", "common"]);
     expect(passthrough).toContain('"parameters":{"maximum":12345678901234567890}');
     expect(passthrough).toContain('"schema":{"const":1.0}');
@@ -142,7 +143,6 @@ describe("the body of /v1/responses", () => {
   it.each<[string, object]>([
     ["tool_choice", { tools: [{ type: "function", name: "f" }], tool_choice: { type: "web_search_preview" } }],
     ["tools", { tools: {} }],
-    ["previous_response_id", { previous_response_id: "resp_1" }],
     ["tools[0]", { tools: [{ type: "web_search" }] }],
     ["tools", { tools: [{ type: "function", name: "f" }] }],
     ["input", { input: [] }],
@@ -160,7 +160,7 @@ describe("the body of /v1/responses", () => {
     ],
     ["text.stop", { text: { stop: 1 } }],
     ["max_output_tokens", { max_output_tokens: 0 }],
-    ["store", { store: true }],
+    ["store", { store: 1 }],
     ["text.format", { text: { format: { type: "json_object" } } }],
     ["max_tokens", { max_tokens: 5 }],
     ["input[0]", { input: [{ role: "user", content: [{ type: "input_image", image_url: "x" }] }] }],
@@ -170,6 +170,26 @@ describe("the body of /v1/responses", () => {
     const refused = () => responsesRequest({ model: "auto", input: "hi", ...change });
     expect(refused).toThrow(ApiError);
     expect(refused).toThrow(expect.objectContaining({ status: 400, param }));
+  });
+});
+
+describe("the conversation of a response", () => {
+  it("goes on behind what is recorded of it, under instructions of its own", () => {
+    const previous = ['{"role":"user","content":"a"}', '{"role":"assistant","content":"b"}'].map(
+      (one) => new RawJson(one),
+    );
+    const body = { model: "m", instructions: "I", input: "c", previous_response_id: "resp_1" };
+    const { request, echo } = responsesRequest(body, new Set(), { previous });
+    expect(request.messages.map(({ role, content }) => `${role}: ${content}`)).toEqual([
+      "system: I",
+      "user: a",
+      "assistant: b",
+      "user: c",
+    ]);
+    expect(request.metadata).toEqual({ precedent_response: "instructions" });
+    expect(echo).toMatchObject({ store: true, previous_response_id: "resp_1" });
+    expect(responsesRequest({ model: "m", input: "c", store: false }).request.metadata).toEqual({});
+    expect(responsesRequest({ model: "m", input: "c" }).request.metadata).toEqual({ precedent_response: "plain" });
   });
 });
 

@@ -52,7 +52,8 @@ formatted = client.chat.completions.create(
 )
 said["format"] = json.loads(formatted.choices[0].message.content)
 
-said["responses"] = client.responses.create(model="mock", input="python responds").output_text
+plain = client.responses.create(model="mock", input="python responds")
+said["responses"] = plain.output_text
 
 function = {"type": "function", "name": "weather", "parameters": tool["function"]["parameters"], "strict": False}
 asked = [{"role": "user", "content": "Ulm"}]
@@ -79,6 +80,30 @@ agents.set_tracing_disabled(True)
 model = agents.OpenAIResponsesModel("tools", openai.AsyncOpenAI(base_url=base_url, api_key="none"))
 agent = agents.Agent(name="a", instructions="Be brief.", model=model, tools=[weather])
 said["agent"] = agents.Runner.run_sync(agent, "Ulm").final_output
+session = agents.Runner.run_sync(agent, "Bonn", previous_response_id=second.id)
+said["agent_goes_on"] = session.final_output
+second = client.responses.create(model="mock", input="python goes on", previous_response_id=plain.id)
+said["responses_previous"] = [second.output_text, second.previous_response_id == plain.id]
+try:
+    client.responses.create(model="mock", input="x", previous_response_id="chatcmpl-unknown")
+except openai.BadRequestError as error:
+    said["unknown_previous"] = [error.code, error.param]
+
+several = client.chat.completions.create(model="mock", messages=user("one of two"), n=2)
+said["several"] = [[choice.index, choice.message.content] for choice in several.choices]
+chunks = client.chat.completions.create(model="mock", messages=user("one of two"), n=2, stream=True)
+said["several_stream"] = ["", ""]
+for chunk in chunks:
+    for choice in chunk.choices:
+        said["several_stream"][choice.index] += choice.delta.content or ""
+legacy = client.completions.create(model="mock", prompt="completed in python", max_tokens=9)
+pieces = client.completions.create(model="mock", prompt="completed in pieces", stream=True)
+said["completion"] = [legacy.choices[0].text, "".join(piece.choices[0].text for piece in pieces)]
+try:
+    client.completions.create(model="mock", prompt="x", echo=True)
+except openai.BadRequestError as error:
+    said["no_echo"] = [error.code, error.param]
+
 said["models"] = sorted(model.id for model in client.models.list())
 said["request_id"] = answer._request_id is not None
 
@@ -87,7 +112,7 @@ try:
 except openai.NotFoundError as error:
     said["unknown_model"] = [error.status_code, error.code]
 try:
-    client.chat.completions.create(model="mock", messages=user("x"), n=2)
+    client.chat.completions.create(model="mock", messages=user("x"), extra_body={"best_of": 2})
 except openai.BadRequestError as error:
     said["refused"] = [error.code, error.param]
 try:

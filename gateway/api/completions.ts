@@ -1,0 +1,73 @@
+// POST /v1/completions, for clients from before chat: the prompt is the message of a user, and the
+// answer's text is the completion.
+import type { Response } from "../../schemas/types.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import { badRequest, errorBody } from "../errors.ts";
+import type { Chunks, ChunksOf } from "./chunks.ts";
+import type { ChatBody, Served } from "./request.ts";
+import { openAiReason, ownFields, textIdPrefix, usageOf } from "./response.ts";
+import { translatedRequest, unservedMember } from "./translated.ts";
+
+/** Values without effect: treated as absent. */
+const neutral = new Map<string, (value: unknown) => boolean>(
+  Object.entries({
+    echo: (value: unknown) => value === false,
+    suffix: (value: unknown) => value === "",
+    best_of: (value: unknown) => value === 1,
+  }),
+);
+const refused = new Set(["messages", "logprobs", "top_logprobs", "tools", "functions", "response_format"]);
+
+/** Throws ApiError. */
+export function completionRequest(body: unknown, served: Served): ChatBody {
+  if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+  const { prompt, ...others } = body;
+  const members: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(others)) {
+    if (value === null || neutral.get(name)?.(value) === true) continue;
+    if (neutral.has(name) || refused.has(name)) throw unservedMember(name);
+    members[name] = value;
+  }
+  const texts: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt];
+  const [content] = texts;
+  if (texts.length !== 1 || typeof content !== "string")
+    throw badRequest("prompt must be one text: lists of texts and tokens are not served.", "prompt");
+  const chat = { ...members, messages: [{ role: "user", content }] };
+  return translatedRequest({ chat, origins: ["prompt"], names: {} }, served);
+}
+
+const completionId = (requestId: string): string => textIdPrefix + requestId;
+const choice = (text: string, index: number, finish_reason: string | null) => ({
+  ...{ text, index, logprobs: null, finish_reason },
+});
+
+export const textCompletion = (
+  response: Response,
+  { model, created }: { model: string; created: number },
+  others: readonly Response[] = [],
+) => ({
+  ...{ id: completionId(response.requestId), object: "text_completion", created, model },
+  choices: [response, ...others].map((one, index) => choice(one.text, index, openAiReason(one))),
+  ...{ usage: usageOf(response), precedent: ownFields(response) },
+});
+
+export function createTextChunks({ requestId, model, created, includeUsage, others }: ChunksOf): Chunks {
+  const base = { id: completionId(requestId), object: "text_completion", created, model };
+  const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
+  const chunk = (text: string, reason: string | null = null, index = 0, more: object = {}): string =>
+    event({ ...base, choices: [choice(text, index, reason)], ...(includeUsage && { usage: null }), ...more });
+  return {
+    begin: () => "",
+    text: (content) => chunk(content),
+    calls: () => "",
+    end: (response) =>
+      [
+        chunk("", openAiReason(response), 0, { precedent: ownFields(response) }),
+        ...(others?.() ?? []).map((one, index) => chunk(one.text, openAiReason(one), index + 1)),
+        ...(includeUsage ? [event({ ...base, choices: [], usage: usageOf(response) })] : []),
+        "data: [DONE]\n\n",
+      ].join(""),
+    error: (error) => event(errorBody(error)),
+    heartbeat: ": waiting\n\n",
+  };
+}
