@@ -23,7 +23,7 @@ function decimals(value: number): string {
 export const figure = (value: Figure): string => (!isKnown(value) ? unknown : value === 0 ? "0" : decimals(value));
 
 /** In the currency of the prices. */
-export const cost = figure;
+export const cost = (value: Figure): string => figure(value);
 
 /** Three decimals, of what lies between 0 and 1 or is a sum of such. */
 export function fraction(value: Figure): string {

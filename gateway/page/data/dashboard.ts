@@ -7,6 +7,7 @@ import type { Policies } from "../../../state/policies/append.ts";
 import { readExamples, readUses } from "./examples.ts";
 import { readHealth, type HealthDependencies } from "./health.ts";
 import { createLive, type LiveDependencies } from "./live.ts";
+import { readNames } from "./names.ts";
 import { readOverview } from "./overview.ts";
 import { readPolicies, resume, revert } from "./policies.ts";
 import { PolicyRefused, type Dashboard } from "./port.ts";
@@ -24,8 +25,6 @@ export interface DashboardDependencies {
   removeExamples: (found: readonly { id: string; domain: string }[]) => Promise<void>;
   clock: () => number;
 }
-
-const mostNames = 500;
 
 export function createDashboard({
   clickhouse,
@@ -50,19 +49,7 @@ export function createDashboard({
     uses: (id) => readUses(clickhouse, id),
     values: () => readValues(clickhouse),
     health: () => readHealth({ ...health, clickhouse }),
-    async names() {
-      const [found] = await clickhouse.query<Record<"arms" | "domains" | "tenants" | "keys", string[]>>(
-        `SELECT ${[
-          ["arm", "arms"],
-          ["domain", "domains"],
-          ["tenant", "tenants"],
-          ["account", "keys"],
-        ]
-          .map(([column, name]) => `arraySort(groupUniqArrayIf(${mostNames})(${column}, ${column} != '')) AS ${name}`)
-          .join(", ")} FROM answer_hours WHERE hour > now() - INTERVAL 1 MONTH`,
-      );
-      return found ?? { arms: [], domains: [], tenants: [], keys: [] };
-    },
+    names: () => readNames(clickhouse),
     async removeExample(id) {
       const found = await clickhouse.query<{ id: string; domain: string }>(
         "SELECT example_id AS id, domain FROM examples FINAL WHERE example_id = {id:String} AND NOT deleted LIMIT 100",
