@@ -16,7 +16,7 @@ const base = (from: number, count: number, until: number, all: number): string =
     ${arm} AS chosen
   FROM numbers(${from}, ${count})`;
 
-/** Statements that insert requests [from, from + count) of `all` in the month that ends at `until`. */
+/** Inserts requests [from, from + count) of `all`, in the month that ends at `until`. */
 export const statements = (from: number, count: number, until: number, all: number): string[] => {
   const rows = base(from, count, until, all);
   return [
