@@ -35,6 +35,8 @@ export interface BenchContext {
   model?: string | undefined;
   /** --device: as a llama arm's, where a benchmark lets it be chosen. */
   device?: string | undefined;
+  /** --domains: tasks of a routing log are sharing domains, too. */
+  domains?: boolean | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;
   /** --keep-stack: the embedded servers stay up for the next run. */

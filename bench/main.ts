@@ -11,7 +11,7 @@ import { noCheckpoints, openCheckpoints } from "./support/checkpoints.ts";
 import { commit } from "./support/machine.ts";
 import { startProgress } from "../stack/progress.ts";
 
-const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--requests N] [--model NAME] [--device NAME] [--profile] [--keep-stack] [--fresh]
+const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--requests N] [--model NAME] [--device NAME] [--domains] [--profile] [--keep-stack] [--fresh]
   --quick       the same figures from less work, nothing is written to bench/results
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
@@ -22,6 +22,7 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --requests    ladder: how many requests every arm is asked (60); linked papers: questions (25)
   --model       linked papers: a named model or a GGUF file
   --device      linked: gpu or the name of one; times are then on the clock
+  --domains     routing: a request's task is its domain, too
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off
@@ -47,6 +48,7 @@ async function main(): Promise<number> {
       requests: { type: "string" },
       model: { type: "string" },
       device: { type: "string" },
+      domains: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
       "keep-stack": { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
@@ -77,7 +79,13 @@ async function main(): Promise<number> {
   const data = values.data === undefined ? undefined : resolve(values.data);
   // At the start: what is committed while it runs was not measured.
   const measuredCommit = commit();
-  const settings = JSON.stringify({ commit: measuredCommit, data, only: values.only, device: values.device });
+  const settings = JSON.stringify({
+    commit: measuredCommit,
+    data,
+    only: values.only,
+    device: values.device,
+    domains: values.domains,
+  });
   // A part must not cost a whole run that was broken off what it has.
   const kept = join(folder, `checkpoints${values.only === undefined ? "" : `-${values.only}`}.json`);
   const checkpoints = quick ? noCheckpoints : await openCheckpoints(kept, settings);
@@ -94,6 +102,7 @@ async function main(): Promise<number> {
     requests,
     model: values.model,
     device: values.device,
+    domains: values.domains,
     profile,
     keepStack: values["keep-stack"],
     folder,

@@ -174,6 +174,7 @@ export interface Delta {
   index: number;
   text: string;
   calls: CallPiece[];
+  blocks: BlockPiece[];
   createdAt: number;
 }
 
@@ -184,6 +185,13 @@ export interface CallPiece {
   type: string | null;
   name: string | null;
   arguments: string;
+}
+
+/** A piece of a content block, or of what follows a block's text (its signature). */
+export interface BlockPiece {
+  index: number;
+  head: string | null;
+  text: string;
 }
 
 /** Put once, named by requests, linked ever after. */

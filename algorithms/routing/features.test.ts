@@ -18,7 +18,7 @@ function unit(seed: number, dimension = 384): Float32Array {
 
 describe("features", () => {
   it("has a fixed layout", () => {
-    expect([FEATURE_VERSION, FEATURE_COUNT]).toEqual([2, 36]);
+    expect([FEATURE_VERSION, FEATURE_COUNT]).toEqual([3, 44]);
     const x = features(input);
     expect(x).toHaveLength(FEATURE_COUNT);
     const by = named(x);
@@ -96,6 +96,25 @@ describe("features", () => {
     const rated = named(features({ ...input, cost: 0.3, examples: [{ ...example, features: row }, example] }));
     expect(rated).toMatchObject({ consensus: 0.7, agreement: 0.2, sourceCost: 0.1, armCost: 0.3 });
     expect(FEATURE_GROUP_OF).toHaveLength(FEATURE_COUNT);
+  });
+
+  it.each([
+    ["Which is right?\nA. one\nB. two\n(C) three", { choices: 1, endsAsking: 0 }],
+    ["下列哪一项是正确的？", { otherScript: 1, endsAsking: 1, choices: 0 }],
+    ["Чему равно \\frac{1}{2} + $x$", { otherScript: 1, formulas: 0.6 }],
+    ["Write a python function that returns a list", { beginsWithTask: 1, otherScript: 0 }],
+    ["How many apples are left?  ", { howMany: 1, endsAsking: 1, blank: 0 }],
+    ["Sarah was better than Maria, so _ got the easy cases. Grüße", { blank: 1, otherScript: 0 }],
+    ["a. b. c.", { choices: 0 }],
+    ["", { choices: 0, formulas: 0, otherScript: 0, codeWords: 0, howMany: 0, blank: 0, endsAsking: 0 }],
+  ])("tells what kind of request %j is", (question, expected) => {
+    const by = named(features({ ...input, question }));
+    for (const [name, value] of Object.entries(expected)) expect(by[name]).toBeCloseTo(value, 0);
+  });
+
+  it("takes linear time where a pattern could be tried at every place", () => {
+    for (const part of ["\n", " ", "A. ", "\n\t(A", "how ", "?", "\\", "ß", "(((A"])
+      expect(features({ ...input, question: part.repeat(200_000) })).toHaveLength(FEATURE_COUNT);
   });
 
   it("looks at the head of a huge question only", () => {

@@ -3,10 +3,10 @@
 import { HELPFULNESS_FEATURE_NAMES, HELPFULNESS_FEATURES } from "../selection/helpfulness-features.ts";
 import { project, PROJECTED, projectionOf } from "../selection/projection.ts";
 
-export const FEATURE_VERSION = 2;
+export const FEATURE_VERSION = 3;
 
 /** Features whose weights have a variance in common; the first is the constant's. */
-export const FEATURE_GROUPS = ["constant", "question", "embedding", "examples"] as const;
+export const FEATURE_GROUPS = ["constant", "question", "embedding", "examples", "form"] as const;
 type Group = (typeof FEATURE_GROUPS)[number];
 
 const layout: readonly (readonly [name: string, group: Group])[] = [
@@ -54,6 +54,10 @@ const layout: readonly (readonly [name: string, group: Group])[] = [
       "sourceCost",
     ] as const
   ).map((name) => [name, "examples"] as const),
+  // What kind of request it is, mostly yes or no: models differ more between kinds than within one.
+  ...(
+    ["choices", "formulas", "otherScript", "codeWords", "howMany", "blank", "endsAsking", "beginsWithTask"] as const
+  ).map((name) => [name, "form"] as const),
 ];
 
 export const FEATURE_NAMES: readonly string[] = layout.map(([name]) => name);
@@ -86,6 +90,9 @@ const connectives = /\b(?:if|when|after|before|then|until|while|but|and|or|inste
 const comparatives =
   /\b(?:more|less|fewer|than|times|as many|as much|twice|half|double|triple|older|younger|longer|larger|smaller|most|least)\b/gi;
 
+const codeWords =
+  /\b(?:function|python|javascript|java|def|class|code|program|return|list|array|string|tuple|script|implement|algorithm)\b/gi;
+
 /** Takes time in proportion to the head: no pattern has a choice to take back. */
 function lexical(question: string): number[] {
   const head = question.slice(0, HEAD);
@@ -107,6 +114,27 @@ function lexical(question: string): number[] {
     about(matches(head, comparatives), 1),
     // Letters a word, spaces counted: 5.5 is usual.
     bound((characters / Math.max(1, words) - 5.5) / 4),
+  ];
+}
+
+/** What formOf() reads of the end of the question. */
+const TAIL = 64;
+const leastChoices = 2;
+const leastOtherScript = 0.1;
+
+/** Multiple choice, mathematics, another language, code, a number asked for: of the head. */
+function formOf(question: string): number[] {
+  const head = question.slice(0, HEAD);
+  const yes = (value: boolean): number => (value ? 1 : 0);
+  return [
+    yes(matches(head, /^[ \t]{0,8}\(?[A-H][.):][ \t]/gm) >= leastChoices),
+    logShare(matches(head, /\\[a-zA-Z]|\$/g), 10),
+    yes(matches(head, /(?!\p{Script=Latin})\p{L}/gu) > leastOtherScript * head.length),
+    logShare(matches(head, codeWords), 5),
+    yes(/\bhow (?:many|much|long|far|old)\b/i.test(head)),
+    yes(head.includes("_")),
+    yes(/[?？؟]$/.test(question.slice(-TAIL).trimEnd())),
+    yes(/^\s{0,8}(?:write|create|implement|def |function|import|\/\*|\/\/|#)/i.test(head)),
   ];
 }
 
@@ -170,11 +198,11 @@ export function createFeatures(): (input: FeatureInput) => number[] {
     return features;
   };
   /** The last question's: a request is looked at once an arm, and only its examples differ. */
-  let last: { question: string; embedding: Float32Array | null; features: number[] } | undefined;
+  let last: { question: string; embedding: Float32Array | null; features: number[]; form: number[] } | undefined;
   return (input) => {
     const { question, embedding } = input;
     if (last?.embedding !== embedding || last.question !== question)
-      last = { question, embedding, features: ofQuestion(question, embedding) };
+      last = { question, embedding, features: ofQuestion(question, embedding), form: formOf(question) };
     const x = [
       1,
       bound(input.cost ?? 0),
@@ -184,6 +212,7 @@ export function createFeatures(): (input: FeatureInput) => number[] {
       ...last.features,
     ];
     addExamples(x, input.examples);
+    x.push(...last.form);
     return x;
   };
 }

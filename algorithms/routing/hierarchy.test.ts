@@ -172,3 +172,31 @@ function inverted(matrix: readonly (readonly number[])[]): number[][] {
   }
   return work.map((row) => row.slice(n));
 }
+
+it("estimates the same variances beside features that were always 0", () => {
+  const random = splitmix64(4);
+  const arms = [arm(random, [0.6, 0.1, 0], 40), arm(random, [0.8, -0.1, 0.2], 40)];
+  const wide = {
+    mean: [0.5, 0, 0, 0],
+    groups: [0, 2, 1, 1],
+    variances: { shared: [0.2, 0.05, 0.3], own: [0.1, 0.02, 0.3], noise: 0.1 },
+  };
+  const padded = arms.map(({ a, b, ...sums }) => ({
+    ...sums,
+    // A zero behind the constant: rows 1 and 2 become 2 and 3.
+    a: [a[0]!, 0, 0, a[1]!, 0, a[2]!, a[3]!, 0, a[4]!, a[5]!],
+    b: [b[0]!, 0, b[1]!, b[2]!],
+  }));
+  const { shared, own, noise } = estimateVariances(padded, wide);
+  const expected = estimateVariances(arms, hierarchy);
+  for (const [found, of] of [
+    [shared, expected.shared],
+    [own, expected.own],
+  ] as const) {
+    expect(found[0]).toBeCloseTo(of[0]!, 12);
+    expect(found[1]).toBeCloseTo(of[1]!, 12);
+    expect(found[2]).toBe(0.3);
+  }
+  expect(noise).toBeCloseTo(expected.noise, 12);
+  expect(estimateVariances([], wide)).toEqual(wide.variances);
+});

@@ -61,11 +61,35 @@ export function solveHierarchy(arms: readonly ArmSums[], hierarchy: Hierarchy): 
 /** The variances under which the rewards are most likely, beginning from those given. */
 export function estimateVariances(arms: readonly ArmSums[], hierarchy: Hierarchy): Variances {
   const first = hierarchy.variances;
+  const seen = onlySeen(arms, hierarchy);
   let variances = first;
   for (let step = 0; step < steps; step++) {
-    variances = improved(condition(arms, { ...hierarchy, variances }), arms, { ...hierarchy, variances }, first);
+    const now = { ...seen.hierarchy, variances };
+    variances = improved(condition(seen.arms, now), seen.arms, now, first);
   }
   return variances;
+}
+
+/** Without the features that were 0 in every context: they say nothing of a variance. */
+function onlySeen(arms: readonly ArmSums[], hierarchy: Hierarchy): { arms: readonly ArmSums[]; hierarchy: Hierarchy } {
+  const n = hierarchy.mean.length;
+  const kept: number[] = [];
+  // What condition() refuses is left for it: also what is no number.
+  for (let i = 0; i < n; i++) if (arms.some(({ a, b }) => a[packedIndex(i, i)] !== 0 || b[i] !== 0)) kept.push(i);
+  if (kept.length === n || arms.some(({ a, b }) => b.length !== n || packedRows(a.length) !== n))
+    return { arms, hierarchy };
+  return {
+    arms: arms.map((arm) => ({
+      ...arm,
+      a: Float64Array.from(kept.flatMap((i, at) => kept.slice(0, at + 1).map((j) => arm.a[packedIndex(i, j)]!))),
+      b: Float64Array.from(kept, (i) => arm.b[i]!),
+    })),
+    hierarchy: {
+      ...hierarchy,
+      mean: Float64Array.from(kept, (i) => hierarchy.mean[i]!),
+      groups: kept.map((i) => hierarchy.groups[i]!),
+    },
+  };
 }
 
 /** Posterior under given variances: shared ~ N(shift, inverse of Q), own given shared. */

@@ -1,13 +1,13 @@
 // The router as the stages run it, in memory: the scores and the draw of plan (operators/route),
 // the posterior of learn (operators/solve), and what ClickHouse sums in between. Learn solves anew
 // after `every` rewards. Pure: the random source is passed in.
-import { emptyStatistics, observe, predict } from "../../algorithms/routing/bandit.ts";
+import { emptyStatistics, observe } from "../../algorithms/routing/bandit.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { RouteArm } from "../../arms/routed.ts";
-import { scoreArms } from "../../operators/route/score.ts";
+import { predicted, scoreArms, undecided } from "../../operators/route/score.ts";
 import { solve } from "../../operators/solve/solve.ts";
 import { firstGuess, routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
-import type { RouterPolicy } from "../../state/policies/router.ts";
+import { beliefsOf, type RouterPolicy } from "../../state/policies/router.ts";
 
 export interface LearnerOptions {
   arms: readonly { name: string; cost: number }[];
@@ -19,14 +19,24 @@ export interface LearnerOptions {
   every: number;
 }
 
-export interface Learner {
-  /** Index of the arm drawn for the contexts of all arms, and the probability of it. */
-  choose(contexts: readonly number[][], random: Random): { arm: number; probability: number };
-  reward(arm: number, context: readonly number[], reward: number): void;
-  /** Expected quality of each arm, by all that was rewarded. */
-  expected(contexts: readonly number[][]): number[];
+export interface Chosen {
+  /** Index of the arm drawn. */
+  arm: number;
+  probability: number;
+  /** Whether plan would ask for feedback whatever askShare is. */
+  undecided: boolean;
 }
 
+/** Contexts are of all arms, null where an arm can't answer; domain: the request's, if any. */
+export interface Learner {
+  choose(contexts: readonly (readonly number[] | null)[], random: Random, domain?: string): Chosen;
+  reward(arm: number, context: readonly number[], reward: number, domain?: string): void;
+  /** Expected quality of each arm, by all that was rewarded; NaN: it can't answer. */
+  expected(contexts: readonly (readonly number[] | null)[], domain?: string): number[];
+}
+
+/** As pipelines/learn/router.ts. */
+const mostDomains = 16;
 /** Share of the rewards from which a new version is made. */
 const notable = 0.1;
 const unloaded = {
@@ -43,66 +53,110 @@ export function createLearner({ arms, costWeight, prior: settings, indifference,
   const { each, hierarchy, unknown: prior } = routerPrior(settings);
   const dimension = prior.mean.length;
   const solving = { ...firstGuess, ...settings, dimension, noiseVariance: each.noise, ...(hierarchy && { hierarchy }) };
-  const known = arms.map(() => ({ ...emptyStatistics(dimension), rewardSum: 0, squares: 0, count: 0 }));
+  const known = arms.map(() => new Map<string, ReturnType<typeof nothing>>());
+  const nothing = () => ({
+    ...emptyStatistics(dimension),
+    x: new Float64Array(dimension),
+    rewardSum: 0,
+    squares: 0,
+    count: 0,
+  });
   let policy: RouterPolicy = { version: 0, featureVersion: 0, trainedThrough: null, arms: new Map() };
+  let rewards = 0;
   let unseen = 0;
 
   const publish = (): void => {
-    const statistics = known.flatMap(({ a, b, rewardSum, squares, count }, i) =>
-      count === 0
-        ? []
-        : [
-            {
-              arm: arms[i]!.name,
-              model: arms[i]!.name,
-              a: [...a],
-              b: [...b],
-              weight: count,
-              rewardSum,
-              squares,
-              count,
-            },
-          ],
+    const of = (i: number) => ({ arm: arms[i]!.name, model: arms[i]!.name });
+    const statistics = known.flatMap((own, i) =>
+      own.size === 0 ? [] : [{ ...of(i), ...together([...own.values()]) }],
     );
-    const solved = solve(
-      statistics.map((one) => ({ ...one, lastHour: 0, newestAt: 0 })),
-      solving,
+    const recent = mostRewarded(known);
+    const domains = known.flatMap((own, i) =>
+      [...own].flatMap(([domain, { x, count, rewardSum }]) =>
+        recent.has(domain) ? [{ ...of(i), domain, x: [...x], weight: count, rewardSum }] : [],
+      ),
     );
+    const solved = solve(statistics, solving, { pairs: [], halfLifeHours: 1, domains: hierarchy ? domains : [] });
     if (solved.problems.length > 0) throw new Error(`learn could not solve: ${solved.problems.join("; ")}`);
     policy = {
       ...policy,
       version: policy.version + 1,
       arms: solved.arms,
       ...(solved.prior && { prior: solved.prior }),
+      ...(solved.domains && { domains: solved.domains }),
     };
     unseen = 0;
   };
 
   return {
-    choose(contexts, random) {
-      const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i]!, examples: [], trial: null }));
-      const { chosen, scores } = scoreArms(
+    choose(contexts, random, domain = "") {
+      const able = routeArms.flatMap((_, i) => (contexts[i] === null ? [] : [i]));
+      const contenders = able.map((i) => ({
+        arm: routeArms[i]!,
+        context: [...contexts[i]!],
+        examples: [],
+        trial: null,
+      }));
+      const { chosen, scores, loadFree } = scoreArms(
         contenders,
-        policy,
+        beliefsOf(policy, "", domain),
         prior,
         { costWeight, indifference, ...unloaded },
         random,
       );
-      return { arm: chosen, probability: scores[chosen]!.probability };
+      return { arm: able[chosen]!, probability: scores[chosen]!.probability, undecided: undecided(loadFree) };
     },
-    reward(arm, context, reward) {
-      const statistics = known[arm]!;
+    reward(arm, context, reward, domain = "") {
+      const own = known[arm]!;
+      const statistics = own.get(domain) ?? nothing();
+      own.set(domain, statistics);
       observe(statistics, context, reward);
+      for (let k = 0; k < dimension; k++) statistics.x[k]! += context[k]!;
       statistics.rewardSum += reward;
       statistics.squares += reward * reward;
       statistics.count++;
       unseen++;
-      const all = known.reduce((sum, one) => sum + one.count, 0);
-      if (unseen >= Math.max(every, all * notable)) publish();
+      rewards++;
+      if (unseen >= Math.max(every, rewards * notable)) publish();
     },
-    expected(contexts) {
+    expected(contexts, domain = "") {
       if (unseen > 0) publish();
-      return arms.map(({ name }, i) => predict(policy.arms.get(name) ?? policy.prior ?? prior, contexts[i]!).mean);
+      const beliefs = beliefsOf(policy, "", domain);
+      return routeArms.map((arm, i) =>
+        contexts[i] === null ? Number.NaN : predicted(beliefs, prior, arm, contexts[i]!).mean,
+      );
     },
   };
+}
+
+interface Sums {
+  a: Float64Array;
+  b: Float64Array;
+  rewardSum: number;
+  squares: number;
+  count: number;
+}
+
+/** Sums over all domains, as ClickHouse gives them. */
+function together(all: readonly Sums[]) {
+  const total = (of: (one: Sums) => number): number => all.reduce((sum, one) => sum + of(one), 0);
+  const added = (of: (one: Sums) => Float64Array): number[] =>
+    Array.from(of(all[0]!), (_, k) => total((one) => of(one)[k]!));
+  const count = total((one) => one.count);
+  return {
+    ...{ a: added(({ a }) => a), b: added(({ b }) => b), weight: count, count, lastHour: 0, newestAt: 0 },
+    ...{ rewardSum: total(({ rewardSum }) => rewardSum), squares: total(({ squares }) => squares) },
+  };
+}
+
+/** As learn: so many domains, those with the most rewards, have effects of their own. */
+function mostRewarded(known: readonly ReadonlyMap<string, Sums>[]): Set<string> {
+  const counts = new Map<string, number>();
+  for (const own of known) for (const [domain, { count }] of own) counts.set(domain, (counts.get(domain) ?? 0) + count);
+  return new Set(
+    [...counts]
+      .sort(([, one], [, other]) => other - one)
+      .slice(0, mostDomains)
+      .map(([domain]) => domain),
+  );
 }

@@ -1,181 +1,100 @@
-// bench -- routing: how well the router tells which of two models should answer, on a log of both
-// models' graded answers. RouteLLM's measures (APGR, CPT) of the policy fitted offline from both
-// labels, learnt from one pass of bandit feedback (cold), and fitted from a log first and then
-// continued (warm), beside chance, word count, a logistic regression on the same features and the
-// oracle; and the regret of learning beside the best constant arm. Repeated cross-validation:
-// nothing is ever fitted to the requests that it is scored on. Intervals by bootstrap of requests.
-import { FEATURE_VERSION, createFeatures } from "../../algorithms/routing/features.ts";
+// bench -- routing: is the router worth more than any single arm, and than simpler routers, on logs
+// of strangers' requests with every arm's graded answer? Mixed traffic of seven models without
+// prices and of eleven with, and RouteLLM's measures on one task and two models. With --data a file
+// of any number of arms takes their place.
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { routing as routingSection } from "../../config/sections/learning.ts";
-import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
-import { embeddings } from "../loop/history.ts";
-import { mean, quantile, significant } from "../support/statistics.ts";
-import { apgr, cpt, curveOf, meanCurve, type Curve } from "./curve.ts";
-import { loadRoutingLog, type LoggedRequest } from "./data.ts";
-import {
-  evaluateSplit,
-  foldOf,
-  gainOf,
-  lossOf,
-  methods,
-  type Loss,
-  type Method,
-  type Split,
-  type World,
-} from "./evaluate.ts";
+import type { BenchContext, Benchmark, Figures, Measured } from "../benchmark.ts";
+import { readDataFile } from "../support/data-file.ts";
+import { shuffled } from "../support/samples.ts";
+import { contextsOf } from "./contexts.ts";
+import { parseRoutingLog } from "./data.ts";
+import { figuresOf } from "./figures.ts";
+import { isTwoModelLog, parseMixedLog, type MixedLog } from "./log.ts";
+import { measureLog } from "./mixed.ts";
+import type { Field } from "./passes.ts";
+import { measureDominated, measureFeedback } from "./special.ts";
+import { measureTwoModels } from "./two-models.ts";
+import { priced } from "./worth.ts";
 
 interface Plan {
-  repeats: number;
-  folds: number;
+  orders: number;
   resamples: number;
+  /** Rows of a log that are looked at. */
+  rows: number;
+  /** A pass takes time in proportion to rows and arms: of larger logs fewer orders are run. */
+  answers: number;
 }
-const quick: Plan = { repeats: 3, folds: 5, resamples: 400 };
-const full: Plan = { repeats: 20, folds: 5, resamples: 2_000 };
-
-/** The log has no prices: the small model is taken to cost a twentieth. */
-const costs = { small: 0.05, large: 1 };
+const quick: Plan = { orders: 1, resamples: 400, rows: 500, answers: 4_000 };
+const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, answers: 600_000 };
 
 export const routing: Benchmark = {
   name: "routing",
-  about: "APGR, CPT and regret of the router on a log of two models' graded answers",
+  about: "gain of the router over single arms and simpler routers on logs of graded answers",
   run,
 };
 
 async function run(context: BenchContext): Promise<Measured> {
-  const plan = context.quick ? quick : full;
-  const { rows, models } = await loadRoutingLog(context.data);
-  const settings = routingSection.parse({});
-  const world: World = {
-    rows,
-    contexts: await contextsOf(rows, context),
-    learner: {
-      arms: [
-        { name: "small", cost: costs.small },
-        { name: "large", cost: costs.large },
-      ],
-      costWeight: settings.costWeight,
-      prior: settings,
-      indifference: settings.indifference,
-      every: 8,
-    },
-  };
-
-  const bar = context.progress("splits", plan.repeats * plan.folds, "splits");
-  const repeats = Array.from({ length: plan.repeats }, (_, repeat): Split[] => {
-    const folds = rows.map(({ request }) => foldOf(request, repeat, plan.folds));
-    return Array.from({ length: plan.folds }, (__, fold) => {
-      context.signal.throwIfAborted();
-      const indices = (inside: boolean): number[] => folds.flatMap((of, i) => ((of === fold) === inside ? [i] : []));
-      const split = evaluateSplit(world, indices(false), indices(true), 1_000 * repeat + fold);
-      bar.update(repeat * plan.folds + fold + 1);
-      return split;
-    });
-  });
-  bar.finish();
-
-  const gains = Float64Array.from(rows, gainOf);
-  const figuresAt = (weights: Float64Array): Record<string, number> => {
-    const curves = Object.fromEntries(
-      methods.map((method) => [
-        method,
-        meanCurve(
-          repeats.map((splits) =>
-            curveOf(
-              splits.map(({ rankings }) => rankings[method]),
-              gains,
-              weights,
-            ),
-          ),
-        ),
-      ]),
-    ) as Record<Method, Curve>;
+  if (context.data !== undefined) {
+    const { text, file } = await readDataFile(context.data, "");
+    const { figures, reasons = {} } = await measure("data", parseMixedLog(text, file), context);
+    if (!isTwoModelLog(text)) return { figures: { data: figures }, reasons: prefixed("data", reasons), part: "data" };
+    const two = await measureTwoModels(parseRoutingLog(text, file), context);
     return {
-      ...Object.fromEntries(methods.map((method) => [`apgr_${method}`, apgr(curves[method])])),
-      cpt50_full: cpt(curves.full, 0.5),
-      cpt80_full: cpt(curves.full, 0.8),
-      ...regrets(world, repeats.flat(), weights),
+      figures: { ...two.figures, data: figures },
+      reasons: { ...two.reasons, ...prefixed("data", reasons) },
+      part: "data",
     };
-  };
-  const measured = figuresAt(new Float64Array(rows.length).fill(1));
-  const random = splitmix64(5);
-  const resampled = Array.from({ length: plan.resamples }, () => figuresAt(resample(rows, random)));
-  const reasons: Record<string, string> = {};
-  const figures: Record<string, number | null> = {};
-  for (const [name, value] of Object.entries(measured)) {
-    const values = resampled.map((one) => one[name]!).filter(Number.isFinite);
-    const none = values.length === 0 || !Number.isFinite(value);
-    figures[name] = none ? null : significant(value);
-    figures[`${name}_low`] = none ? null : significant(quantile(values, 0.025));
-    figures[`${name}_high`] = none ? null : significant(quantile(values, 0.975));
-    if (none) reasons[name] = "the large model is no better than the small one on these requests: there is no gap";
   }
+  const two = await readDataFile(undefined, "gsm8k-two-models-a.jsonl");
+  const { figures, reasons = {} } = await measureTwoModels(parseRoutingLog(two.text, two.file), context);
+  const all: Figures = { ...figures };
+  for (const [name, usual] of [
+    ["seven", "seven-models-a.jsonl"],
+    ["priced", "eleven-models-priced-a.jsonl"],
+  ] as const) {
+    const { text, file } = await readDataFile(undefined, usual);
+    const measured = await measure(name, parseMixedLog(text, file), context);
+    all[name] = measured.figures;
+    Object.assign(reasons, prefixed(name, measured.reasons ?? {}));
+  }
+  const { dominated } = all.seven as Figures;
+  return { figures: { ...all, dominated }, reasons, ...(context.domains === true && { part: "domains" }) };
+}
+
+const prefixed = (name: string, reasons: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(reasons).map(([key, why]) => [`${name}.${key}`, why]));
+
+async function measure(name: string, given: MixedLog, context: BenchContext): Promise<Measured> {
+  const plan = context.quick ? quick : full;
+  const rows = given.rows.length > plan.rows ? shuffled(given.rows, 11).slice(0, plan.rows) : given.rows;
+  const log = priced({ ...given, rows });
+  const requests = rows.map(({ request }) => request);
+  const settings = routingSection.parse({});
+  const field: Field = {
+    log,
+    contexts: await contextsOf(requests, context),
+    learner: { prior: settings, indifference: settings.indifference, every: 8 },
+    domains: context.domains === true,
+  };
+  const orders = Math.max(1, Math.min(plan.orders, Math.floor(plan.answers / (rows.length * log.arms.length))));
+  const measured = await measureLog(name, field, { orders }, context);
+  const { figures, reasons } = figuresOf(measured, requests, splitmix64(5), plan.resamples);
+  const few = Math.max(1, orders >> 1);
+  const dominated = await measureDominated(name, field, few, context);
+  for (const figure of ["lost_share", "lost_share_close"] as const)
+    if (dominated[figure] === null) reasons[`dominated.${figure}`] = "400 requests or fewer";
   return {
     figures: {
-      n: rows.length,
-      prompts: new Set(rows.map(({ request }) => request)).size,
-      models,
-      quality: {
-        small: significant(mean(rows.map(({ small }) => small))),
-        large: significant(mean(rows.map(({ large }) => large))),
-      },
-      split: `${plan.folds} folds by hash of the prompt, ${plan.repeats} times; APGR and CPT on the test folds, thresholds at equal shares of each fold`,
-      lambda_c: settings.costWeight,
-      indifference: settings.indifference,
-      costs,
+      ...{ n: rows.length, prompts: new Set(requests).size, arms: log.arms, priced: log.priced, orders },
+      ...{ tasks: new Set(rows.flatMap(({ task }) => task ?? [])).size, domains: field.domains },
+      ...{ best_arm: Object.fromEntries(measured.map(({ weight, bestArm }) => [weight, bestArm])) },
       feature_version: FEATURE_VERSION,
       ...figures,
+      feedback: await measureFeedback(name, field, few, context),
+      dominated,
     },
     reasons,
   };
-}
-
-/** x of each request as plan makes it, for arms that are shown no examples. */
-async function contextsOf(rows: readonly LoggedRequest[], context: BenchContext): Promise<number[][][]> {
-  const { vectors } = await embeddings(
-    rows.map(({ request }) => request),
-    context,
-  );
-  const features = createFeatures();
-  return rows.map(({ request }, i) => {
-    const bytes = vectors[i]!;
-    const embedding = Float32Array.from({ length: bytes.length / 4 }, (_, k) => bytes.readFloatLE(4 * k));
-    const asked = { question: request, promptCharacters: request.length, messages: 1, embedding, examples: [] };
-    return [features({ ...asked, cost: costs.small }), features({ ...asked, cost: costs.large })];
-  });
-}
-
-/** Mean loss a request beside the better arm of each. */
-function regrets(world: World, splits: readonly Split[], weights: Float64Array): Record<string, number> {
-  const of = (losses: readonly Loss[]): number => {
-    let [sum, total] = [0, 0];
-    for (const { index, loss } of losses) {
-      sum += weights[index]! * loss;
-      total += weights[index]!;
-    }
-    return total > 0 ? sum / total : Number.NaN;
-  };
-  const constant = (arm: number): number =>
-    of(world.rows.map((_, index) => ({ index, loss: lossOf(world, index, arm) })));
-  const [small, large] = [constant(0), constant(1)];
-  const passes = ["online", "online_first_half", "warm", "full"] as const;
-  return {
-    ...Object.fromEntries(passes.map((name) => [`regret_${name}`, of(splits.flatMap(({ losses }) => losses[name]))])),
-    regret_small: small,
-    regret_large: large,
-    regret_best_constant: Math.min(small, large),
-    regret_random: (small + large) / 2,
-  };
-}
-
-/**
- * How often each row is drawn, when prompts are drawn with replacement: all rows of one together.
- */
-function resample(rows: readonly LoggedRequest[], random: () => number): Float64Array {
-  const prompts = [...new Set(rows.map(({ request }) => request))];
-  const counts = new Map<string, number>();
-  for (let i = 0; i < prompts.length; i++) {
-    const prompt = prompts[Math.floor(random() * prompts.length)]!;
-    counts.set(prompt, (counts.get(prompt) ?? 0) + 1);
-  }
-  return Float64Array.from(rows, ({ request }) => counts.get(request) ?? 0);
 }

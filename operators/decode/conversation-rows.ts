@@ -78,6 +78,7 @@ const armColumn = (score: ArmScore): object => ({
     tokens: example.tokens,
     explored: example.explored,
   })),
+  order: score.order,
 });
 
 const byArm = (arms: readonly ArmScore[], what: "cachedShare" | "saturation"): object =>

@@ -92,8 +92,9 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
         sampled Float64,
         bias Float64,
         probability Float64,
-        examples Array(Tuple(id String, similarity Float64, helpfulness Float64, tokens UInt32, explored Bool))
-    )) COMMENT 'Candidate arms: cost 0 to 1, context, posterior of quality, sample, bias, probability, examples' CODEC(ZSTD(3)),
+        examples Array(Tuple(id String, similarity Float64, helpfulness Float64, tokens UInt32, explored Bool)),
+        order LowCardinality(String)
+    )) COMMENT 'Candidate arms: cost 0 to 1, context, posterior of quality, sample, bias, probability, examples, their order' CODEC(ZSTD(3)),
     arm LowCardinality(String) COMMENT 'Chosen arm; for source cache, the arm that had answered',
     probability Float64 COMMENT 'Exact probability of the choice (propensity), 0 to 1',
     alternative_arm LowCardinality(Nullable(String)) COMMENT 'Arm of the alternative answer, drawn among the rest; NULL: none',

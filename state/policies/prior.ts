@@ -21,17 +21,17 @@ export interface RouterPrior {
 }
 
 /**
- * First guess of another weight's variance, shared and own each: a reward hardly moves by more than
- * a third by one feature.
+ * First guesses of other weights' variances, shared and own each. Kinds of requests and examples
+ * tell more than the figures of a text.
  */
-const slopeVariance = 0.02;
+const slopeVariances = { question: 0.005, embedding: 0.005, examples: 0.02, form: 0.02 };
 
 export function routerPrior(config: PriorConfig): RouterPrior {
   const { priorMean, priorVariance, noiseVariance, variances } = { ...firstGuess, ...config };
   const each = constantPrior(FEATURE_COUNT, priorMean, priorVariance, noiseVariance);
   if (variances !== "estimated") return { each, unknown: priorPosterior(each) };
   // Half of what an arm's mean may differ from the prior's is common to all arms.
-  const half = FEATURE_GROUPS.map((group) => (group === "constant" ? priorVariance / 2 : slopeVariance));
+  const half = FEATURE_GROUPS.map((group) => (group === "constant" ? priorVariance / 2 : slopeVariances[group]));
   const hierarchy = {
     mean: each.mean,
     groups: FEATURE_GROUP_OF,

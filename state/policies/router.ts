@@ -6,6 +6,7 @@ import type { DomainShift } from "../../algorithms/routing/domain-shifts.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { packedIndex, packedLength } from "../../algorithms/numeric/matrix.ts";
 import type { Policy } from "../../schemas/types.ts";
+import { formerLayout, widenedBody } from "./former-layout.ts";
 import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const ROUTER = "router";
@@ -64,26 +65,35 @@ export const withoutShared = (policy: RouterPolicy): RouterPolicy =>
   policy.tenants === undefined ? { ...priorPolicy, featureVersion: policy.featureVersion, tenants: new Map() } : policy;
 
 const numbers = (length: number) => z.array(z.number()).length(length);
-const beliefs = {
+const posteriorOf = (dimension: number) => ({
+  mean: numbers(dimension),
+  factor: numbers(packedLength(dimension)),
+});
+const beliefsOfLayout = (dimension: number) => ({
   arms: z.record(
     z.string(),
-    z.strictObject({
-      model: z.string(),
-      count: z.number().min(0),
-      mean: numbers(FEATURE_COUNT),
-      factor: numbers(packedLength(FEATURE_COUNT)),
-    }),
+    z.strictObject({ model: z.string(), count: z.number().min(0), ...posteriorOf(dimension) }),
   ),
-  prior: z.strictObject({ mean: numbers(FEATURE_COUNT), factor: numbers(packedLength(FEATURE_COUNT)) }).optional(),
-};
-const beliefsSchema = z.strictObject(beliefs);
-const shift = z.strictObject({ mean: z.number(), variance: z.number().min(0), covariance: numbers(FEATURE_COUNT) });
-const bodySchema = z.strictObject({
-  dimension: z.literal(FEATURE_COUNT),
-  ...beliefs,
-  tenants: z.record(z.string(), beliefsSchema).optional(),
-  domains: z.record(z.string(), z.strictObject({ arms: z.record(z.string(), shift), prior: shift })).optional(),
+  prior: z.strictObject(posteriorOf(dimension)).optional(),
 });
+const shiftSchema = (dimension: number) =>
+  z.strictObject({ mean: z.number(), variance: z.number().min(0), covariance: numbers(dimension) });
+type Shift = z.infer<ReturnType<typeof shiftSchema>>;
+
+function bodySchemaOf(dimension: number) {
+  const beliefs = beliefsOfLayout(dimension);
+  const shift = shiftSchema(dimension);
+  return z.strictObject({
+    dimension: z.literal(dimension),
+    ...beliefs,
+    tenants: z.record(z.string(), z.strictObject(beliefs)).optional(),
+    domains: z.record(z.string(), z.strictObject({ arms: z.record(z.string(), shift), prior: shift })).optional(),
+  });
+}
+const bodySchema = bodySchemaOf(FEATURE_COUNT);
+const formerSchema = bodySchemaOf(formerLayout.dimension);
+type Body = z.infer<typeof bodySchema>;
+type BeliefsBody = Pick<Body, "arms" | "prior">;
 
 type Learnt = Pick<RouterPolicy, "arms" | "prior" | "tenants" | "domains">;
 
@@ -107,14 +117,14 @@ export function encodeRouterBody({ arms, prior, tenants, domains }: Learnt): str
   });
 }
 
-function shiftOf({ mean, variance, covariance }: DomainShift): z.infer<typeof shift> {
+function shiftOf({ mean, variance, covariance }: DomainShift): Shift {
   const body = { mean, variance, covariance: Array.from(covariance) };
   if (![mean, variance, ...body.covariance].every(Number.isFinite))
     throw new RangeError("what a domain changes is not finite");
   return body;
 }
 
-function bodyOf({ arms, prior }: Beliefs): z.infer<typeof beliefsSchema> {
+function bodyOf({ arms, prior }: Beliefs): BeliefsBody {
   const entries = [...arms].map(([arm, { model, count, mean, factor }]) => {
     const body = { model, count, mean: Array.from(mean), factor: Array.from(factor) };
     if (![...body.mean, ...body.factor, count].every(Number.isFinite))
@@ -129,12 +139,15 @@ function bodyOf({ arms, prior }: Beliefs): z.infer<typeof beliefsSchema> {
 
 export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem {
   const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
-  const decoded = decodePolicyBody(record, bodySchema, expected);
+  const isFormer = record.featureVersion === formerLayout.featureVersion;
+  const decoded = isFormer
+    ? decodePolicyBody(record, formerSchema, { ...expected, ...formerLayout })
+    : decodePolicyBody(record, bodySchema, expected);
   if ("problem" in decoded) return decoded;
-  const { tenants, domains, ...shared } = decoded.body;
+  const { tenants, domains, ...shared } = isFormer ? widenedBody(decoded.body) : decoded.body;
   return {
     version: record.version,
-    featureVersion: record.featureVersion,
+    featureVersion: FEATURE_VERSION,
     trainedThrough: record.trainedThrough,
     ...beliefsIn(shared),
     ...(domains && {
@@ -149,7 +162,7 @@ export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem
   };
 }
 
-const beliefsIn = ({ arms, prior }: z.infer<typeof beliefsSchema>): Beliefs => ({
+const beliefsIn = ({ arms, prior }: BeliefsBody): Beliefs => ({
   arms: new Map(Object.entries(arms)),
   ...(prior === undefined ? {} : { prior }),
 });

@@ -280,6 +280,14 @@ it("thresholds give the moments of reward and tokens for each tau, of requests w
   await serve(
     ...served,
     { id: "no helpfulness model", reward: 1, more: { exploredThreshold: 0.9 } },
+    // An earlier turn chose these, whatever is in force now.
+    {
+      id: "kept",
+      reward: 1,
+      shown: ["a"],
+      order: { order: "kept", orderProbability: 1 },
+      more: { helpfulnessVersion: 3, threshold: 0.5 },
+    },
     { id: "old", reward: 1, more: { helpfulnessVersion: 3, threshold: 0.9, createdAt: now - 400 * 3_600_000 } },
     { id: "unrated", more: { helpfulnessVersion: 3, threshold: 0.9 } },
   );
