@@ -284,15 +284,18 @@ describe("explain and figures", () => {
     expect((await api("request", { id, tenant: "another" })).status).toBe(404);
   });
   test("arms over time, savings, examples with their uses, health", async () => {
-    const { now, arms, steps } = await get<Overview>("overview");
+    // What the tests before asked may be recorded only now.
+    const { now, arms, steps, rows } = await system.eventually("every answer counts once", async () => {
+      const [overview, rows] = [await get<Overview>("overview"), await list()];
+      const isAnswered = rows.every(({ state }) => state !== "open");
+      return isAnswered && overview.now.answers === rows.length ? { ...overview, rows } : undefined;
+    });
     expect(now.answers).toBeGreaterThan(2 * traffic.length);
     expect(now.cacheHits).toBeGreaterThan(0);
     expect(now.failed).toBe(1);
     for (const each of [arms, steps]) expect(each.reduce((sum, { answers }) => sum + answers, 0)).toBe(now.answers);
-    // Every answer counts once: those of the hour before, too.
-    expect(now.answers).toBe((await list()).length);
     expect(now.cost).toBeCloseTo(
-      (await list()).reduce((sum, { cost }) => sum + cost, 0),
+      rows.reduce((sum, { cost }) => sum + cost, 0),
       9,
     );
     const [example] = await get<ExampleRow[]>("examples");
