@@ -15,6 +15,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   loop: async () => (await import("./loop/loop.ts")).loop,
   offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,
   overload: async () => (await import("./overload/overload.ts")).overload,
+  page: async () => (await import("./page/page.ts")).page,
   prefix: async () => (await import("./prefix/prefix.ts")).prefix,
   privacy: async () => (await import("./privacy/privacy.ts")).privacy,
   replay: async () => (await import("./replay/replay.ts")).replay,

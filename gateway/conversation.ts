@@ -10,6 +10,23 @@ export interface Conversation {
     messages: Message[];
     /** Ids of those that it named. */
     documents: string[];
+    /** What it asked for; null: the arm's default. */
+    params: {
+      maxTokens: number | null;
+      temperature: number | null;
+      topP: number | null;
+      seed: number | null;
+      stop: string[];
+    };
+    /**
+     * JSON of the members of its body that are no text alone, `messages` with tool calls and images
+     * among them; empty: none.
+     */
+    passthrough: string;
+    /** `user` is one of them. */
+    metadata: Record<string, string>;
+    allowedArms: string[];
+    privacy: { cache: boolean; share: boolean; fresh: boolean };
     createdAt: number;
   };
   decision?:
@@ -58,11 +75,16 @@ export interface Conversation {
     | {
         status: string;
         text: string;
+        /** JSON of the rest of its message, such as tool calls; empty: nothing. */
+        passthrough: string;
+        finishReason: string | null;
+        /** Personal data was replaced in it. */
+        redacted: boolean;
         arm: string | null;
         model: string | null;
         source: string;
-        /** Before the one that answered, in order. */
-        failedArms: { arm: string; code: string; attempts: number }[];
+        /** Before the one that answered, in order; ms: how long its calls took. */
+        failedArms: { arm: string; code: string; attempts: number; cost: number; ms: number }[];
         /** How long it was planned and waited; first token and total count from its arrival. */
         planMs: number;
         queueMs: number;
@@ -141,7 +163,9 @@ export async function findConversation(
   tenant: string,
 ): Promise<Conversation | null> {
   const [request] = await clickhouse.query<Of<"request">>(
-    `SELECT request_id AS id, tenant, domain, messages, documents, toUnixTimestamp64Milli(created_at) AS createdAt
+    `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, metadata, allowed_arms AS allowedArms,
+            CAST((max_tokens, temperature, top_p, seed, stop), 'Tuple(maxTokens Nullable(Int32), temperature Nullable(Float64), topP Nullable(Float64), seed Nullable(Int64), stop Array(String))') AS params,
+            CAST((privacy_cache, privacy_share, privacy_fresh), 'Tuple(cache Bool, share Bool, fresh Bool)') AS privacy, toUnixTimestamp64Milli(created_at) AS createdAt
      FROM requests FINAL WHERE request_id = {id:String} AND tenant = {tenant:String}`,
     { id, tenant },
   );
@@ -156,7 +180,7 @@ export async function findConversation(
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
-      `SELECT status, text, arm, model, failed_arms AS failedArms, source, plan_ms AS planMs, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs,
+      `SELECT status, text, passthrough, finish_reason AS finishReason, redacted, arm, model, failed_arms AS failedArms, source, plan_ms AS planMs, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs,
               prompt_tokens AS promptTokens, linked_tokens AS linkedTokens, recomputed_tokens AS recomputedTokens, prefilled_tokens AS prefilledTokens, cached_tokens AS cachedTokens, cache_write_tokens AS cacheWriteTokens,
               completion_tokens AS completionTokens, reasoning_tokens AS reasoningTokens, attempt, billed, failed_cost AS failedCost,
               cost, saved_cost AS savedCost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,

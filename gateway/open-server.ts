@@ -9,6 +9,7 @@ import { createGatewayMetrics } from "./metrics.ts";
 import type { Dashboard } from "./page/data/port.ts";
 import { addPage } from "./page/open.ts";
 import { addApi, type ApiDependencies } from "./routes/api.ts";
+import { publish } from "./routes/feedback.ts";
 import { createServer } from "./server.ts";
 import { addTracing } from "./tracing.ts";
 import { createUnsent } from "./unsent.ts";
@@ -49,6 +50,8 @@ export function openServer(
   addMetrics(server, metrics);
   const spanOf = addTracing(server, tracing);
   addApi(server, { ...parts, callerOf, spanOf, tokens, streams: { heartbeatMs, slowReaderMs, unsent } });
-  addPage(server, { mustBeAdmin, dashboard });
+  const { send, connectionLimit, clock, session } = parts;
+  const publishing = { send, connectionLimit, codec: session.codec, topic: session.topic("feedback") };
+  addPage(server, { mustBeAdmin, dashboard, clock, giveFeedback: (feedback) => publish(publishing, feedback) });
   return server;
 }

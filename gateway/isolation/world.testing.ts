@@ -19,7 +19,7 @@ import { createConnectionLimit } from "../connection-limit.ts";
 import { addCancel } from "../routes/cancel.ts";
 import { addChat } from "../routes/chat.ts";
 import { addEmbeddings } from "../routes/embeddings.ts";
-import { addFeedback } from "../routes/feedback.ts";
+import { addFeedback, publish } from "../routes/feedback.ts";
 import { addModels } from "../routes/models.ts";
 import { addRequests } from "../routes/requests.ts";
 import { addResponses } from "../routes/responses.ts";
@@ -103,7 +103,9 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   // The rows of all tenants: a caller that gets access sees every one.
   const everything = () => Promise.resolve(tables.all().map(({ columns, gives }) => ({ ...columns, ...gives })));
   const dashboard = { requests: everything, request: everything, examples: everything } as unknown as Dashboard;
-  addPageRoutes(server, { mayLook: createMayLook(mustBeAdmin), dashboard });
+  const publishing = { send, codec, topic: "feedback" as never, connectionLimit };
+  const giveFeedback = (feedback: Feedback): Promise<void> => publish(publishing, feedback);
+  addPageRoutes(server, { mayLook: createMayLook(mustBeAdmin), dashboard, giveFeedback, clock: now });
   const close = (name: string): void => void connections.get(name)?.destroy();
   return { server, stages, documents, keys, waiting, connectionLimit, produced, failures, close };
 }

@@ -9,7 +9,10 @@ import type { PageDependencies } from "./routes.ts";
 
 const heartbeatMs = 15_000;
 
-export function addLive(server: FastifyInstance, { mayLook, dashboard }: PageDependencies): void {
+export function addLive(
+  server: FastifyInstance,
+  { mayLook, dashboard }: Pick<PageDependencies, "mayLook" | "dashboard">,
+): void {
   server.get("/page/api/live", async (incoming, reply) => {
     mayLook(incoming);
     const gone = closed(reply);

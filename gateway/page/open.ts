@@ -3,16 +3,15 @@ import type { FastifyInstance } from "fastify";
 import { pageFolder } from "../../config/assets.ts";
 import type { MustBeAdmin } from "../access.ts";
 import { createMayLook } from "./access.ts";
-import type { Dashboard } from "./data/port.ts";
 import { addFiles, readFiles } from "./files.ts";
 import { addLive } from "./live.ts";
-import { addPageRoutes } from "./routes.ts";
+import { addPageRoutes, type PageDependencies } from "./routes.ts";
 
 export function addPage(
   server: FastifyInstance,
-  { mustBeAdmin, dashboard }: { mustBeAdmin: MustBeAdmin; dashboard: Dashboard },
+  { mustBeAdmin, ...parts }: Omit<PageDependencies, "mayLook"> & { mustBeAdmin: MustBeAdmin },
 ): void {
-  const looking = { mayLook: createMayLook(mustBeAdmin), dashboard };
+  const looking = { mayLook: createMayLook(mustBeAdmin), ...parts };
   addPageRoutes(server, looking);
   addLive(server, looking);
   addFiles(server, readFiles(pageFolder()));

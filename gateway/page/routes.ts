@@ -1,7 +1,10 @@
 // The page's questions as JSON. The browser names what it wants by a few checked parameters;
 // whatever becomes of them in SQL is the dashboard's.
+import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { feedbackOf } from "../api/feedback.ts";
+import type { Feedback } from "../../schemas/types.ts";
 import { PolicyRefused, type Dashboard } from "./data/port.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { createLookUps } from "../lookups.ts";
@@ -12,6 +15,9 @@ import { setHeaders } from "./headers.ts";
 export interface PageDependencies {
   mayLook: MayLook;
   dashboard: Dashboard;
+  /** In the brokers when it resolves. */
+  giveFeedback: (feedback: Feedback) => Promise<void>;
+  clock: () => number;
 }
 
 const text = z.string().max(500).optional();
@@ -31,6 +37,9 @@ const span = z.strictObject({ from: time, until: time, last: time, tenant: text,
 const policy = z.strictObject({ name: text });
 const search = z.strictObject({ search: text });
 const example = z.strictObject({ id: z.string().min(1).max(200) });
+/** By which all that the page gave can be withdrawn. */
+const pageAuthor = "page";
+const onTenant = z.looseObject({ tenant: z.string().min(1).max(500) });
 const nothing = z.strictObject({});
 const name = z.string().min(1).max(200);
 const reverting = z.strictObject({ name, version: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
@@ -38,7 +47,10 @@ const resuming = z.strictObject({ name });
 
 const hourMs = 3_600_000;
 
-export function addPageRoutes(server: FastifyInstance, { mayLook, dashboard }: PageDependencies): void {
+export function addPageRoutes(
+  server: FastifyInstance,
+  { mayLook, dashboard, giveFeedback, clock }: PageDependencies,
+): void {
   const lookUp = createLookUps();
   const answer = (path: string, work: (query: unknown) => Promise<unknown>): void => {
     server.get(`/page/api/${path}`, async (incoming, reply) => {
@@ -72,6 +84,14 @@ export function addPageRoutes(server: FastifyInstance, { mayLook, dashboard }: P
     const wanted = checked(reverting, body);
     return dashboard.revert(wanted.name, wanted.version);
   });
+  // What POST /v1/feedback takes, and whose request it is on: an admin key is of no tenant.
+  change("feedback", async (body) => {
+    const { tenant, ...reported } = checked(onTenant, body);
+    const feedback = feedbackOf({ author: pageAuthor, ...reported }, { tenant, id: randomUUID(), now: clock() });
+    await giveFeedback(feedback);
+    return { id: feedback.id };
+  });
+  change("example-remove", (body) => dashboard.removeExample(checked(example, body).id));
   change("resume", (body) => dashboard.resume(checked(resuming, body).name));
 }
 

@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
+import type { Feedback } from "../../schemas/types.ts";
 import type { Caller } from "../access.ts";
 import { feedbackPath } from "../addresses.ts";
 import { ApiError } from "../errors.ts";
@@ -30,7 +31,7 @@ const mostByToken = 20;
 const mostCounted = 65_536;
 
 export function addFeedback(server: FastifyInstance, dependencies: FeedbackDependencies): void {
-  const { callerOf, send, codec, topic, connectionLimit, clock } = dependencies;
+  const { callerOf, clock } = dependencies;
   const given = new LRUCache<string, number>({ max: mostCounted });
   const countToken = (tenant: string, requestId: string): void => {
     const key = requestKey(tenant, requestId);
@@ -44,14 +45,21 @@ export function addFeedback(server: FastifyInstance, dependencies: FeedbackDepen
     const reported = feedbackOf(incoming.body, { tenant, id, now: clock() });
     const feedback = feedbackOn === undefined ? reported : feedbackByToken(reported, feedbackOn);
     if (feedbackOn !== undefined) countToken(tenant, feedbackOn);
-    const giveBack = connectionLimit.take(tenant);
-    try {
-      await send({ topic, key: feedback.requestId, value: codec.encode("feedback", feedback) });
-    } finally {
-      giveBack();
-    }
+    await publish(dependencies, feedback);
     return reply.code(202).send({ id: feedback.id, object: "feedback", request_id: feedback.requestId });
   });
+}
+
+type Publishing = Pick<FeedbackDependencies, "send" | "codec" | "topic" | "connectionLimit">;
+
+/** The brokers have it when it resolves. */
+export async function publish({ send, codec, topic, connectionLimit }: Publishing, feedback: Feedback): Promise<void> {
+  const giveBack = connectionLimit.take(feedback.tenant);
+  try {
+    await send({ topic, key: feedback.requestId, value: codec.encode("feedback", feedback) });
+  } finally {
+    giveBack();
+  }
 }
 
 const tooMuch = (): ApiError =>

@@ -2,9 +2,11 @@
 // the writer of policies beside the learner, for the way back.
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import { createDashboard } from "../../gateway/page/data/dashboard.ts";
+import { priceList, pricesAt } from "../../config/prices.ts";
 import type { StageGroup } from "../../gateway/page/data/health.ts";
 import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
 import type { gateway } from "./pipeline.ts";
+import { exampleMessages } from "../curate/example-messages.ts";
 import { stagesOf, topology } from "../topology.ts";
 import { isTenantTopic, type Topic, type TopicName } from "../../schemas/records.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
@@ -52,6 +54,18 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
     clickhouse,
     policies: policiesOf(session),
     health: { kafka, stages, breakers },
+    prices(arm, at, promptTokens) {
+      const known = arms.configured().find(({ name }) => name === arm);
+      return known === undefined ? null : pricesAt(priceList(known), at, promptTokens);
+    },
+    async removeExamples(found) {
+      const messages = await exampleMessages(
+        session,
+        found.map(({ id, domain }) => ({ id, domain, value: null })),
+      );
+      const producer = kafka.plainProducer();
+      await producer.send(messages).finally(() => producer.close());
+    },
     live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
     clock: Date.now,
   });

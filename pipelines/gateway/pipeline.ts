@@ -13,6 +13,6 @@ export const gateway = {
   tables: ["responses", "deltas", "keys", "decisions", "policies", "breakers", "ClickHouse"],
   // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
   operators: [],
-  // policies: an old version again, where an operator reverts to it on the page.
-  outputs: ["requests", "cancels", "feedback", "policies"],
+  // policies, examples: an old version again, and an example taken out, by an operator on the page.
+  outputs: ["requests", "cancels", "feedback", "policies", "examples"],
 } as const satisfies StageDescription;

@@ -34,6 +34,29 @@ COMMENT 'Answers by hour, tenant, domain, key, arm, source and outcome: counts, 
 {distributed:answer_hours:cityHash64(hour)};
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.answer_hours_feed {on_cluster} TO {table:answer_hours}
+(
+    hour DateTime('UTC') COMMENT 'Hour in which the answers were finished, UTC',
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the requests',
+    domain LowCardinality(String) COMMENT 'Sharing domain as tenant/domain, such as acme/geo; empty: not known',
+    account LowCardinality(String) COMMENT 'Id of the gateway key that asked; of the first one where it was rotated; empty: none',
+    arm LowCardinality(String) COMMENT 'Arm that answered; empty: none did',
+    source LowCardinality(String) COMMENT 'generated, cache, reuse, replayed, imported or none (no answer)',
+    status LowCardinality(String) COMMENT 'ok, failed or refused',
+    error_code LowCardinality(String) COMMENT 'Stable error code; empty: no error',
+    answers SimpleAggregateFunction(sum, UInt64) COMMENT 'Final answers, failures and refusals included',
+    cost SimpleAggregateFunction(sum, Float64) COMMENT 'Cost, in the currency of the configured prices',
+    failed_cost SimpleAggregateFunction(sum, Float64) COMMENT 'The part of cost that failed calls were charged with',
+    saved_cost SimpleAggregateFunction(sum, Float64) COMMENT 'Cost that the response cache and reused answers avoided',
+    tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Tokens of prompts and completions',
+    example_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Tokens of prompts that examples took, estimated',
+    prompt_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Tokens of prompts',
+    linked_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens whose KV cache was reused by linked prefill',
+    recomputed_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Linked tokens that were recomputed to limit the error',
+    prefilled_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens computed by ordinary prefill',
+    cached_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens that the endpoint had cached',
+    total_ms AggregateFunction(quantilesBFloat16(0.5, 0.95, 0.99), Float32) COMMENT 'Quantiles of the time from arrival to the finished answer, ms, within 0.8 %; merge them',
+    first_token_ms AggregateFunction(quantilesBFloat16If(0.5, 0.95, 0.99), Float32, UInt8) COMMENT 'Quantiles of the time from arrival to the first token, ms, where it was measured, within 0.8 %; merge them'
+)
 AS
 SELECT
     toStartOfHour(answer.created_at) AS hour, answer.tenant AS tenant, answer.domain AS domain, answer.account AS account,
@@ -46,4 +69,5 @@ SELECT
     quantilesBFloat16IfState(0.5, 0.95, 0.99)(toFloat32(ifNull(answer.first_token_ms, 0)), answer.first_token_ms IS NOT NULL) AS first_token_ms
 FROM {table:responses} AS answer
 WHERE NOT answer.duplicate
-GROUP BY hour, tenant, domain, account, arm, source, status, error_code;
+GROUP BY hour, tenant, domain, account, arm, source, status, error_code
+COMMENT 'Feeds answer_hours with each INSERT into responses';

@@ -22,9 +22,11 @@ import type {
   RequestRow,
 } from "../../gateway/page/data/port.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
+import type { Feedback } from "../../schemas/types.ts";
 import { buildPage } from "../../tools/setup/build-page.ts";
 import { startBrowser } from "../support/browser.ts";
 import { domain, hostile, linesOf, traffic } from "../support/page-traffic.ts";
+import { follow } from "../support/follow.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
 const browser = await startBrowser();
@@ -144,7 +146,7 @@ const questions = [
   "names",
   "live",
 ];
-const changes = ["revert", "resume"];
+const changes = ["revert", "resume", "feedback", "example-remove"];
 
 /** fetch sets Host by itself. */
 function statusOf(path: string, headers: Record<string, string>, method = "GET"): Promise<number> {
@@ -282,15 +284,18 @@ describe("explain and figures", () => {
     expect((await api("request", { id, tenant: "another" })).status).toBe(404);
   });
   test("arms over time, savings, examples with their uses, health", async () => {
-    const { now, arms, steps } = await get<Overview>("overview");
+    // What the tests before asked may be recorded only now.
+    const { now, arms, steps, rows } = await system.eventually("every answer counts once", async () => {
+      const [overview, rows] = [await get<Overview>("overview"), await list()];
+      const isAnswered = rows.every(({ state }) => state !== "open");
+      return isAnswered && overview.now.answers === rows.length ? { ...overview, rows } : undefined;
+    });
     expect(now.answers).toBeGreaterThan(2 * traffic.length);
     expect(now.cacheHits).toBeGreaterThan(0);
     expect(now.failed).toBe(1);
     for (const each of [arms, steps]) expect(each.reduce((sum, { answers }) => sum + answers, 0)).toBe(now.answers);
-    // Every answer counts once: those of the hour before, too.
-    expect(now.answers).toBe((await list()).length);
     expect(now.cost).toBeCloseTo(
-      (await list()).reduce((sum, { cost }) => sum + cost, 0),
+      rows.reduce((sum, { cost }) => sum + cost, 0),
       9,
     );
     const [example] = await get<ExampleRow[]>("examples");
@@ -421,22 +426,110 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await page.waitForSelector("text=learning goes on.");
   });
 
-  test.each(["light", "dark"] as const)("%s: no serious violation of accessibility, on no view", async (theme) => {
-    await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);
-    await page.goto("about:blank");
-    await page.goto(`${origin}/`);
+  test("a person rates, scores and corrects an answer, and takes an example out", async () => {
+    const given: Feedback[] = [];
+    const topics = await Promise.all([follow(system.session, "feedback", (one) => given.push(one))]);
+
+    const all = (await list({ source: "generated", arm: "small" })).filter(({ examples }) => examples > 0);
+    const wholes: Conversation[] = [];
+    for (const { id, tenant } of all.slice(0, 12)) wholes.push(await get<Conversation>("request", { id, tenant }));
+    const { request, examples } = wholes.find((one) => one.examples.length > 0)!;
+    await show(`request?tenant=default&id=${request.id}`, ".acts");
+    for (const [name, text] of [
+      ["Good", "A thumb up is given."],
+      ["Score 2 of 5", "A score of 2 of 5 is given."],
+    ] as const) {
+      await page.getByRole("button", { name }).click();
+      await page.waitForSelector(`text=${text}`);
+    }
+    await page.getByRole("button", { name: "Correct it" }).click();
+    await page.fill("textarea", "Menu, then reset. <b>Really</b>");
+    await page.getByRole("button", { name: "Send the correction" }).click();
+    await page.waitForSelector("text=The correction is given.");
+    await system.eventually("they are in Kafka", async () => (given.length >= 3 ? true : undefined));
+    expect(given).toMatchObject([
+      { requestId: request.id, tenant: "default", kind: "thumbs", value: 1, source: "person", author: "page" },
+      { kind: "score", value: 2, range: { low: 1, high: 5 } },
+      { kind: "correction", text: "Menu, then reset. <b>Really</b>" },
+    ]);
+    await system.eventually("they are in ClickHouse, and learnt from", async () => {
+      const { feedback, reward } = await get<Conversation>("request", { id: request.id, tenant: "default" });
+      const ids = new Set(feedback.map(({ id }) => id));
+      return given.every(({ id }) => ids.has(id)) && (reward?.received ?? 0) >= 3 ? true : undefined;
+    });
+    const [example] = examples;
+    await page.getByRole("button", { name: `Take out example ${example!.id.slice(0, 12)}` }).click();
+    await page.click("dialog .primary");
+    await page.waitForSelector("text=is taken out.");
+    await system.eventually("the example is gone", async () => {
+      const [row] = await system.session.clickhouse.query<{ deleted: boolean }>(
+        "SELECT deleted FROM examples FINAL WHERE example_id = {id:String}",
+        { id: example!.id },
+      );
+      return row?.deleted === true ? true : undefined;
+    });
+    expect((await post("/page/api/example-remove", { id: example!.id }, { origin })).status).toBe(409);
+    for (const topic of topics) await topic.stop();
+  });
+
+  test("figures lead to the requests behind them, and the address holds the view", async () => {
+    await show("overview", ".stats");
+    await page.getByRole("link", { name: "Without an answer" }).click();
+    await until("the one that failed", "document.querySelectorAll('tbody tr').length === 1");
+    expect(page.url()).toContain("state=unanswered");
+    await page.reload();
+    await until("the same again", "document.querySelectorAll('tbody tr').length === 1");
+    await show("requests?sort=cost&arm=large");
+    await until(
+      "large answered all",
+      "[...document.querySelectorAll('tbody tr')].every((row) => row.textContent.includes('large'))",
+    );
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
+    expect((await readFile(await download.path(), "utf8")).split("\r\n")[0]).toMatch(/^createdAt,id,tenant,/);
+  });
+
+  const themes = ["light", "dark"] as const;
+  const allViews = async (): Promise<string[]> => {
     const rows = await list({ source: "generated", arm: "small" });
     // The one with the most to show: how many examples a request had is a matter of chance.
     const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
-    const id = fullest!.id;
+    return [...views, `request?tenant=default&id=${fullest!.id}`];
+  };
+  const inTheme = async (theme: string): Promise<void> => {
+    await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);
+    await page.goto("about:blank");
+    await page.goto(`${origin}/`);
+  };
+  test.each(themes)("%s: no serious violation of accessibility, on no view", async (theme) => {
+    await inTheme(theme);
     const found: string[] = [];
-    for (const view of [...views, `request?tenant=default&id=${id}`]) {
+    for (const view of await allViews()) {
       await show(view);
       const name = view.split("?")[0] ?? "";
       await shoot(`${name}-${theme}`);
       found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
     }
     expect(found).toEqual([]);
+  });
+  test.each(themes)("%s: on a phone nothing is wider than the screen, and the menu is there", async (theme) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await inTheme(theme);
+    const wide: string[] = [];
+    for (const view of await allViews()) {
+      await show(view);
+      const name = view.split("?")[0] ?? "";
+      await page.screenshot({ path: join(screenshots, `${name}-phone-${theme}.png`), fullPage: true });
+      // What scrolls by itself may be wider inside.
+      const outside = await page.evaluate<string[]>(`[...document.querySelectorAll("body *")].filter((one) =>
+        one.getBoundingClientRect().right > 391 && one.closest(".scroll, pre, .hidden, .skip, thead") === null).map((one) => one.outerHTML.slice(0, 100))`);
+      wide.push(...outside.slice(0, 3).map((one) => `${name}: ${one}`));
+      const overflow = await page.evaluate("document.documentElement.scrollWidth");
+      if (overflow !== 390) wide.push(`${name} is ${String(overflow)} wide`);
+    }
+    expect(wide).toEqual([]);
+    for (const view of ["Overview", "Health"]) await page.click(`nav >> text=${view}`);
+    await page.waitForSelector("text=Stages without a process");
+    await page.setViewportSize({ width: 1440, height: 860 });
   });
 
   test("a language that no number format takes is no reason for an empty page", async () => {

@@ -7,7 +7,7 @@ import { linkTo, useData, useQuery } from "./hooks.ts";
 import { Mean } from "./overview.tsx";
 import { Arm, type Column, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
 import { NameFields, narrowedBy, rangeOf, TimeFields } from "./range.tsx";
-import type { Names } from "./requests.tsx";
+import type { Names } from "../data/names.ts";
 
 const everyMs = 15_000;
 

@@ -23,7 +23,7 @@ function decimals(value: number): string {
 export const figure = (value: Figure): string => (!isKnown(value) ? unknown : value === 0 ? "0" : decimals(value));
 
 /** In the currency of the prices. */
-export const cost = figure;
+export const cost = (value: Figure): string => figure(value);
 
 /** Three decimals, of what lies between 0 and 1 or is a sum of such. */
 export function fraction(value: Figure): string {
@@ -119,6 +119,12 @@ export function ago(at: Figure): string {
   return `${grouped(Math.round(ms / size))} ${unit} ago`;
 }
 
-/** Domains are tenant/domain; beside the tenant the second half says it. */
-export const domainOf = (domain: string, tenant: string): string =>
-  domain.startsWith(`${tenant}/`) ? domain.slice(tenant.length + 1) : domain;
+/** Domains are tenant/domain, both escaped; beside the tenant the second half says it. */
+export function domainOf(domain: string): string {
+  const name = domain.slice(domain.indexOf("/") + 1);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}

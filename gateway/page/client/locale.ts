@@ -2,7 +2,7 @@
 // loaded. Some browsers name one that no format takes, such as en-US@posix.
 
 /** Whether a format can be made of it. */
-export function isLocale(language: string): boolean {
+function isLocale(language: string): boolean {
   try {
     new Intl.NumberFormat(language);
     return true;

@@ -14,7 +14,8 @@ import { Overview } from "./overview.tsx";
 import { Problem } from "./parts.tsx";
 import { Policies } from "./policies.tsx";
 import { Explain } from "./request/request.tsx";
-import { Requests, type Names } from "./requests.tsx";
+import type { Names } from "../data/names.ts";
+import { Requests } from "./requests.tsx";
 import { Values } from "./values.tsx";
 import "./main.css";
 

@@ -8,7 +8,7 @@ import { cost, count, duration, figure, share, shares, time, whole } from "./for
 import { linkTo, useData, useQuery } from "./hooks.ts";
 import { Arm, Nothing, numeric, Panel, Problem, rowHead, Stat, Table } from "./parts.tsx";
 import { NameFields, narrowedBy, rangeOf, TimeFields, type Range } from "./range.tsx";
-import type { Names } from "./requests.tsx";
+import type { Names } from "../data/names.ts";
 import { baselineOf, saved } from "./savings.ts";
 import { errorWord } from "./words.ts";
 

@@ -208,7 +208,7 @@ export function Copied({ label, text }: { label: string; text: string }) {
 }
 
 /** Over plain HTTP from elsewhere a browser gives no clipboard: a selection still can be copied. */
-export async function copyText(text: string): Promise<void> {
+async function copyText(text: string): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text);
   const field = document.createElement("textarea");
   field.value = text;

@@ -1,5 +1,5 @@
 // The time and the names that figures are of, in the address: the last so many hours, or any time.
-import type { Names } from "./requests.tsx";
+import type { Names } from "../data/names.ts";
 
 const spans = [
   ["15 minutes", 900_000],

@@ -21,7 +21,7 @@ export const columns: readonly Column<RequestRow>[] = [
     (row) => (
       <bdi>
         {row.tenant}
-        <small class="quiet"> {domainOf(row.domain, row.tenant)}</small>
+        <small class="quiet"> {domainOf(row.domain)}</small>
       </bdi>
     ),
     { class: "nowrap" },

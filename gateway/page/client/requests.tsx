@@ -2,6 +2,7 @@
 // view. What the stream brings shows at once; the list is read again soon after, for what only the
 // tables know.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Names } from "../data/names.ts";
 import type { LiveBatch, RequestList, RequestRow } from "../data/port.ts";
 import { get, watch } from "./api.ts";
 import { saveCsv } from "./csv.ts";
@@ -18,13 +19,6 @@ const pageRows = 200;
 const settleMs = 1_200;
 /** Between two readings while something is not known, or not answered yet. */
 const openMs = 3_000;
-
-export interface Names {
-  arms: string[];
-  domains: string[];
-  tenants: string[];
-  keys: string[];
-}
 
 const states = ["ok", "open", "failed", "refused", ["unanswered", "failed or refused"]] as const;
 const sources = ["generated", "cache", "reuse", "imported", "none"].map((name) => [name, sourceWord(name)] as const);

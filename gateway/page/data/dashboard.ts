@@ -1,14 +1,16 @@
 // What the page may ask: fixed statements with parameters and limited rows, by a read-only client
 // with a time limit.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import type { Prices } from "../../../config/prices.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
 import { readExamples, readUses } from "./examples.ts";
 import { readHealth, type HealthDependencies } from "./health.ts";
 import { createLive, type LiveDependencies } from "./live.ts";
+import { readNames } from "./names.ts";
 import { readOverview } from "./overview.ts";
 import { readPolicies, resume, revert } from "./policies.ts";
-import type { Dashboard } from "./port.ts";
+import { PolicyRefused, type Dashboard } from "./port.ts";
 import { readRequests } from "./requests.ts";
 import { readValues } from "./values.ts";
 
@@ -17,34 +19,45 @@ export interface DashboardDependencies {
   policies: Policies;
   health: Omit<HealthDependencies, "clickhouse">;
   live: LiveDependencies;
+  /** Prices of an arm for a prompt of so many tokens, at a time; null: it is not configured. */
+  prices: (arm: string, at: number, promptTokens: number) => Prices | null;
+  /** In the brokers when it resolves. */
+  removeExamples: (found: readonly { id: string; domain: string }[]) => Promise<void>;
   clock: () => number;
 }
 
-const mostNames = 500;
-
-export function createDashboard({ clickhouse, policies, health, live, clock }: DashboardDependencies): Dashboard {
+export function createDashboard({
+  clickhouse,
+  policies,
+  health,
+  live,
+  prices,
+  removeExamples,
+  clock,
+}: DashboardDependencies): Dashboard {
   const watching = createLive(live);
   return {
     requests: (filter) => readRequests(clickhouse, filter),
-    request: (id, tenant) => findConversation(clickhouse, id, tenant),
+    async request(id, tenant) {
+      const found = await findConversation(clickhouse, id, tenant);
+      const { arm = null, promptTokens = 0 } = found?.response ?? {};
+      return found && { ...found, prices: arm === null ? null : prices(arm, found.request.createdAt, promptTokens) };
+    },
     overview: (filter) => readOverview(clickhouse, filter),
     policies: (name) => readPolicies(clickhouse, name),
     examples: (search) => readExamples(clickhouse, search),
     uses: (id) => readUses(clickhouse, id),
     values: () => readValues(clickhouse),
     health: () => readHealth({ ...health, clickhouse }),
-    async names() {
-      const [found] = await clickhouse.query<Record<"arms" | "domains" | "tenants" | "keys", string[]>>(
-        `SELECT ${[
-          ["arm", "arms"],
-          ["domain", "domains"],
-          ["tenant", "tenants"],
-          ["account", "keys"],
-        ]
-          .map(([column, name]) => `arraySort(groupUniqArrayIf(${mostNames})(${column}, ${column} != '')) AS ${name}`)
-          .join(", ")} FROM answer_hours WHERE hour > now() - INTERVAL 1 MONTH`,
+    names: () => readNames(clickhouse),
+    async removeExample(id) {
+      const found = await clickhouse.query<{ id: string; domain: string }>(
+        "SELECT example_id AS id, domain FROM examples FINAL WHERE example_id = {id:String} AND NOT deleted LIMIT 100",
+        { id },
       );
-      return found ?? { arms: [], domains: [], tenants: [], keys: [] };
+      if (found.length === 0) throw new PolicyRefused(`there is no example ${id.slice(0, 12)} any more`);
+      await removeExamples(found);
+      return { id };
     },
     revert: (name, version) => revert(policies, name, version, clock()),
     resume: (name) => resume(policies, name, clock()),

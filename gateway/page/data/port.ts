@@ -1,6 +1,8 @@
 // What the page may ask, and the answers as they travel: the gateway serves this interface, the
 // browser knows its types. Nothing of it is SQL.
 import type { Conversation } from "../../conversation.ts";
+import type { Names } from "./names.ts";
+import type { Prices } from "../../../config/prices.ts";
 
 export type RequestState = "ok" | "failed" | "refused" | "open";
 
@@ -122,7 +124,7 @@ export interface ArmStep extends Figures {
 export interface Quality {
   rated: number;
   mean: number | null;
-  /** The 95 % interval is mean -+ this; null: one rating, or none. */
+  /** The 95 % interval is mean -+ this; null: no rating. */
   reach: number | null;
 }
 
@@ -259,10 +261,13 @@ export interface LiveBatch {
   skipped: number;
 }
 
+/** Everything of a request, and what a million tokens of its arm cost, as configured now. */
+export type WholeRequest = Conversation & { prices: Prices | null };
+
 export interface Dashboard {
   requests(filter: RequestFilter): Promise<RequestList>;
   /** null: not recorded. */
-  request(id: string, tenant: string): Promise<Conversation | null>;
+  request(id: string, tenant: string): Promise<WholeRequest | null>;
   overview(filter: OverviewFilter): Promise<Overview>;
   /** The newest of each policy; of one, all its versions. */
   policies(name?: string): Promise<PolicyVersion[]>;
@@ -271,7 +276,9 @@ export interface Dashboard {
   values(): Promise<PolicyValues>;
   health(): Promise<Health>;
   /** Names for filters. */
-  names(): Promise<{ arms: string[]; domains: string[]; tenants: string[]; keys: string[] }>;
+  names(): Promise<Names>;
+  /** Takes an example out of the pool. Rejects with PolicyRefused when there is none. */
+  removeExample(id: string): Promise<{ id: string }>;
   /** Rejects with PolicyRefused when there is nothing to go back to. */
   revert(name: string, version: number): Promise<PolicyVersion>;
   resume(name: string): Promise<PolicyVersion>;

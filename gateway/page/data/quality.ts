@@ -12,6 +12,7 @@ interface Sums {
   squares: number;
 }
 
+const z = 1.96;
 const mostArms = 200;
 const mostRows = 20_000;
 
@@ -50,7 +51,7 @@ export const readRewards = (clickhouse: Reader, filter: OverviewFilter, stepMs: 
   );
 
 /** Of the answers that each of these versions of the router chose, whenever they were rated. */
-export async function readVersions(
+async function readVersions(
   clickhouse: Reader,
   versions: readonly number[],
 ): Promise<ReadonlyMap<number, Quality>> {
@@ -77,11 +78,10 @@ export async function withQuality(
   }));
 }
 
-/** 95 %, by the normal approximation. */
+/** 95 %; as wide as Wilson's where all of a few ratings are alike, which says little. */
 function qualityOf({ rated, total, squares }: Sums): Quality {
   if (rated === 0) return { rated, mean: null, reach: null };
   const mean = total / rated;
-  if (rated === 1) return { rated, mean, reach: null };
-  const variance = Math.max(0, (squares - rated * mean * mean) / (rated - 1));
-  return { rated, mean, reach: 1.96 * Math.sqrt(variance / rated) };
+  const variance = Math.max(0, squares / rated - mean * mean);
+  return { rated, mean, reach: z * Math.sqrt(variance / rated + (z * z) / (4 * rated * rated)) };
 }

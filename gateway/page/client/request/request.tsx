@@ -1,6 +1,7 @@
 // Explain, as a page: why this arm, why these examples, what was computed of the prompt, when what
 // happened. The same that `precedent explain` prints.
 import type { Conversation } from "../../../conversation.ts";
+import type { WholeRequest } from "../../data/port.ts";
 import { cost, duration, figure, time, whole } from "../format.ts";
 import { linkTo, useData } from "../hooks.ts";
 import { Arm, Nothing, Panel, Problem, Stat, State } from "../parts.tsx";
@@ -9,10 +10,14 @@ import { Feedback } from "./feedback.tsx";
 import { Timeline } from "./timeline.tsx";
 import { WhyArm } from "./why-arm.tsx";
 import { WhyExamples } from "./why-examples.tsx";
-import { roleWord, sourceWord } from "../words.ts";
+import { errorWord, sourceWord } from "../words.ts";
+import { Acts, TakeAway } from "./acts.tsx";
+import { Asked } from "./asked.tsx";
+import { Costs } from "./costs.tsx";
+import { callsIn, turnsOf, TurnView, type Turn } from "./turns.tsx";
 
 export function Explain({ id, tenant }: { id: string; tenant: string }) {
-  const { data, error } = useData<Conversation>("request", { id, tenant }, 5_000);
+  const { data, error, reload } = useData<WholeRequest>("request", { id, tenant }, 5_000);
   if (data === undefined) return error === undefined ? <Nothing>…</Nothing> : <Problem error={error} />;
   const { request, decision, response, alternative } = data;
   return (
@@ -53,27 +58,28 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
         <Stat label="Arrived" value={time(request.createdAt)} note={`${whole(request.createdAt)}, ${request.domain}`} />
       </dl>
       <div class="columns">
-        <Panel title="Question and answer">
-          {request.messages.map(({ role, content }, i) => (
-            <Turn key={i} who={roleWord(role)} text={content} />
+        <Panel title="Conversation">
+          {turnsOf(request).map((turn, i) => (
+            <TurnView key={i} turn={turn} />
           ))}
-          {response !== undefined && (
-            <Turn
-              who={answerer(response)}
-              text={
-                response.status === "ok" ? response.text : `${response.errorCode ?? ""}: ${response.errorMessage ?? ""}`
-              }
-            />
-          )}
+          {response !== undefined && <TurnView turn={answerOf(response)} />}
+          {response?.redacted === true && <p class="note">Personal data was replaced in the answer.</p>}
           {alternative !== undefined && (
-            <Turn
-              who={`Alternative answer of ${alternative.arm ?? "another arm"}, for comparison`}
-              text={alternative.status === "ok" ? alternative.text : (alternative.errorMessage ?? "")}
+            <TurnView
+              turn={{
+                who: `Alternative answer of ${alternative.arm ?? "another arm"}, for comparison`,
+                parts: [{ text: alternative.status === "ok" ? alternative.text : (alternative.errorMessage ?? "") }],
+                calls: [],
+              }}
             />
           )}
-          {request.documents.length > 0 && <p class="note">Documents: {request.documents.join(", ")}</p>}
         </Panel>
-        <Timeline decision={decision} response={response} />
+        <div>
+          <Acts conversation={data} onDone={reload} />
+          <Feedback conversation={data} />
+          <Timeline decision={decision} response={response} />
+          <Asked request={request} />
+        </div>
       </div>
       {decision === undefined ? (
         <Nothing>Not planned: refused, or not recorded yet.</Nothing>
@@ -81,18 +87,72 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
         <WhyArm decision={decision} response={response} />
       )}
       {decision !== undefined && (decision.source ?? "routed") === "routed" && (
-        <WhyExamples conversation={data} decision={decision} />
+        <WhyExamples conversation={data} decision={decision} onDone={reload} />
       )}
       <div class="columns">
-        {response !== undefined && <Prompt response={response} />}
-        <Feedback conversation={data} />
+        {response !== undefined && response.promptTokens > 0 && <Prompt response={response} />}
+        <Costs conversation={data} />
       </div>
+      <Composed conversation={data} />
+      <TakeAway conversation={data} />
     </div>
   );
 }
 
+type Answered = NonNullable<Conversation["response"]>;
+
+const answerOf = (response: Answered): Turn => ({
+  who: answerer(response),
+  parts:
+    response.status !== "ok"
+      ? [
+          {
+            text: `${errorWord(response.errorCode ?? "")}${response.errorMessage === null ? "" : `\n${response.errorMessage}`}`,
+          },
+        ]
+      : response.text === "" && callsIn(response.passthrough).length > 0
+        ? []
+        : [{ text: response.text }],
+  calls: callsIn(response.passthrough),
+  note: response.finishReason === "length" ? "cut off at its most tokens" : undefined,
+});
+
+/** As the arm got it: examples stand before the conversation, which is the last of it. */
+function Composed({ conversation: { request, decision, examples } }: { conversation: WholeRequest }) {
+  const shown = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? [];
+  if (shown.length === 0) return null;
+  const texts = new Map(examples.map((example) => [example.id, example]));
+  const turns = turnsOf(request);
+  const system = turns.filter(({ who }) => who === "System");
+  const marked = shown.flatMap(({ id }, i): Turn[] => {
+    const text = texts.get(id);
+    const note = `example ${i + 1}, ${id.slice(0, 12)}`;
+    if (text === undefined)
+      return [{ who: "Example", parts: [{ text: "It was taken out of the pool since." }], calls: [], note }];
+    return [
+      { who: "User", parts: [{ text: text.request }], calls: [], note },
+      { who: "Assistant", parts: [{ text: text.response }], calls: [], note },
+    ];
+  });
+  return (
+    <Panel
+      title="Prompt as composed"
+      note="Put together from the records: the arm's own system text and template may stand around it. Examples are marked."
+    >
+      <details class="composed">
+        <summary>
+          {shown.length} {shown.length === 1 ? "example" : "examples"} before the conversation
+        </summary>
+        {[...system, ...marked, ...turns.filter(({ who }) => who !== "System")].map((turn, i) => (
+          <TurnView key={i} turn={turn} />
+        ))}
+      </details>
+    </Panel>
+  );
+}
+
 /** Refusals and failures are no answer of an arm. */
-const answerer = ({ status, arm, source }: NonNullable<Conversation["response"]>): string =>
+const answerer = ({ status, arm, source }: Answered): string =>
   status === "refused"
     ? "Refused"
     : status !== "ok"
@@ -100,10 +160,3 @@ const answerer = ({ status, arm, source }: NonNullable<Conversation["response"]>
       : source === "cache"
         ? `Answer${arm === null ? "" : ` of ${arm}`}, from the response cache`
         : `Answer${arm === null ? "" : ` of ${arm}`}`;
-
-const Turn = ({ who, text }: { who: string; text: string }) => (
-  <div class="turn">
-    <h3>{who}</h3>
-    <pre dir="auto">{text}</pre>
-  </div>
-);

@@ -1,6 +1,7 @@
 // When what happened, from the arrival to the end of the answer.
-import { duration } from "../format.ts";
+import { count, duration } from "../format.ts";
 import { Nothing, Panel } from "../parts.tsx";
+import { errorWord } from "../words.ts";
 import type { Answer, Decision } from "./conversation.ts";
 
 /** What the time between planning and the first token went to. */
@@ -22,14 +23,20 @@ export function Timeline({ decision, response }: { decision: Decision | undefine
         <Nothing>Not answered yet.</Nothing>
       </Panel>
     );
-  const { planMs, queueMs, firstTokenMs, totalMs } = response;
+  const { planMs, queueMs, firstTokenMs, totalMs, failedArms } = response;
+  const failedMs = failedArms.reduce((sum, { ms }) => sum + ms, 0);
   const until = firstTokenMs ?? totalMs;
   const steps = [
     { label: "planned", ms: planMs, colour: "var(--arm-2)" },
+    ...failedArms.map(({ arm, code, attempts, ms }) => ({
+      label: `${arm} failed${attempts > 1 ? ` ${count(attempts)} times` : ""}: ${errorWord(code)}`,
+      ms,
+      colour: "var(--bad)",
+    })),
     ...(queueMs > 0 ? [{ label: "waited for its turn", ms: queueMs, colour: "var(--warn)" }] : []),
     {
       label: callWord(response),
-      ms: Math.max(0, until - planMs - queueMs),
+      ms: Math.max(0, until - planMs - queueMs - failedMs),
       colour: "var(--accent)",
     },
     ...(firstTokenMs === null

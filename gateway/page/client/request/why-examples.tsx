@@ -2,7 +2,9 @@
 import type { Conversation } from "../../../conversation.ts";
 import { fraction } from "../format.ts";
 import { linkTo } from "../hooks.ts";
-import { Bar, Nothing, numeric, Panel, Table } from "../parts.tsx";
+import { useState } from "preact/hooks";
+import { post } from "../api.ts";
+import { Bar, Confirm, Nothing, numeric, Panel, Problem, Table } from "../parts.tsx";
 import type { Decision } from "./conversation.ts";
 
 const chosenOf = (decision: Decision) => decision.arms.find(({ arm }) => arm === decision.arm);
@@ -30,7 +32,28 @@ function consideredBy(decision: Decision): Considered[] {
   return [...shown.map((one, i) => ({ ...one, what: one.explored ? `${i + 1}., by chance` : `${i + 1}.` })), ...others];
 }
 
-export function WhyExamples({ conversation, decision }: { conversation: Conversation; decision: Decision }) {
+export function WhyExamples({
+  conversation,
+  decision,
+  onDone,
+}: {
+  conversation: Conversation;
+  decision: Decision;
+  onDone: () => void;
+}) {
+  const [asked, setAsked] = useState<string>();
+  const [done, setDone] = useState("");
+  const [problem, setProblem] = useState<Error>();
+  const remove = (id: string): void => {
+    setProblem(undefined);
+    post("example-remove", { id }).then(
+      () => {
+        setDone(`Example ${id.slice(0, 12)} is taken out.`);
+        setTimeout(onDone, 1_500);
+      },
+      (cause: unknown) => setProblem(cause instanceof Error ? cause : new Error(String(cause))),
+    );
+  };
   const { trial } = conversation;
   const texts = new Map(conversation.examples.map((example) => [example.id, example]));
   const rows = consideredBy(decision);
@@ -60,9 +83,33 @@ export function WhyExamples({ conversation, decision }: { conversation: Conversa
             ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
             ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
             ["Tokens", ({ tokens }) => tokens, numeric],
+            [
+              "Action",
+              ({ id }) =>
+                texts.has(id) && (
+                  <button type="button" aria-label={`Take out example ${id.slice(0, 12)}`} onClick={() => setAsked(id)}>
+                    Take out
+                  </button>
+                ),
+              { isHidden: true, class: "nowrap" },
+            ],
             ["Cache bonus", ({ cachedBonus }) => (cachedBonus > 0 ? fraction(cachedBonus) : ""), numeric],
           ]}
         />
+      )}
+      <p class="note" role="status">
+        {done}
+      </p>
+      <Problem error={problem} />
+      {asked !== undefined && (
+        <Confirm
+          title={`Take example ${asked.slice(0, 12)} out?`}
+          action="Take out"
+          onConfirm={() => remove(asked)}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>No later request is shown it. A good rating of its answer may make it an example again.</p>
+        </Confirm>
       )}
       {trial !== undefined && (
         <p class="note">

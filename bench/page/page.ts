@@ -1,0 +1,112 @@
+// bench -- page: how long the page's views take at ten million requests in a month, in the embedded
+// ClickHouse, as the gateway asks them. Rows are generated; the whole answer is read.
+import { join } from "node:path";
+import { createClickHouse } from "../../connections/clickhouse/client.ts";
+import { migrate } from "../../connections/clickhouse/migrate.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { findConversation } from "../../gateway/conversation.ts";
+import { readExamples, readUses } from "../../gateway/page/data/examples.ts";
+import { readNames } from "../../gateway/page/data/names.ts";
+import { readOverview } from "../../gateway/page/data/overview.ts";
+import { readPolicies } from "../../gateway/page/data/policies.ts";
+import { readRequests } from "../../gateway/page/data/requests.ts";
+import { readValues } from "../../gateway/page/data/values.ts";
+import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { onStack } from "../support/stack.ts";
+import { median } from "../support/statistics.ts";
+import { examples, statements } from "./rows.ts";
+
+export const page: Benchmark = { name: "page", about: "the page's views at a month of 10 million requests", run };
+
+const sizes = { quick: 100_000, full: 10_000_000 };
+const batch = 1_000_000;
+const rounds = { quick: 3, full: 5 };
+const [hour, day] = [3_600_000, 86_400_000];
+const database = "bench_page";
+
+function run(context: BenchContext): Promise<Measured> {
+  const size = context.quick ? "quick" : "full";
+  return onStack(context, join(context.folder, "stack"), async ({ clickhouse }) => {
+    const writing = createClickHouse({ ...clickhouse, database, requestTimeoutMs: 600_000 });
+    const reading = createClickHouse({ ...clickhouse, database, readOnly: { seconds: 10, rows: 50_000 } });
+    try {
+      const until = Date.now();
+      const making = createClickHouse({ ...clickhouse, requestTimeoutMs: 600_000 });
+      await migrate(making, { database, ttlDays: 400 }).finally(() => making.close());
+      await fill(context, writing, sizes[size], until);
+      const views: Record<string, number | null> = {};
+      const reasons: Record<string, string> = {};
+      for (const [name, ask] of Object.entries(viewsOf(reading, until)))
+        try {
+          views[name] = await timed(ask, rounds[size]);
+        } catch (error) {
+          context.signal.throwIfAborted();
+          views[name] = null;
+          reasons[`views.${name}`] = error instanceof Error ? error.message.slice(0, 200) : String(error);
+        }
+      return { figures: { requests: sizes[size], views }, reasons };
+    } finally {
+      await Promise.all([writing.close(), reading.close()]);
+    }
+  });
+}
+
+async function fill(
+  { progress, signal }: BenchContext,
+  clickhouse: ClickHouse,
+  all: number,
+  until: number,
+): Promise<void> {
+  const filling = progress("rows", all, "requests");
+  await clickhouse.command(examples);
+  for (let from = 0; from < all; from += batch) {
+    const count = Math.min(batch, all - from);
+    for (const statement of statements(from, count, until, all)) {
+      signal.throwIfAborted();
+      await clickhouse.command(statement);
+    }
+    filling.update(from + count);
+  }
+  filling.finish();
+}
+
+const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Promise<unknown>> => {
+  const of = (spanMs: number, more: object = {}) => ({ from: until - spanMs, until, ...more });
+  const tenant = "tenant-7";
+  return {
+    overview_hour: () => readOverview(clickhouse, of(hour)),
+    overview_day: () => readOverview(clickhouse, of(day)),
+    overview_month: () => readOverview(clickhouse, of(30 * day)),
+    overview_month_tenant: () => readOverview(clickhouse, of(30 * day, { tenant })),
+    requests_day: () => readRequests(clickhouse, of(day)),
+    requests_month: () => readRequests(clickhouse, of(30 * day)),
+    requests_month_page_50: () => readRequests(clickhouse, of(30 * day, { offset: 10_000 })),
+    requests_month_expensive: () => readRequests(clickhouse, of(30 * day, { sort: "cost" })),
+    requests_month_slow: () => readRequests(clickhouse, of(30 * day, { sort: "latency", tenant })),
+    requests_month_badly_rated: () => readRequests(clickhouse, of(30 * day, { sort: "reward" })),
+    requests_month_unanswered: () => readRequests(clickhouse, of(30 * day, { state: "unanswered" })),
+    requests_month_user: () => readRequests(clickhouse, of(30 * day, { user: "user-17" })),
+    requests_month_words: () => readRequests(clickhouse, of(30 * day, { search: "about order 9999" })),
+    requests_open: () => readRequests(clickhouse, of(30 * day, { state: "open" })),
+    request: async () => {
+      const { rows } = await readRequests(clickhouse, of(day, { limit: 1 }));
+      return findConversation(clickhouse, rows[0]!.id, rows[0]!.tenant);
+    },
+    examples: () => readExamples(clickhouse, ""),
+    example_uses: () => readUses(clickhouse, "example-17"),
+    policies: () => readPolicies(clickhouse),
+    comparison: () => readValues(clickhouse),
+    names: () => readNames(clickhouse),
+  };
+};
+
+/** Milliseconds; the first reading, which warms the caches of the machine, is not counted. */
+async function timed(ask: () => Promise<unknown>, rounds: number): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const begun = performance.now();
+    await ask();
+    if (round > 0) times.push(performance.now() - begun);
+  }
+  return Math.round(median(times));
+}

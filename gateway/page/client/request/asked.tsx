@@ -1,0 +1,58 @@
+// What a request asked for beside its texts: parameters, tools, metadata, what it allows.
+import type { Conversation } from "../../../conversation.ts";
+import { domainOf, figure } from "../format.ts";
+import { linkTo } from "../hooks.ts";
+import { Panel } from "../parts.tsx";
+import { beyondText } from "./code.ts";
+
+export function Asked({ request }: { request: Conversation["request"] }) {
+  const { params, metadata, privacy, allowedArms, documents, tenant, domain, id } = request;
+  const { messages: _messages, ...beyond } = beyondText(request);
+  const { user, session, ...others } = metadata;
+  const rows: [string, preact.ComponentChildren][] = [
+    ["Request id", <code key="id">{id}</code>],
+    ["Tenant, domain", <bdi key="tenant">{`${tenant}, ${domainOf(domain)}`}</bdi>],
+    ["User", user === undefined ? null : <a href={linkTo("requests", { tenant, user })}>{user}</a>],
+    ["Session", session === undefined ? null : <a href={linkTo("requests", { tenant, session })}>{session}</a>],
+    ["Most tokens", params.maxTokens === null ? null : figure(params.maxTokens)],
+    ["Temperature", params.temperature === null ? null : figure(params.temperature)],
+    ["top_p", params.topP === null ? null : figure(params.topP)],
+    ["Seed", params.seed === null ? null : String(params.seed)],
+    ["Stop", params.stop.length === 0 ? null : params.stop.map((one) => JSON.stringify(one)).join(", ")],
+    ["Allowed arms", allowedArms.length === 0 ? null : allowedArms.join(", ")],
+    ["Documents", documents.length === 0 ? null : documents.join(", ")],
+    ["Privacy", privacyWords(privacy)],
+    ...Object.entries(others).map(([name, value]): [string, string] => [`metadata.${name}`, value]),
+    ...Object.entries(beyond).map(([name, value]): [string, preact.ComponentChildren] => [
+      name,
+      <pre key={name} tabIndex={0} role="region" aria-label={name}>
+        {JSON.stringify(value, null, 2)}
+      </pre>,
+    ]),
+  ];
+  return (
+    <Panel title="Asked with">
+      <table class="pairs">
+        <tbody>
+          {rows.map(([name, value]) =>
+            value === null ? null : (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{typeof value === "string" ? <bdi>{value}</bdi> : value}</td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+const privacyWords = ({ cache, share, fresh }: Conversation["request"]["privacy"]): string | null => {
+  const words = [
+    cache ? "" : "its answer is not stored",
+    share ? "" : "its answer becomes no example",
+    fresh ? "not answered from the response cache" : "",
+  ].filter((one) => one !== "");
+  return words.length === 0 ? null : words.join("; ");
+};
