@@ -21,13 +21,16 @@ import { priced } from "./worth.ts";
 interface Plan {
   orders: number;
   resamples: number;
-  /** Rows of a log that are looked at. */
+  /** Rows of a log that are looked at, and their answers: rows times arms. */
   rows: number;
+  seen: number;
   /** A pass takes time in proportion to rows and arms: of larger logs fewer orders are run. */
   answers: number;
 }
-const quick: Plan = { orders: 1, resamples: 400, rows: 500, answers: 4_000 };
-const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, answers: 600_000 };
+const quick: Plan = { orders: 1, resamples: 400, rows: 500, seen: 5_000, answers: 5_000 };
+const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 600_000 };
+/** Fewer are no sample. */
+const fewest = 60;
 
 export const routing: Benchmark = {
   name: "routing",
@@ -68,7 +71,8 @@ const prefixed = (name: string, reasons: Record<string, string>): Record<string,
 
 async function measure(name: string, given: MixedLog, context: BenchContext): Promise<Measured> {
   const plan = context.quick ? quick : full;
-  const rows = given.rows.length > plan.rows ? shuffled(given.rows, 11).slice(0, plan.rows) : given.rows;
+  const most = Math.max(fewest, Math.min(plan.rows, Math.floor(plan.seen / given.arms.length)));
+  const rows = given.rows.length > most ? shuffled(given.rows, 11).slice(0, most) : given.rows;
   const log = priced({ ...given, rows });
   const requests = rows.map(({ request }) => request);
   const settings = routingSection.parse({});
