@@ -1,7 +1,7 @@
 // The port of everything that answers a request: endpoint, local model, log. It never throws for
 // external causes: failures have stable codes.
 import type { BreakerState } from "../algorithms/queueing/breaker.ts";
-import type { CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
+import type { BlockPiece, CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
   requestId: string;
@@ -137,8 +137,16 @@ export interface ExampleCaches {
   forget(examples: readonly string[]): Promise<number>;
 }
 
-/** `calls`: pieces of calls of tools that came with the text, which may be "" then. */
-export type OnText = (text: string, attempt: number, calls?: readonly CallPiece[]) => void;
+/**
+ * `calls`: pieces of calls of tools that came with the text, which may be "" then. `blocks`: the
+ * same in Anthropic's blocks, where the request asks for them.
+ */
+export type OnText = (
+  text: string,
+  attempt: number,
+  calls?: readonly CallPiece[],
+  blocks?: readonly BlockPiece[],
+) => void;
 
 export interface Arm {
   readonly name: string;

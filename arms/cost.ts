@@ -51,7 +51,25 @@ export function cachedCostShare(list: PriceList, cached: number, at = Date.now()
   return whole > 0 ? mixedPrice({ ...prices, prompt }) / whole : 1;
 }
 
-type Priced = Pick<ArmConfig, "maxTokens"> & { prices: PriceList; contextTokens?: number | undefined };
+/** Of a model of which nothing is known. */
+const assumedTokens = 131_072;
+
+/**
+ * Bounds of an arm's calls, in tokens: the model's context, undefined where it is unknown, and its
+ * longest answer where the request does not say.
+ */
+export function tokenBounds(arm: ArmConfig): { contextTokens?: number | undefined; maxTokens: number } {
+  const own = "contextTokens" in arm ? arm.contextTokens : undefined;
+  const contextTokens = own ?? priceList(arm).contextTokens;
+  const most = "maxOutputTokens" in arm ? arm.maxOutputTokens : undefined;
+  return { contextTokens, maxTokens: arm.maxTokens ?? most ?? contextTokens ?? assumedTokens };
+}
+
+interface Priced {
+  maxTokens: number;
+  prices: PriceList;
+  contextTokens?: number | undefined;
+}
 
 /**
  * What a call may cost: of that many prompt tokens, and the longest answer that it asks for, at the

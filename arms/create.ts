@@ -1,6 +1,7 @@
 // Makes the arm that a configuration describes: one line for every kind of arm.
 import type { ArmConfig } from "../config/schema.ts";
 import { answerInCode } from "./answer-in-code.ts";
+import { createAnthropicArm } from "./anthropic/anthropic.ts";
 import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
 import { createOpenAiArm, type OpenAiArmDependencies } from "./openai/openai.ts";
@@ -20,6 +21,8 @@ function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise
   switch (config.type) {
     case "openai":
       return createOpenAiArm(config, dependencies);
+    case "anthropic":
+      return createAnthropicArm(config, dependencies);
     case "llama":
       return createLlamaArm(config, dependencies);
     case "recorded":

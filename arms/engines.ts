@@ -4,7 +4,8 @@ import type { Logger } from "pino";
 import type { ReplicaState } from "./arm.ts";
 import { engineUtilisation, type EngineLoad } from "./openai/replicas/engine-metrics.ts";
 import { followMembers, type Members } from "./openai/replicas/members.ts";
-import type { ArmConfig, OpenAiArmConfig } from "../config/schema.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import { isEndpoint, type EndpointArmConfig } from "../config/sections/arms.ts";
 
 export interface Engines {
   /** Mean of the arm's replicas that report; undefined: none does. 1: full. */
@@ -32,7 +33,7 @@ export function openEngines(
         followed.delete(arm);
       }
   };
-  const loadsOf = (arm: OpenAiArmConfig): EngineLoad[] => {
+  const loadsOf = (arm: EndpointArmConfig): EngineLoad[] => {
     const mine = own(arm.name);
     if (mine !== undefined) return mine.flatMap(({ engine }) => engine ?? []);
     const members = followed.get(arm) ?? followMembers(arm, { log });
@@ -43,7 +44,7 @@ export function openEngines(
   return {
     utilisation(arm) {
       closeGone();
-      if (arm.type !== "openai" || !reports(arm)) return undefined;
+      if (!isEndpoint(arm) || !reports(arm)) return undefined;
       const loads = loadsOf(arm);
       if (loads.length === 0) return undefined;
       return loads.reduce((sum, load) => sum + engineUtilisation(load), 0) / loads.length;
@@ -54,5 +55,5 @@ export function openEngines(
   };
 }
 
-const reports = ({ metricsUrl, endpoints = [] }: OpenAiArmConfig): boolean =>
+const reports = ({ metricsUrl, endpoints = [] }: EndpointArmConfig): boolean =>
   metricsUrl !== undefined || endpoints.some((one) => one.metricsUrl !== undefined);

@@ -7,7 +7,14 @@ import { mostCost, mostTokens, routeArms } from "./routed.ts";
 const arms = routeArms(
   [
     { name: "small", type: "llama", cost: 0.05, system: "One command.", maxTokens: 64 },
-    { name: "large", type: "recorded", file: "log.jsonl", examples: false, prices: { prompt: 2, completion: 10 } },
+    {
+      name: "large",
+      type: "recorded",
+      file: "log.jsonl",
+      examples: false,
+      maxTokens: 256,
+      prices: { prompt: 2, completion: 10 },
+    },
   ].map((arm) => armSchema.parse(arm)),
   (arm) => `${arm.name}-model`,
 );
@@ -86,6 +93,29 @@ describe("what a request may cost", () => {
     const tools = JSON.stringify({ tools: [{ description: "word ".repeat(700) }] });
     expect(mostTokens(plain({ passthrough: tools }), large, none)).toBeGreaterThan(1_000 + 256);
   });
+});
+
+it("bounds an answer of unsaid length by the arm's configuration, else the model's, else its context", () => {
+  const of = (more: object) =>
+    routeArms(
+      [
+        armSchema.parse({
+          ...{ name: "a", type: "openai", baseUrl: "https://api.openai.com/v1", model: "gpt-4o-mini" },
+          ...{ prices: { prompt: 0, completion: 1 }, ...more },
+        }),
+      ],
+      () => "m",
+    );
+  const none = { tokenBudget: 0, documentBytes: 0 };
+  const answer = (more: object) => mostCost(plainRequest("", { id: "r" }), of(more), none) * 1e6;
+  expect(answer({ contextTokens: 9_000, maxOutputTokens: 700, maxTokens: 50 })).toBeCloseTo(50, 6);
+  expect(answer({ contextTokens: 9_000, maxOutputTokens: 700 })).toBeCloseTo(700, 6);
+  expect(answer({ contextTokens: 9_000 })).toBeCloseTo(9_000, 6);
+  expect(answer({})).toBeCloseTo(131_072, 6);
+  expect(of({ prices: "catalogue" })).toMatchObject([{ contextTokens: 128_000, maxTokens: 128_000 }]);
+  // Limits a minute are corrected by the usage: a whole context would let one request in.
+  expect(mostTokens(plainRequest("", { id: "r" }), of({}), none)).toBeLessThan(1_100);
+  expect(mostTokens(plainRequest("", { id: "r" }), of({ maxTokens: 50 }), none)).toBeLessThan(100);
 });
 
 it("tells what of an arm's configuration may change its answers: all but how it is called and paid", () => {

@@ -1,11 +1,12 @@
 // The arms as plan sees them: names, models and costs. Rebuilt whenever the configuration changes.
-import { capabilities } from "../algorithms/routing/passthrough.ts";
+import type { Capability } from "../algorithms/routing/passthrough.ts";
 import type { ExampleOrder } from "../algorithms/selection/example-order.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
-import { costAtMost, normalisedCosts } from "./cost.ts";
+import { costAtMost, normalisedCosts, tokenBounds } from "./cost.ts";
 import { promptTokens } from "../algorithms/text/prompt-tokens.ts";
 import { priceList, type PriceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { isEndpoint } from "../config/sections/arms.ts";
 import type { Request } from "../schemas/types.ts";
 import type { ReuseSettings } from "./reuse/settings.ts";
 import type { Declares } from "./serves.ts";
@@ -25,6 +26,7 @@ export interface RouteArm extends Declares {
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
+  /** Longest answer where the request does not say (tokenBounds). */
   maxTokens: number;
   prices: PriceList;
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
@@ -43,21 +45,26 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     cost: costs.get(arm.name) ?? 0,
     examples: arm.examples,
     tokenBudget: arm.tokenBudget,
-    contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
     template: arm.template,
     order: orderOf(arm),
     system: arm.system,
     settings: settingsOf(arm),
-    capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
-    maxTokens: arm.maxTokens,
+    capabilities: capabilitiesOf(arm),
+    ...tokenBounds(arm),
     prices: priceList(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
   }));
 }
 
+function capabilitiesOf(arm: ArmConfig): Capability[] {
+  if (!isEndpoint(arm)) return [];
+  const parameters = [arm.type === "openai" ? "parameters" : "anthropic", "common"] as const;
+  return [...(["tools", "vision"] as const).filter((one) => arm[one]), ...(arm.parameters ? parameters : [])];
+}
+
 /** Behind an endpoint, the engine caches prefixes; a guided prompt begins with the question. */
-const orderOf = ({ type, template }: ArmConfig): ExampleOrder =>
-  type === "openai" && template === "chat-turns" ? "shared_prefix" : "best_last";
+const orderOf = (arm: ArmConfig): ExampleOrder =>
+  isEndpoint(arm) && arm.template === "chat-turns" ? "shared_prefix" : "best_last";
 
 /** How an arm is called and paid says nothing of its answers; every other setting may. */
 const operational = new Set(
@@ -108,11 +115,15 @@ export function mostCost(request: Asked, arms: readonly RouteArm[], additions: A
   return Math.min(Math.max(0, ...costs), request.allow.maxCost ?? Infinity);
 }
 
-/** Estimated tokens of one call, prompt and longest answer together. */
+/** A usual answer, where the request sets no bound: limits a minute are corrected by the usage. */
+const usualAnswer = 1_024;
+
+/** Estimated tokens of one call: the prompt, and the longest answer that the request allows. */
 export const mostTokens = (request: Asked, arms: readonly RouteArm[], additions: Additions): number =>
   Math.max(
     0,
-    ...callsOf(request, arms, additions, estimateTokens).map(({ prompt, completion, arm: { contextTokens } }) =>
-      Math.min(prompt + completion, contextTokens ?? Infinity),
-    ),
+    ...callsOf(request, arms, additions, estimateTokens).map(({ prompt, completion, arm: { contextTokens } }) => {
+      const answer = request.params.maxTokens === null ? Math.min(completion, usualAnswer) : completion;
+      return Math.min(prompt + answer, contextTokens ?? Infinity);
+    }),
   );

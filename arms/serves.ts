@@ -1,5 +1,5 @@
 // Compares an arm's declared capabilities with those that a request's passthrough requires.
-import type { Capability } from "../algorithms/routing/passthrough.ts";
+import { covers, type Capability } from "../algorithms/routing/passthrough.ts";
 
 export interface Declares {
   /** Absent: nothing. */
@@ -8,4 +8,4 @@ export interface Declares {
 
 /** Whether the arm declares all of it. */
 export const serves = ({ capabilities = [] }: Declares, requires: readonly string[]): boolean =>
-  requires.every((one) => (capabilities as readonly string[]).includes(one));
+  requires.every((one) => covers(capabilities, one));

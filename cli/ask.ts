@@ -5,7 +5,9 @@ import { v7 as uuid } from "uuid";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { Decision, Request, Response } from "../schemas/types.ts";
-import { describeAnswer } from "./describe-answer.ts";
+import { withTimeout } from "../runtime/with-timeout.ts";
+import { runningSystems } from "../stack/running.ts";
+import { describeAnswer, type ExampleTexts } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseDuration, parseNames } from "./options.ts";
 import type { Session } from "../pipelines/session.ts";
@@ -44,15 +46,43 @@ export function addAsk(program: Command, io: Io): void {
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {
       await withSession(command, io, async (session) => {
-        if ((await session.kafka.members(groupName(session.config.kafka.prefix, "plan"))) === 0)
-          io.note("no stage runs yet: waiting for one (precedent up starts them)\n");
+        await refuseIdle(session, io);
         const answered = await ask(session, requestOf(question, options), options.timeout, io.signal);
-        io.out(options.json === true ? `${JSON.stringify(answered, null, 2)}\n` : describeAnswer(answered));
+        if (options.json === true) io.out(`${JSON.stringify(answered, null, 2)}\n`);
+        else io.out(describeAnswer({ ...answered, texts: await textsOf(session, answered.decision) }));
         const { status, error } = answered.response;
         if (status !== "ok") throw new CommandError(`${status}: ${error?.code ?? "unknown"}`);
       });
     });
 }
+
+/** Throws at once where no process plans requests, and none is about to. */
+async function refuseIdle({ kafka, config, connections }: Session, io: Io): Promise<void> {
+  const systems = runningSystems(config.stack.folder);
+  const members = await kafka.members(groupName(config.kafka.prefix, "plan"));
+  // A broker counts killed members until their session ends; what uses the embedded one is here.
+  if (members > 0 && (connections.stack === undefined || systems.length > 0)) return;
+  if (systems.some(({ ready, stages }) => !ready && stages.includes("plan"))) {
+    io.note("the system is being started: waiting for it\n");
+    return;
+  }
+  throw new CommandError("nothing runs that answers requests (stage plan): start it with precedent up");
+}
+
+/** Request and response of the shown examples, by id; without those that are not known now. */
+async function textsOf({ clickhouse }: Session, decision: Decision | null): Promise<ExampleTexts> {
+  const ids = (decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? []).map(({ id }) => id);
+  const known = clickhouse
+    .query<{ id: string; request: string; response: string }>(
+      "SELECT example_id AS id, request, response FROM examples FINAL WHERE example_id IN {ids:Array(String)}",
+      { ids },
+    )
+    .catch(() => []);
+  const rows = ids.length === 0 ? [] : await withTimeout(textsWaitMs, known);
+  return new Map((rows ?? []).map(({ id, ...texts }) => [id, texts]));
+}
+/** They only explain: a ClickHouse that is away or busy costs no more. */
+const textsWaitMs = 2_000;
 
 export function requestOf(
   question: string,
@@ -61,7 +91,8 @@ export function requestOf(
   return plainRequest(question, {
     id: uuid(),
     tenant,
-    domain: domain ?? null,
+    // Tables write it with the tenant.
+    domain: domain?.startsWith(`${tenant}/`) === true ? domain.slice(tenant.length + 1) : (domain ?? null),
     allow: { arms: arm ?? null, maxCost: null, deadlineMs: timeout, costWeight: null },
     mayAsk: mayAsk === true || compare === true,
     mayCompare: compare === true,

@@ -63,7 +63,7 @@ describe("command line", () => {
     expect(parse("c", parse("a,b"))).toEqual(["a", "b", "c"]);
   });
 
-  it("has no option that swallows the arguments behind it", () => {
+  it("has no option that swallows the arguments behind it", async () => {
     const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
     const io: Io = {
       out() {},
@@ -73,7 +73,7 @@ describe("command line", () => {
       cwd: folder,
       signal: new AbortController().signal,
     };
-    const commands = all(createProgram(io));
+    const commands = all(await createProgram(io));
     expect(commands.length).toBeGreaterThan(20);
     expect(commands.flatMap(({ options }) => options.filter(({ variadic }) => variadic))).toEqual([]);
     const ask = commands.find((command) => command.name() === "ask")!;
@@ -253,7 +253,7 @@ describe("ask", () => {
         model: null,
         source: "none",
         failedArms: [],
-        exampleIds: [],
+        exampleIds: [], domain: "default/default", exampleTokens: 0,
         usage: { ...NO_USAGE },
         duplicate: false,
         cost: 0,

@@ -1,16 +1,22 @@
 // A response and its decision in words, for people.
 import pc from "picocolors";
 import type { Decision, Response } from "../schemas/types.ts";
+import { oneLine } from "./reading.ts";
+
+/** Of examples, by id. */
+export type ExampleTexts = ReadonlyMap<string, { request: string; response: string }>;
 
 /** `alternative`: null where it did not come in time, absent where there is none. */
 export function describeAnswer({
   response,
   decision,
   alternative,
+  texts = new Map(),
 }: {
   response: Response;
   decision: Decision | null;
   alternative?: Response | null;
+  texts?: ExampleTexts;
 }): string {
   const lines: string[] = [];
   if (response.status === "ok") lines.push(response.text);
@@ -22,7 +28,7 @@ export function describeAnswer({
     `cost ${response.cost.toPrecision(3)}`,
   ];
   lines.push("", pc.dim(facts.join(" · ")));
-  if (decision !== null) lines.push(...describeDecision(decision));
+  if (decision !== null) lines.push(...describeDecision(decision, texts));
   for (const { arm, code } of response.failedArms)
     lines.push(pc.yellow(`${arm} failed (${code}): another arm took over`));
   if (response.degraded.length > 0) lines.push(pc.yellow(`degraded: ${response.degraded.join(", ")}`));
@@ -45,19 +51,30 @@ function describeAsking({ asked, requestId, alternative: arm }: Response, other?
   ];
 }
 
-function describeDecision(decision: Decision): string[] {
+/** Why a sampled quality can be above 1 or below 0, where one is. */
+export const describeDraws = (arms: readonly { sampled: number }[]): string[] =>
+  arms.some(({ sampled }) => sampled < 0 || sampled > 1)
+    ? [pc.dim("  sampled: drawn around the quality, as widely as little is known: it may pass 0 and 1")]
+    : [];
+
+function describeDecision(decision: Decision, texts: ExampleTexts): string[] {
   const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
   const lines = [`arm ${decision.arm} chosen with probability ${decision.probability.toFixed(3)}`];
   for (const { arm, mean, deviation, sampled, bias, saturation, probability } of decision.arms) {
     const quality = `quality ${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
     const own = saturation === 0 ? "" : ` (${saturation.toFixed(2)} for its own load)`;
     lines.push(
-      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)}${own}, probability ${probability.toFixed(3)}`,
+      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)} for cost and load${own}, probability ${probability.toFixed(3)}`,
     );
   }
+  lines.push(...describeDraws(decision.arms));
   const examples = chosen?.examples ?? [];
   lines.push(`${examples.length} examples shown${examples.length === 0 ? "" : ", the best last:"}`);
-  for (const { id, similarity } of examples) lines.push(`  ${similarity.toFixed(3)}  ${id}`);
+  for (const { id, similarity } of examples) {
+    const text = texts.get(id);
+    const what = text === undefined ? id : `${oneLine(text.request)} → ${oneLine(text.response)}`;
+    lines.push(`  ${similarity.toFixed(3)}  ${what}`);
+  }
   const timings = decision.timings.map(({ operator, ms }) => `${operator} ${ms.toFixed(1)}`);
   if (timings.length > 0) lines.push(pc.dim(`ms: ${timings.join(", ")}`));
   return lines;

@@ -3,11 +3,10 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { exampleMessages } from "../pipelines/curate/example-messages.ts";
-import { openSession } from "../pipelines/session.ts";
-import { createLog } from "../runtime/log.ts";
 import { findExamples } from "./examples-read.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { runningConfig } from "./running-config.ts";
+import { openRunning } from "./with-session.ts";
 
 export function addRemovingExamples(examples: Command, io: Io): void {
   examples
@@ -15,10 +14,7 @@ export function addRemovingExamples(examples: Command, io: Io): void {
     .description("take examples out of the pool; they can be admitted or imported again")
     .argument("<id...>", "of the examples; the first 12 digits will do")
     .action(async (ids: string[], _options: object, command: Command) => {
-      const session = await openSession(configOf(command, io).config, {
-        log: createLog({ level: "error" }),
-        start: false,
-      });
+      const session = await openRunning(runningConfig(command, io), io);
       // Removes all of them or none. Its transactional id is unique, so concurrent commands do not
       // fence each other.
       const producer = session.kafka.transactionalProducer(

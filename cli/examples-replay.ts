@@ -3,15 +3,16 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { openJudge, startExampleReplay } from "../pipelines/replay/start.ts";
-import { openSession } from "../pipelines/session.ts";
 import type { Config } from "../config/schema.ts";
 import { messageOf } from "../connections/errors.ts";
 import { createLog } from "../runtime/log.ts";
 import { showAgenda } from "./examples-replay-agenda.ts";
 import { addShowingExampleReplays, describeCutOff } from "./examples-replay-show.ts";
 import { UsageError, type Io } from "./io.ts";
-import { configOf, parseCount } from "./options.ts";
+import { parseCount } from "./options.ts";
 import { ago, oneLine } from "./reading.ts";
+import { runningConfig } from "./running-config.ts";
+import { openRunning } from "./with-session.ts";
 
 interface RunOptions {
   judge?: string;
@@ -63,7 +64,7 @@ export function addExampleReplay(examples: Command, io: Io): void {
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (options: RunOptions, command: Command) => {
-      const { config } = configOf(command, io);
+      const config = runningConfig(command, io);
       const budget = budgetOf(options, config);
       if (options.dryRun === true) {
         await showAgenda(options, command, io);
@@ -76,7 +77,7 @@ export function addExampleReplay(examples: Command, io: Io): void {
       }).catch((error: unknown) => {
         throw new UsageError(`--judge: ${messageOf(error)}`);
       });
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
+      const session = await openRunning(config, io);
       const runId = options.run ?? uuid();
       io.note(`run ${runId}\n`);
       try {

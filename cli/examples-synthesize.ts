@@ -4,8 +4,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
-import { openSession, type Session } from "../pipelines/session.ts";
-import { createLog } from "../runtime/log.ts";
+import type { Session } from "../pipelines/session.ts";
 import { secureNormal } from "../analysis/synthesize/normal.ts";
 import { readPrivateQuestions } from "../analysis/synthesize/private-questions.ts";
 import { synthesize, SynthesisError } from "../analysis/synthesize/synthesize.ts";
@@ -13,7 +12,9 @@ import type { Observation } from "../schemas/types.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { armNamed, configOf, parseCount } from "./options.ts";
+import { armNamed, parseCount } from "./options.ts";
+import { runningConfig } from "./running-config.ts";
+import { openRunning } from "./with-session.ts";
 
 interface Options {
   arm: string;
@@ -44,7 +45,7 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (domain: string, options: Options, command: Command) => {
-      const { config } = configOf(command, io);
+      const config = runningConfig(command, io);
       const rule = Object.hasOwn(config.sharing, domain) ? config.sharing[domain] : undefined;
       if (rule?.synthetic === undefined)
         throw new UsageError(
@@ -56,7 +57,7 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
       // curate would refuse all of it, when the budget is spent.
       if (quality < minimumQuality || quality > 1)
         throw new UsageError(`--quality ${quality}: from ${minimumQuality} (curate.admit.minimumQuality) to 1`);
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
+      const session = await openRunning(config, io);
       const runId = options.run ?? uuid();
       io.note(`run ${runId}\n`);
       const closers: (() => Promise<unknown>)[] = [];

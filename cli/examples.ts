@@ -14,10 +14,11 @@ import { addExampleReplay } from "./examples-replay.ts";
 import { addSynthesizingExamples } from "./examples-synthesize.ts";
 import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-example.ts";
 import type { Io } from "./io.ts";
-import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
-import { openSession, type Session } from "../pipelines/session.ts";
+import type { Session } from "../pipelines/session.ts";
+import { runningConfig } from "./running-config.ts";
+import { openRunning } from "./with-session.ts";
 
 interface Options extends Owner {
   asIs?: boolean;
@@ -44,11 +45,11 @@ export function addExamples(program: Command, io: Io): void {
     .option("-d, --domain <name>", "sharing domain where a line names none")
     .option("--as-is", "keep names, e-mails, phones, cards, addresses and keys that stand in the texts")
     .action(async (name: string, options: Options, command: Command) => {
-      const { config } = configOf(command, io);
+      const config = runningConfig(command, io);
       const log = createLog({ level: "warn" });
       const file = resolve(io.cwd, name);
       const total = await checkPairs(file);
-      const session = await openSession(config, { log });
+      const session = await openRunning(config, io, { start: true, level: "warn" });
       const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log }).catch(
         async (error: unknown) => {
           await session.close();

@@ -4,14 +4,19 @@ import type { Command } from "commander";
 import pc from "picocolors";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
+import { describeDraws } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
 import { oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { recordedId } from "./request-id.ts";
 
 export function addExplain(program: Command, io: Io): void {
   program
     .command("explain")
     .description("why a request was answered as it was: the decision with all arms, examples, answer, feedback, reward")
-    .argument("<request-id>", "as the client gave it, or topic-partition-offset")
+    .argument(
+      "<request-id>",
+      "as the client gave it or got it (chatcmpl-..., msg_..., resp_...), or topic-partition-offset",
+    )
     .option("-t, --tenant <name>", "owner of the request, where several tenants use the same id")
     .option("--json", "as JSON")
     .action(async (id: string, { tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
@@ -21,7 +26,8 @@ export function addExplain(program: Command, io: Io): void {
 }
 
 /** Rejects when it is not recorded, or belongs to several tenants and none is named. */
-async function recorded(clickhouse: ClickHouse, id: string, named?: string): Promise<Conversation> {
+async function recorded(clickhouse: ClickHouse, given: string, named?: string): Promise<Conversation> {
+  const id = await recordedId(clickhouse, given);
   const tenants = named === undefined ? await tenantsOf(clickhouse, id) : [named];
   if (tenants.length > 1) throw new CommandError(`${id} is a request of ${tenants.join(", ")}: name one by --tenant`);
   const [tenant] = tenants;
@@ -123,6 +129,10 @@ function describeConversation({
         `  key ${decision.cacheKey ?? ""} in ${request.domain}, saved ${response?.savedCost?.toPrecision(3) ?? "?"}`,
       ),
     );
+  else if (decision.source === "imported")
+    lines.push(
+      `  imported from the log of another system: ${decision.arm} answered${decision.probability > 0 ? `, chosen with probability ${decision.probability.toFixed(3)}` : "; its probability is not logged"}`,
+    );
   else {
     lines.push(
       `  ${decision.arm}, chosen with probability ${decision.probability.toFixed(3)} by policy version ${decision.policyVersion}${decision.policyVersion === 0 ? " (the prior)" : ""}`,
@@ -139,6 +149,7 @@ function describeConversation({
       ).trimEnd(),
     );
     lines.push(
+      ...describeDraws(decision.arms),
       ...describeLoad(decision),
       ...describeBreakers(decision),
       ...describeReuse(decision),

@@ -9,6 +9,8 @@ import { addFeedbackWithdraw } from "./feedback-withdraw.ts";
 import { feedbackRecord, type FeedbackInput } from "./feedback-record.ts";
 import type { Io } from "./io.ts";
 import { printWithSession } from "./with-session.ts";
+import { requestIdOf } from "../gateway/api/response.ts";
+import { recordedId } from "./request-id.ts";
 
 type Options = Omit<FeedbackInput, "requestId" | "verdict"> & { id?: string };
 
@@ -18,7 +20,7 @@ export function addFeedback(program: Command, io: Io): void {
     // What stands behind withdraw and the like is theirs.
     .enablePositionalOptions()
     .description("say what you think of an answer; prints the id of the feedback, by which it can be withdrawn")
-    .argument("<request-id>", "whose answer")
+    .argument("<request-id>", "whose answer: the id of the request, or of the answer (chatcmpl-..., msg_..., resp_...)")
     .argument(
       "[verdict]",
       "up, down, neutral; better, worse, same (--against); a number (--range, --reward or --against)",
@@ -33,10 +35,13 @@ export function addFeedback(program: Command, io: Io): void {
     .option("--author <name>", "author: all feedback of an author can be withdrawn at once")
     .option("--comment <text>", "anything else")
     .option("--id <id>", "id of this feedback: the same id twice counts once; a new one by default")
-    .action(async (requestId: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
+    .action(async (given: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
       // Usage errors are reported before any connection is opened.
-      const feedback = feedbackRecord({ ...options, requestId, verdict }, id ?? uuid(), Date.now());
+      const checked = feedbackRecord({ ...options, requestId: given, verdict }, id ?? uuid(), Date.now());
       await printWithSession(command, io, async (session) => {
+        const known = recordedId(session.clickhouse, given).catch(() => undefined);
+        const requestId = (await withTimeout(recordedMs, known)) ?? requestIdOf(given);
+        const feedback = { ...checked, requestId };
         await sendFeedback(session, requestId, feedback);
         if ((await withTimeout(recordedMs, isRecorded(session, requestId, feedback.tenant))) === false)
           io.note(

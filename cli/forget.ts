@@ -3,13 +3,13 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { nameProblem } from "../algorithms/identity/names.ts";
 import { runForget } from "../analysis/forget/open.ts";
-import { openSession } from "../pipelines/session.ts";
-import { createLog } from "../runtime/log.ts";
 import type { ForgetReport } from "../analysis/forget/forget.ts";
 import type { Scope } from "../analysis/forget/subject.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { configOf, parseDuration } from "./options.ts";
+import { parseDuration } from "./options.ts";
 import { tableOf } from "./reading.ts";
+import { recordedId } from "./request-id.ts";
+import { withSession } from "./with-session.ts";
 
 interface ForgetInput extends Scope {
   dryRun?: boolean;
@@ -44,12 +44,11 @@ export function addForget(program: Command, io: Io): void {
     .option("--json", "the report as one object")
     .action(async (input: ForgetInput, command: Command) => {
       const scope = scopeOf(input);
-      const { config } = configOf(command, io);
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-      const dryRun = input.dryRun === true;
-      try {
+      await withSession(command, io, async (session) => {
+        const dryRun = input.dryRun === true;
+        const { request } = scope;
         const report = await runForget(
-          scope,
+          { ...scope, ...(request !== undefined && { request: await recordedId(session.clickhouse, request) }) },
           { dryRun, waitMs: input.wait, onProgress: (what) => io.note(`${what}\n`), signal: io.signal },
           session,
         );
@@ -59,9 +58,7 @@ export function addForget(program: Command, io: Io): void {
         if (left > 0) throw new CommandError(`${left} are still there: run it again; do record and curate run?`);
         if (report.underWay > 0)
           throw new CommandError(`${report.underWay} requests were under way: run it again when they are answered`);
-      } finally {
-        await session.close();
-      }
+      });
     });
 }
 

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { openEmbedder } from "../pipelines/embedder.ts";
-import { openSession, type Session } from "../pipelines/session.ts";
+import type { Session } from "../pipelines/session.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
@@ -16,7 +16,8 @@ import { CommandError, UsageError, type Io } from "./io.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { createLeftOut, type LeftOut } from "./left-out.ts";
 import { parseColumns, readLogFile } from "./log-replay-file.ts";
-import { configOf } from "./options.ts";
+import { runningConfig } from "./running-config.ts";
+import { openRunning } from "./with-session.ts";
 
 export interface ImportOptions {
   columns?: string;
@@ -33,9 +34,9 @@ export function addImport(program: Command, io: Io): void {
     .option("--arms <pairs>", "arms of the file by ours: large=gpt-4o,small=gpt-4o-mini")
     .option("--preset <name>", `an export of ${Object.keys(presets).join(", ")}`)
     .action(async (name: string, options: ImportOptions, command: Command) => {
-      const { config } = configOf(command, io);
+      const config = runningConfig(command, io);
       const log = createLog({ level: "warn" });
-      const session = await openSession(config, { log });
+      const session = await openRunning(config, io, { start: true, level: "warn" });
       try {
         const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log });
         try {

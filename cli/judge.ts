@@ -14,6 +14,7 @@ import { feedbackRecord } from "./feedback-record.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { armNamed, configOf } from "./options.ts";
 import { withSession } from "./with-session.ts";
+import { recordedId } from "./request-id.ts";
 
 interface Options {
   arm: string;
@@ -41,9 +42,9 @@ export function addJudge(program: Command, io: Io): void {
     .option("--against <arm>", "with a request id: the arm that gave the other answer")
     .option("--dry-run", "with a request id: give no feedback")
     .option("--json", "as JSON")
-    .action(async (requestId: string | undefined, options: Options, command: Command) => {
+    .action(async (given: string | undefined, options: Options, command: Command) => {
       const { config } = configOf(command, io);
-      if (requestId === undefined) {
+      if (given === undefined) {
         const { question, first, second } = options;
         if (question === undefined || first === undefined || second === undefined)
           throw new UsageError("a request id, or --question, --first and --second");
@@ -52,6 +53,7 @@ export function addJudge(program: Command, io: Io): void {
         return;
       }
       await withSession(command, io, async (session) => {
+        const requestId = await recordedId(session.clickhouse, given);
         const { against, ...comparison } = await recorded(session, requestId, options);
         const compared = await compareBy(config, options, comparison, io);
         if (options.dryRun !== true && compared.score !== null)

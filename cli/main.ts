@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
 import { printable } from "../algorithms/text/printable.ts";
 import { keepFilesPrivate } from "../stack/private.ts";
-import { createProgram } from "./program.ts";
 import { printing, type Io } from "./io.ts";
 import { runProgram } from "./run.ts";
 
@@ -39,7 +38,7 @@ const io: Io = printing({
   signal: stopping.signal,
 });
 
-const code = await runProgram(createProgram(io), process.argv.slice(2), io);
+const code = await runProgram(process.argv.slice(2), io);
 // Not by exhaustion: a driver's idle socket must not keep a finished command alive. Output is
 // flushed first.
 process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));

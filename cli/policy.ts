@@ -1,6 +1,7 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
 // evaluate, compare and promote stand in policy-evaluate.ts.
 import { InvalidArgumentError, type Command } from "commander";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { policiesOf } from "../pipelines/policies.ts";
 import type { Session } from "../pipelines/session.ts";
 import { policyHistory } from "../state/policies/history.ts";
@@ -28,7 +29,7 @@ export function addPolicy(program: Command, io: Io): void {
           limit: 1,
           ...(version === undefined ? {} : { version }),
         });
-        if (found === undefined) throw new CommandError(missing(name, version));
+        if (found === undefined) throw new CommandError((await onItsWay(clickhouse, name)) ?? missing(name, version));
         return json === true ? `${JSON.stringify(found, null, 2)}\n` : describePolicy(found);
       });
     });
@@ -76,6 +77,17 @@ function parseVersion(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("A whole number from 1.");
   return value;
+}
+
+/** Where feedback waits for the first version of the router; undefined: none does. */
+async function onItsWay(clickhouse: Pick<ClickHouse, "query">, name: string): Promise<string | undefined> {
+  if (name !== ROUTER) return undefined;
+  const [found] = await clickhouse.query<{ feedback: number; versions: number }>(
+    "SELECT (SELECT count() FROM feedback) AS feedback, (SELECT count() FROM policies WHERE name = {name:String}) AS versions",
+    { name },
+  );
+  if (found === undefined || found.versions > 0 || found.feedback === 0) return undefined;
+  return `${name} has no version yet, and the prior decides: ${found.feedback} feedback is recorded, and learn publishes the first version within seconds; look again`;
 }
 
 const missing = (name: string, version?: number): string =>

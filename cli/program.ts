@@ -1,61 +1,60 @@
-// All commands and their options; each command's code is in a file of its own.
+// All commands and their options; each command's code is in a file of its own, loaded when it is
+// named: a query waits for no code of the stages.
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { addAsk } from "./ask.ts";
-import { addConfig } from "./config.ts";
-import { addDoctor } from "./doctor.ts";
-import { addDocuments } from "./documents.ts";
-import { addExamples } from "./examples.ts";
-import { addExplain } from "./explain.ts";
-import { addExport } from "./export.ts";
-import { addFeedback } from "./feedback.ts";
-import { addForget } from "./forget.ts";
-import { addImport } from "./import.ts";
 import type { Io } from "./io.ts";
-import { addJudge } from "./judge.ts";
-import { addKeys } from "./keys.ts";
-import { addKv } from "./kv.ts";
-import { addModels } from "./models.ts";
-import { addPolicy } from "./policy.ts";
-import { addHelpfulness } from "./helpfulness.ts";
-import { addLogReplay } from "./log-replay.ts";
-import { addSelect } from "./select.ts";
-import { addSql } from "./sql.ts";
-import { addStack } from "./stack.ts";
-import { addTopology } from "./topology.ts";
-import { addUp } from "./up.ts";
 
-export function createProgram(io: Io): Command {
+type Add = (program: Command, io: Io) => void;
+
+/** By name, in the order of the help. */
+const commands: Readonly<Record<string, () => Promise<Add>>> = {
+  up: async () => (await import("./up.ts")).addUp,
+  stack: async () => (await import("./stack.ts")).addStack,
+  ask: async () => (await import("./ask.ts")).addAsk,
+  feedback: async () => (await import("./feedback.ts")).addFeedback,
+  judge: async () => (await import("./judge.ts")).addJudge,
+  policy: async () => (await import("./policy.ts")).addPolicy,
+  helpfulness: async () => (await import("./helpfulness.ts")).addHelpfulness,
+  explain: async () => (await import("./explain.ts")).addExplain,
+  select: async () => (await import("./select.ts")).addSelect,
+  sql: async () => (await import("./sql.ts")).addSql,
+  examples: async () => (await import("./examples.ts")).addExamples,
+  import: async () => (await import("./import.ts")).addImport,
+  export: async () => (await import("./export.ts")).addExport,
+  documents: async () => (await import("./documents.ts")).addDocuments,
+  kv: async () => (await import("./kv.ts")).addKv,
+  models: async () => (await import("./models.ts")).addModels,
+  forget: async () => (await import("./forget.ts")).addForget,
+  keys: async () => (await import("./keys.ts")).addKeys,
+  "log-replay": async () => (await import("./log-replay.ts")).addLogReplay,
+  topology: async () => (await import("./topology.ts")).addTopology,
+  config: async () => (await import("./config.ts")).addConfig,
+  doctor: async () => (await import("./doctor.ts")).addDoctor,
+};
+
+/** With the command that `argv` names alone; with all of them where it names none. */
+export async function createProgram(io: Io, argv: readonly string[] = []): Promise<Command> {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
   const program = new Command("precedent")
     .description("Answers LLM requests with the help of everything answered before.")
-    .option("-c, --config <file>", "configuration; precedent.yaml in this folder by default")
+    .version(version, "-V, --version", "show the version")
+    .option(
+      "-c, --config <file>",
+      "configuration; precedent.yaml in this folder by default, else that of what runs here",
+    )
     .option("--debug", "show stack traces")
     .showHelpAfterError("(precedent --help shows what there is)")
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.note });
-  for (const add of [
-    addUp,
-    addStack,
-    addAsk,
-    addFeedback,
-    addJudge,
-    addPolicy,
-    addHelpfulness,
-    addExplain,
-    addSelect,
-    addSql,
-    addExamples,
-    addImport,
-    addExport,
-    addDocuments,
-    addKv,
-    addModels,
-    addForget,
-    addKeys,
-    addLogReplay,
-    addTopology,
-    addConfig,
-    addDoctor,
-  ])
-    add(program, io);
+  const named = firstWord(argv);
+  const wanted = named !== undefined && Object.hasOwn(commands, named) ? [commands[named]!] : Object.values(commands);
+  for (const add of await Promise.all(wanted.map((load) => load()))) add(program, io);
   return program;
+}
+
+/** The first word that is neither an option nor the value of --config. */
+function firstWord(argv: readonly string[]): string | undefined {
+  return argv.find((word, at) => !word.startsWith("-") && !["-c", "--config"].includes(argv[at - 1] ?? ""));
 }

@@ -5,9 +5,8 @@ import Table from "cli-table3";
 import { withoutControls } from "../algorithms/text/printable.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { ClickHouseRejected, type ClickHouse } from "../connections/clickhouse/port.ts";
-import { resolveConnections } from "../stack/resolve.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { runningClickHouse } from "./running-config.ts";
 
 /** Runs with ClickHouse, bound to the configured database; nothing is started. */
 export async function withClickHouse<T>(
@@ -15,8 +14,7 @@ export async function withClickHouse<T>(
   io: Io,
   use: (clickhouse: ClickHouse) => Promise<T>,
 ): Promise<T> {
-  const connections = await resolveConnections(configOf(command, io).config, { start: false });
-  const clickhouse = createClickHouse(connections.clickhouse);
+  const clickhouse = createClickHouse((await runningClickHouse(command, io)).clickhouse);
   try {
     return await use(clickhouse);
   } catch (error) {

@@ -1,7 +1,6 @@
 // A command as its user runs it, for tests: what it ends with and what it says.
 import { StringDecoder } from "node:string_decoder";
 import { printing, type Io } from "./io.ts";
-import { createProgram } from "./program.ts";
 import { runProgram } from "./run.ts";
 
 export interface CapturedOutput {
@@ -27,5 +26,5 @@ export async function runCommand(
     note: (text) => void (reported.note += text),
     ...{ environment, cwd, signal: new AbortController().signal },
   });
-  return { code: await runProgram(createProgram(io), argv, io), ...reported };
+  return { code: await runProgram(argv, io), ...reported };
 }

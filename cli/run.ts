@@ -1,11 +1,13 @@
 // Runs a parsed command line to an exit code; the only place where errors become words.
-import { CommanderError, type Command } from "commander";
+import { CommanderError } from "commander";
 import { remedyOf } from "../connections/security/errors.ts";
 import { listenerOf } from "../stack/ports.ts";
 import { Ended, UsageError, type Io } from "./io.ts";
+import { createProgram } from "./program.ts";
 
 /** 0 done, 1 failed, 2 used wrongly, 130 interrupted. */
-export async function runProgram(program: Command, argv: readonly string[], io: Io): Promise<number> {
+export async function runProgram(argv: readonly string[], io: Io): Promise<number> {
+  const program = await createProgram(io, argv);
   try {
     refuseUnverified(io);
     await program.parseAsync([...argv], { from: "user" });

@@ -4,10 +4,9 @@ import Table from "cli-table3";
 import { rawItems } from "../algorithms/text/exact-json.ts";
 import { withoutControls } from "../algorithms/text/printable.ts";
 import { readOnlyQuery, type ConsoleTarget } from "../connections/clickhouse/console.ts";
-import { resolveConnections } from "../stack/resolve.ts";
 import { curlLine } from "./curl.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { runningClickHouse } from "./running-config.ts";
 
 interface Options {
   format: string;
@@ -28,7 +27,7 @@ export function addSql(program: Command, io: Io): void {
     )
     .option("--curl", "print the curl line that asks the embedded ClickHouse instead")
     .action(async (query: string, { format, curl }: Options, command: Command) => {
-      const { clickhouse, stack } = await resolveConnections(configOf(command, io).config, { start: false });
+      const { clickhouse, stack } = await runningClickHouse(command, io);
       if (curl === true) {
         if (stack === undefined || clickhouse.url !== stack.clickhouse.url)
           throw new CommandError(`--curl is for the embedded ClickHouse; here it is ${clickhouse.url}`);

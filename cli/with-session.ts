@@ -1,9 +1,19 @@
 // Commands that ask the running system something open its connections and close them again.
 import type { Command } from "commander";
+import type { Config } from "../config/schema.ts";
 import { openSession, type Session } from "../pipelines/session.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { runningConfig, tell, whereElse } from "./running-config.ts";
+
+/** start: the embedded stack is started where none runs. */
+export function openRunning(
+  config: Config,
+  io: Io,
+  { start = false, level = "error" }: { start?: boolean; level?: "warn" | "error" } = {},
+): Promise<Session> {
+  return openSession(config, { log: createLog({ level }), start, say: tell(io) }).catch(whereElse(config));
+}
 
 export async function withSession(
   command: Command,
@@ -11,8 +21,7 @@ export async function withSession(
   work: (session: Session) => Promise<void>,
   level: "warn" | "error" = "error",
 ): Promise<void> {
-  const { config } = configOf(command, io);
-  const session = await openSession(config, { log: createLog({ level }), start: false });
+  const session = await openRunning(runningConfig(command, io), io, { level });
   await work(session).finally(() => session.close());
 }
 

@@ -67,7 +67,9 @@ describe("configuration", () => {
     expect(problems).toMatch(/line 8: limits\.inFlight: is a number with a fraction; allowed: a whole number/);
     expect(problems).toMatch(/line 10: arms\[0\]\.contextTokens: is a string; allowed: a number/);
     expect(problems).toMatch(/line 10: arms\[0\]\.baseUrl: unknown key; allowed: .*threads/);
-    expect(problems).toMatch(/line 11: arms\[1\]\.type: not one of the choices; allowed: openai, llama, recorded/);
+    expect(problems).toMatch(
+      /line 11: arms\[1\]\.type: not one of the choices; allowed: openai, anthropic, llama, recorded/,
+    );
   });
 
   it("checks what is right beside what is wrong: files, ports and combinations, in one pass", () => {

@@ -9,6 +9,8 @@ export interface CatalogueEntry {
   model: string;
   /** At least one; the first is the fallback. */
   bands: PriceBand[];
+  /** The model's context, in tokens. */
+  contextTokens?: number | undefined;
 }
 
 // Loaded on first use: loading takes 40 ms.
@@ -43,7 +45,8 @@ export function catalogueEntry(
   const bands = bandsOf(found.model.prices);
   if (bands === null)
     return `the price catalogue has no prices by tokens of prompt and completion alone for "${model}" of ${provider.id}: ${remedy}`;
-  return { provider: found.provider.id, model: found.model.id, bands };
+  const contextTokens = found.model.context_window;
+  return { provider: found.provider.id, model: found.model.id, bands, contextTokens };
 }
 
 /** null: tokens have no price, or are not all that has one. */

@@ -1,5 +1,6 @@
 // Prices of an arm's tokens from its configuration and the price catalogue, by time and by length
 // of the prompt. In the prices' currency, per million tokens.
+import { anthropicUrl } from "./sections/arms.ts";
 import { catalogueEntry, type CatalogueEntry } from "./price-catalogue.ts";
 
 export interface Prices {
@@ -29,6 +30,8 @@ export interface PriceList extends Some {
   prompt: number;
   completion: number;
   bands?: readonly PriceBand[];
+  /** The model's context, as the catalogue has it. */
+  contextTokens?: number | undefined;
 }
 
 /** The prices of an arm's section. */
@@ -36,6 +39,7 @@ export type ConfiguredPrices = "catalogue" | (Some & { catalogue?: string | unde
 
 export interface PricedArm {
   name: string;
+  type?: string;
   prices: ConfiguredPrices;
   /** openai arms: for the lookup of provider and model in the catalogue. */
   baseUrl?: string | undefined;
@@ -71,7 +75,8 @@ export function priceSource(arm: PricedArm): string | null {
 const entryOf = ({
   prices,
   endpoints,
-  baseUrl = endpoints?.[0]?.baseUrl,
+  type,
+  baseUrl = endpoints?.[0]?.baseUrl ?? (type === "anthropic" ? anthropicUrl : undefined),
   model,
 }: PricedArm): CatalogueEntry | string | null =>
   prices === "catalogue"
@@ -91,7 +96,7 @@ function listOf(arm: PricedArm): PriceList | string {
     return "needs prompt and completion, or the catalogue's name of a model (catalogue: provider/model)";
   }
   const bands = entry.bands.map((band) => ({ ...band, prices: overridden(band.prices, own) }));
-  return { ...bands[0]!.prices, bands };
+  return { ...bands[0]!.prices, bands, contextTokens: entry.contextTokens };
 }
 
 /** Derived prices keep their ratio to an overridden price. */

@@ -166,7 +166,7 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
     if (unknown !== undefined)
       refuse(["gateway", "models", index, "arms"], `"${unknown}" is no arm; there are ${names.join(", ")}`);
   });
-  if (gateway.port !== undefined && gateway.port !== 0 && gateway.port === http.port)
+  if (gateway.port !== 0 && gateway.port === http.port)
     refuse(["http", "port"], `${http.port} is the port of the gateway, too: give each its own`);
 }
 

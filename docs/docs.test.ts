@@ -59,8 +59,11 @@ const environment = {
   PRECEDENT_REDACT_SECRET: "of sixteen characters or more",
   OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
   OPENAI_API_KEY: "a-key",
+  ANTHROPIC_API_KEY: "a-key",
   CLICKHOUSE_PASSWORD: "a-password",
 };
+
+const program = await createProgram(io);
 
 describe.each(texts)("$file", ({ file, text }) => {
   it("links to what is there", () => {
@@ -88,7 +91,7 @@ describe.each(texts)("$file", ({ file, text }) => {
       const words = line.replace(/^-c \S+ /, "").split(" ");
       const end = words.findIndex((word) => !/^[a-z]+(?:-[a-z]+)*$/.test(word));
       const path = end < 0 ? words : words.slice(0, end);
-      const command = commandOf(createProgram(io), path);
+      const command = commandOf(program, path);
       expect(command, `precedent ${path.join(" ")}`).toBeDefined();
       const known = optionsOf(command);
       for (const [option] of line.replace(/"[^"]*"/g, "").matchAll(/(?<= )--?[a-z][a-z-]*/g))

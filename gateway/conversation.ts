@@ -15,7 +15,7 @@ export interface Conversation {
   decision?:
     | {
         /** cache: a cached answer was given, and no arm chosen; absent: an arm was. */
-        source?: "routed" | "cache";
+        source?: "routed" | "cache" | "imported";
         /** Hash under which the answer is kept or was found; empty: it may not be kept. */
         cacheKey?: string;
         arm: string;

@@ -67,13 +67,20 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
   return status === 409 || status >= 500 ? { "x-should-retry": "false", ...headers } : { ...headers };
 }
 
-/** The error of a response that is no answer: its code as it stands, under the status that fits. */
-export function errorOfResponse(error: Partial<ResponseError> | null): ApiError {
+/**
+ * The error of a response that is no answer: its code as it stands, under the status that fits.
+ * pathOf: what the client's format calls a member.
+ */
+export function errorOfResponse(
+  error: Partial<ResponseError> | null,
+  pathOf: (member: string) => string = (member) => member,
+): ApiError {
   const { code = "unknown", message = "The response says nothing of why it failed." } = error ?? {};
   const status = statusOf[code] ?? 502;
   const seconds = Math.ceil((error?.retryAfterMs ?? 0) / 1_000);
   const retryAfter = again.has(code) ? Math.min(longestRetryAfter, Math.max(1, seconds)) : undefined;
-  return new ApiError({ status, code, message, param: error?.param ?? paramOf[code], retryAfter });
+  const param = error?.param ?? paramOf[code];
+  return new ApiError({ status, code, message, param: param && pathOf(param), retryAfter });
 }
 
 /** Seconds; an endpoint may say anything. */

@@ -13,7 +13,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   model: "small-1",
   failedArms: [],
   source: "generated",
-  exampleIds: [],
+  exampleIds: [], domain: "default/default", exampleTokens: 0,
   usage: { ...NO_USAGE, prompt: 30, cached: 10, prefilled: 20, completion: 5 },
   duplicate: false,
   cost: 0.25,

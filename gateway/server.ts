@@ -146,16 +146,5 @@ function routerError({ code }: FastifyError): ApiError {
   return badRequest("This address can't be decoded: a percent sign begins no character.", undefined, "bad_url");
 }
 
-/** Tries `port`; where none is configured and the usual one is taken, a free one. */
-export async function listen(
-  server: FastifyInstance,
-  { host, port }: { host: string; port?: number | undefined },
-  usualPort: number,
-): Promise<string> {
-  try {
-    return await server.listen({ host, port: port ?? usualPort, backlog });
-  } catch (error) {
-    if (port !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    return server.listen({ host, port: 0, backlog });
-  }
-}
+export const listen = (server: FastifyInstance, { host, port }: { host: string; port: number }): Promise<string> =>
+  server.listen({ host, port, backlog });

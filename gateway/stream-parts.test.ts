@@ -8,7 +8,7 @@ import { createStreamParts } from "./stream-parts.ts";
 function createStreamText() {
   const parts = createStreamParts();
   return {
-    take: (delta: { attempt: number; index: number; text: string }) => parts.take({ ...delta, calls: [] }),
+    take: (delta: { attempt: number; index: number; text: string }) => parts.take({ ...delta, calls: [], blocks: [] }),
     next: () => parts.next().text,
     rest: (text: string) => parts.rest({ text, passthrough: null })?.text ?? null,
   };
@@ -115,10 +115,10 @@ describe("the calls of a stream", () => {
   it("come by pieces, id and name once, and end with what the pieces lack", () => {
     const parts = createStreamParts();
     const [head, one, two] = piecesOf(callOf("c", '{"a":1}'), 0, 3) as [CallPiece, CallPiece, CallPiece];
-    parts.take({ attempt: 1, index: 0, text: "", calls: [head] });
+    parts.take({ attempt: 1, index: 0, text: "", calls: [head], blocks: [] });
     expect(parts.next().calls).toEqual([head]);
-    parts.take({ attempt: 1, index: 1, text: "", calls: [one] });
-    parts.take({ attempt: 1, index: 2, text: "", calls: [two] });
+    parts.take({ attempt: 1, index: 1, text: "", calls: [one], blocks: [] });
+    parts.take({ attempt: 1, index: 2, text: "", calls: [two], blocks: [] });
     expect(parts.next().calls).toEqual([{ ...one, arguments: one.arguments + two.arguments }]);
     expect(parts.next().calls).toEqual([]);
     expect(parts.rest(finalOf([callOf("c", '{"a":1}')]))?.calls).toEqual([{ index: 0, function: { arguments: "}" } }]);
@@ -131,7 +131,7 @@ describe("the calls of a stream", () => {
 
   it("end in an error where the answer has another call, or none", () => {
     const parts = createStreamParts();
-    parts.take({ attempt: 1, index: 0, text: "", calls: piecesOf(callOf("c", "{}"), 0, 2) });
+    parts.take({ attempt: 1, index: 0, text: "", calls: piecesOf(callOf("c", "{}"), 0, 2), blocks: [] });
     parts.next();
     const others = [[], [callOf("d", "{}")], [callOf("c", "[]")], [null], [{ ...callOf("c", ""), function: 1 }]];
     for (const other of others) expect(parts.rest(finalOf(other as object[]))).toBe(null);
@@ -154,7 +154,7 @@ describe("the calls of a stream", () => {
           const pieces = calls.flatMap((one, index) => piecesOf(one, index, length));
           for (let index = 0; index * together < pieces.length; index++) {
             const some = pieces.slice(index * together, (index + 1) * together);
-            if (index !== lost) parts.take({ attempt, index, text: "", calls: some });
+            if (index !== lost) parts.take({ attempt, index, text: "", calls: some, blocks: [] });
             if (sending[turn++ % sending.length] === true) sent.push(...parts.next().calls);
           }
         }

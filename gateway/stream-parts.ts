@@ -2,9 +2,10 @@
 // best effort and may begin again with another attempt, the response is final. What was sent is
 // never taken back: it goes on only with what begins with it, and all that was sent together is the
 // text and the calls of the response. Linear in the length of the pieces.
-import type { CallPiece, Delta, Response } from "../schemas/types.ts";
-import { extraOf } from "./api/response.ts";
+import type { BlockPiece, CallPiece, Delta, Response } from "../schemas/types.ts";
+import { extraOf, nativeAnswer } from "./api/response.ts";
 import { createPrefixGuard } from "./prefix-guard.ts";
+import { createStreamBlocks } from "./stream-blocks.ts";
 import { createStreamCalls } from "./stream-calls.ts";
 
 /** Behind what was sent. */
@@ -12,12 +13,13 @@ export interface Parts {
   text: string;
   /** As chunks have them. */
   calls: readonly object[];
+  blocks: readonly BlockPiece[];
 }
 
 export interface StreamParts {
-  take(delta: Pick<Delta, "attempt" | "index" | "text" | "calls">): void;
+  take(delta: Pick<Delta, "attempt" | "index" | "text" | "calls" | "blocks">): void;
   /** What may be sent now and counts as sent. */
-  next(): { text: string; calls: CallPiece[] };
+  next(): { text: string; calls: CallPiece[]; blocks: BlockPiece[] };
   /**
    * What is left to send of the final answer; null: what was sent is not its beginning, and the
    * stream must end in an error.
@@ -25,9 +27,11 @@ export interface StreamParts {
   rest(response: Pick<Response, "text" | "passthrough">): Parts | null;
 }
 
-export function createStreamParts(): StreamParts {
+/** native: blocks are sent in place of text and calls, where an answer has them. */
+export function createStreamParts(native = false): StreamParts {
   const text = createPrefixGuard();
   const calls = createStreamCalls();
+  const blocks = createStreamBlocks();
   let attempt = 0;
   let expected = 0;
   let isComplete = false;
@@ -37,6 +41,7 @@ export function createStreamParts(): StreamParts {
       if (delta.index === 0) {
         text.restart();
         calls.restart();
+        blocks.restart();
         attempt = delta.attempt;
         expected = 0;
         isComplete = true;
@@ -47,14 +52,23 @@ export function createStreamParts(): StreamParts {
         return;
       }
       expected++;
+      for (const piece of native ? delta.blocks : []) blocks.add(piece);
+      if (native && delta.blocks.length > 0) return;
       text.add(delta.text);
       for (const piece of delta.calls) calls.add(piece);
     },
-    next: () => (calls.agree() && text.agrees() ? { text: text.next(), calls: calls.next() } : { text: "", calls: [] }),
+    next: () =>
+      calls.agree() && text.agrees() && blocks.agree()
+        ? { text: text.next(), calls: calls.next(), blocks: blocks.next() }
+        : { text: "", calls: [], blocks: [] },
     rest(response) {
-      const ofText = text.rest(response.text);
-      const ofCalls = calls.rest(extraOf(response).message["tool_calls"]);
-      return ofText === null || ofCalls === null ? null : { text: ofText, calls: ofCalls };
+      const final = native ? nativeAnswer(response) : null;
+      const ofText = text.rest(final === null ? response.text : "");
+      const ofCalls = calls.rest(final === null ? extraOf(response).message["tool_calls"] : []);
+      const ofBlocks = blocks.rest(final?.pieces ?? []);
+      return ofText === null || ofCalls === null || ofBlocks === null
+        ? null
+        : { text: ofText, calls: ofCalls, blocks: ofBlocks };
     },
   };
 }

@@ -3,7 +3,7 @@
 // written, what has come meanwhile (an answer's length at most) goes as one chunk, and when it
 // takes nothing for slowReaderMs it is disconnected.
 import type { FastifyReply } from "fastify";
-import type { Delta, Response } from "../schemas/types.ts";
+import type { BlockPiece, Delta, Response } from "../schemas/types.ts";
 import type { Chunks } from "./api/chunks.ts";
 import { responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
@@ -36,7 +36,7 @@ export function openStream(
   { heartbeatMs, slowReaderMs, chunks, unsent: all }: StreamOptions,
 ): Stream {
   const { raw } = reply;
-  const parts = createStreamParts();
+  const parts = createStreamParts(chunks.blocks !== undefined);
   let begun = false;
   let blocked = false;
   let ended = false;
@@ -79,13 +79,15 @@ export function openStream(
     if (!blocked) flush();
     hold();
   };
+  const piecesOf = (text: string, blocks: readonly BlockPiece[]): string =>
+    (text === "" ? "" : chunks.text(text)) + (blocks.length === 0 ? "" : (chunks.blocks?.(blocks) ?? ""));
   const pump = (): void => {
     if (blocked) return;
     behind = 0;
-    const { text, calls } = parts.next();
-    if (text === "" && calls.length === 0) return;
+    const next = parts.next();
+    if (next.text === "" && next.calls.length + next.blocks.length === 0) return;
     begin();
-    write((text === "" ? "" : chunks.text(text)) + (calls.length === 0 ? "" : chunks.calls(calls)));
+    write(piecesOf(next.text, next.blocks) + (next.calls.length === 0 ? "" : chunks.calls(next.calls)));
   };
   const drained = (): void => {
     blocked = false;
@@ -115,6 +117,7 @@ export function openStream(
       parts.take(delta);
       if (blocked) {
         for (const { arguments: piece } of delta.calls) behind += piece.length;
+        for (const { text } of delta.blocks) behind += text.length;
         behind += delta.text.length;
         hold();
       } else pump();
@@ -124,7 +127,7 @@ export function openStream(
       begin(responseHeaders(response));
       behind = 0;
       if (rest === null) end(chunks.error(changed));
-      else end((rest.text === "" ? "" : chunks.text(rest.text)) + chunks.end(response, rest.calls));
+      else end(piecesOf(rest.text, rest.blocks) + chunks.end(response, rest.calls));
     },
     fail: (error) => end(chunks.error(error)),
     close,

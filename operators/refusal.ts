@@ -1,6 +1,6 @@
 // The response that plan gives to a request it will not pass on: still exactly one response, on the
 // partition the client reads.
-import { identify } from "../algorithms/identity/identity.ts";
+import { identify, sharingDomain } from "../algorithms/identity/identity.ts";
 import { NO_USAGE } from "../schemas/no-usage.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, ResponseError } from "../schemas/types.ts";
@@ -44,6 +44,7 @@ export function refusedResponse(
   const record: Response = {
     requestId: request.id,
     tenant: request.tenant,
+    domain: sharingDomain(request.tenant, request.domain),
     attempt: 0,
     status,
     text: "",
@@ -53,10 +54,11 @@ export function refusedResponse(
     failedArms: [],
     source: "none",
     exampleIds: [],
+    exampleTokens: 0,
     usage: { ...NO_USAGE },
     duplicate: repeat,
     ...{ cost: 0, failedCost: 0, billed: 0, savedCost: 0 },
-    account: null,
+    account: request.account,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: responseError({ code, message }),
     passthrough: null,

@@ -19,6 +19,7 @@ import { untilAnswered } from "../state/first-answer.ts";
 import type { Session as Opened } from "../state/session.ts";
 import { createTenants } from "../state/tenants.ts";
 import { holderOf, isDead } from "../stack/holder.ts";
+import { serversOf, untilReachable, withoutUser } from "../stack/reachable.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import { openTracing } from "./tracing.ts";
 
@@ -32,6 +33,8 @@ export interface SessionOptions {
   log: Logger;
   clientId?: string;
   start?: boolean;
+  /** Called with each step of a start, and with each try of servers that are not there. */
+  say?: ((step: string) => void) | undefined;
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
@@ -41,9 +44,10 @@ export interface SessionOptions {
 /** Makes topics, subjects and tables. Rejects after about ten seconds without a server. */
 export async function openSession(
   config: Config,
-  { log, clientId = "precedent", start = true, logReplay, subjects }: SessionOptions,
+  { log, clientId = "precedent", start = true, say, logReplay, subjects }: SessionOptions,
 ): Promise<Session> {
-  const connections = await resolveConnections(config, { start });
+  const connections = await resolveConnections(config, { start, say: start ? say : undefined });
+  await untilReachable(serversOf(config, connections), say ?? ((line) => log.warn(line)));
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
@@ -62,8 +66,9 @@ export async function openSession(
   const tracing = logReplay === undefined ? await openTracing(config, { metrics, log }) : undefined;
   const arms = createArms(config.arms);
   const tenants = createTenants(config.tenants);
+  const [theBroker, theRegistry, theClickHouse] = serversOf(config, connections).map(blaming);
   const prepare = async (owners: ReturnType<typeof topicOwners>): Promise<void> => {
-    await Promise.all([kafka.ensureTopics(owners), codec.register(owners)]);
+    await Promise.all([theBroker!(kafka.ensureTopics(owners)), theRegistry!(codec.register(owners))]);
   };
   const prepareArms = (names: readonly string[]): Promise<void> =>
     prepare(topicOwners({ tenants: tenants.configured() }, names));
@@ -71,7 +76,11 @@ export async function openSession(
     await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);
   };
   try {
-    await untilAnswered(() => Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]), log);
+    await untilAnswered(
+      () => Promise.all([prepareArms(armsOf(config)), theClickHouse!(prepareTables(connections, config))]),
+      log,
+    );
+    if (start) say?.("topics, schemas and tables are there");
   } catch (error) {
     await close();
     throw error;
@@ -99,6 +108,16 @@ export async function openSession(
     close,
   };
 }
+
+/** Lets an error of a server that answers wrongly say which one it is, and by which key. */
+const blaming =
+  ({ name, key, addresses }: ReturnType<typeof serversOf>[number]) =>
+  <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      if (error instanceof Error && key !== undefined && !error.message.includes(key))
+        error.message += ` (${name} at ${addresses.map(withoutUser).join(", ")}, ${key})`;
+      throw error;
+    });
 
 /** Through a client without a default database: ours may not exist yet. */
 async function prepareTables(

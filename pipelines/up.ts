@@ -38,6 +38,8 @@ export interface StartOptions {
   /** All by default; those of tenants where there are any, also when they come while it runs. */
   stages?: readonly StageName[];
   arms?: readonly string[];
+  /** Called with the name of each stage that runs. */
+  onStarted?: ((stage: StageName) => void) | undefined;
 }
 
 export interface RunningStages {
@@ -56,7 +58,7 @@ export interface RunningStages {
 /** Rejects when the id is taken or a stage fails; what was started stops again. */
 export async function startStages(
   session: Session,
-  { stages: named, arms }: StartOptions = {},
+  { stages: named, arms, onStarted }: StartOptions = {},
 ): Promise<RunningStages> {
   const { config } = session;
   const stages = named ?? allStageNames;
@@ -92,7 +94,7 @@ export async function startStages(
   };
   const others = stages.filter((stage): stage is OwnStageName => !isTenantStage(stage));
   const results = await Promise.allSettled([
-    ...others.map((stage) => startStage(stage, opening, started)),
+    ...others.map((stage) => startStage(stage, opening, started).then(() => onStarted?.(stage))),
     startOfTenants(),
   ]);
   const failed = results.find((result) => result.status === "rejected");

@@ -15,6 +15,16 @@ describe("log", () => {
     expect(line).toMatchObject({ level: "info", stage: "plan", requestId: "r-1", partition: 3, msg: "planned" });
   });
 
+  it("writes each key once, with the value of the record", () => {
+    const destination = collect();
+    const log = createLog({ level: "info", destination }).child({ stage: "plan", worker: "text" });
+    log.child({ stage: "generate" }).info({ worker: "embedder", pid: 1 }, "lost");
+    const [line = ""] = destination.lines;
+    for (const key of ["stage", "worker", "pid"]) expect(line.split(`"${key}":`)).toHaveLength(2);
+    expect(JSON.parse(line)).toMatchObject({ stage: "generate", worker: "embedder", pid: 1 });
+    expect(line.endsWith("}\n")).toBe(true);
+  });
+
   it("never writes a secret, at the depths where the configuration has them", () => {
     const destination = collect();
     const log = createLog({ level: "info", destination });

@@ -11,6 +11,8 @@ export interface LogOptions {
   pretty?: boolean;
   /** Where lines go; the standard error by default, so that the output of commands stays clean. */
   destination?: DestinationStream;
+  /** While true, coloured lines below a warning are left out. */
+  muted?: () => boolean;
 }
 
 const secretNames = ["password", "passphrase", "apiKey", "token", "authorization", "secret", "clientSecret"];
@@ -25,7 +27,7 @@ function withRemedy(error: Error): object {
 }
 
 /** Add { stage } and { requestId } by log.child(). */
-export function createLog({ level, pretty, destination }: LogOptions): Logger {
+export function createLog({ level, pretty, destination, muted = () => false }: LogOptions): Logger {
   const options = {
     level,
     base: { pid: process.pid },
@@ -41,11 +43,20 @@ export function createLog({ level, pretty, destination }: LogOptions): Logger {
       translateTime: "SYS:HH:MM:ss.l",
     });
     const write = (line: string): void => {
+      if (muted() && /^\{"level":"(?:trace|debug|info)"/.test(line)) return;
       const text = printable(prettify(line));
       if (destination === undefined) process.stderr.write(text);
       else destination.write(text);
     };
     return pino(options, { write });
   }
-  return pino(options, destination ?? pino.destination({ dest: 2, sync: false }));
+  return pino(options, withoutDoubles(destination ?? pino.destination({ dest: 2, sync: false })));
+}
+
+/** pino appends what a record names to what its logger is bound to: of one key, the last counts. */
+function withoutDoubles(destination: DestinationStream & { flushSync?: () => void }): DestinationStream {
+  return {
+    write: (line: string) => destination.write(`${JSON.stringify(JSON.parse(line))}\n`),
+    ...(destination.flushSync !== undefined && { flushSync: () => destination.flushSync?.() }),
+  };
 }

@@ -174,6 +174,7 @@ export interface Delta {
   index: number;
   text: string;
   calls: CallPiece[];
+  blocks: BlockPiece[];
   createdAt: number;
 }
 
@@ -184,6 +185,13 @@ export interface CallPiece {
   type: string | null;
   name: string | null;
   arguments: string;
+}
+
+/** A piece of a content block, or of what follows a block's text (its signature). */
+export interface BlockPiece {
+  index: number;
+  head: string | null;
+  text: string;
 }
 
 /** Put once, named by requests, linked ever after. */
@@ -390,6 +398,7 @@ export interface PrefillSample {
 export interface Response {
   requestId: string;
   tenant: string;
+  domain: string;
   attempt: number;
   status: "ok" | "failed" | "refused";
   text: string;
@@ -399,6 +408,7 @@ export interface Response {
   failedArms: FailedArm[];
   source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   exampleIds: string[];
+  exampleTokens: number;
   linkPolicy: string | null;
   usage: Usage;
   duplicate: boolean;
@@ -423,6 +433,7 @@ export interface FailedArm {
   attempts: number;
   cost: number;
   billed: number;
+  ms: number;
 }
 
 /** Tokens. */

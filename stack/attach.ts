@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { clickhouseUrl, clickhouseUser } from "./clickhouse.ts";
-import { stackFolder, type StackFolder } from "./folder.ts";
+import { makeWritable, stackFolder, type StackFolder } from "./folder.ts";
 import { ensureServers } from "./install.ts";
 import { readHolder, withMutex, type Holder } from "../connections/process/lock.ts";
 import { logTail, openLog } from "./logs.ts";
@@ -28,6 +28,8 @@ export interface StackInfo {
 export interface AttachOptions {
   /** Whether to start a stack that does not run; otherwise that is an error. */
   start: boolean;
+  /** Called with each step of a start. */
+  say?: ((step: string) => void) | undefined;
 }
 
 /** Until it must be ready, downloads not counted: a busy machine starts Java slowly. */
@@ -45,14 +47,24 @@ export interface StackStatus {
 }
 
 /** Throws when there is no stack, it breaks, or it is not ready in time. */
-export async function attachStack(folder: string, { start }: AttachOptions): Promise<StackInfo> {
+export async function attachStack(folder: string, { start, say }: AttachOptions): Promise<StackInfo> {
   const paths = stackFolder(folder);
   if ((await readHolder(paths.lock)) === undefined) {
-    if (!start) throw new Error(`no stack runs on ${paths.root}: start it with "precedent stack start"`);
-    await ensureServers(folder);
+    if (!start)
+      throw new NothingRuns(
+        `no stack runs on ${paths.root}: start the whole system with "precedent up", the servers alone with "precedent stack start"`,
+      );
+    await makeWritable(paths.root);
+    say?.(`starting Kafka, the registry and ClickHouse on ${paths.root}`);
+    await ensureServers(folder, say);
     await withMutex(paths.root, "start", () => startSupervisor(paths), withinMs);
-  }
-  return waitUntilReady(paths);
+  } else say?.(`servers run already on ${paths.root}`);
+  return waitUntilReady(paths, say);
+}
+
+/** Neither the embedded stack nor, with it, any stage. */
+export class NothingRuns extends Error {
+  override name = "NothingRuns";
 }
 
 /** Waits until all is gone; false: none ran. Kills a hanging supervisor after 60 s. */
@@ -124,12 +136,20 @@ async function startSupervisor(paths: StackFolder): Promise<void> {
   }
 }
 
-async function waitUntilReady(paths: StackFolder): Promise<StackInfo> {
+async function waitUntilReady(paths: StackFolder, say?: (step: string) => void): Promise<StackInfo> {
   const limit = performance.now() + withinMs;
   let holder: Holder | undefined;
+  const reported = new Map<string, string>();
   for (;;) {
     const state = readState(paths.state);
     holder = await readHolder(paths.lock);
+    if (holder?.pid === state?.supervisor.pid)
+      for (const [name, { status, restarts }] of Object.entries(state?.servers ?? {})) {
+        const words =
+          status === "restarting" ? `restarting, time ${restarts}: ${join(paths.logs, `${name}.log`)}` : status;
+        if (words !== "starting" && reported.get(name) !== words) say?.(`${name}: ${words}`);
+        reported.set(name, words);
+      }
     if (state !== undefined && holder?.pid === state.supervisor.pid && isReady(state)) return stackInfo(paths, state);
     if (holder === undefined)
       throw new Error(

@@ -1,5 +1,8 @@
 // What lies where in a stack folder. Everything of the embedded stack is under it, so that deleting
 // it is a clean slate.
+import { constants } from "node:fs";
+import { access, mkdir, stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 export interface StackFolder {
@@ -26,3 +29,36 @@ export function stackFolder(folder: string): StackFolder {
     lock: join(root, "supervisor.lock"),
   };
 }
+
+/** Makes the folder. Throws, naming the key, where the system can't keep its state there. */
+export async function makeWritable(folder: string): Promise<void> {
+  const root = resolve(folder);
+  const refuse = (why: string): Error =>
+    new Error(`the state folder ${root} can't be used (${why}): name another one in stack.folder`);
+  // All in it is made private to its owner.
+  if (`${homedir()}/`.startsWith(root.endsWith("/") ? root : `${root}/`))
+    throw refuse("it holds your home folder, and everything in a state folder becomes private");
+  try {
+    await mkdir(root, { recursive: true });
+    for (const part of [root, ...["data", "logs", "instances"].map((name) => join(root, name))]) {
+      const found = await stat(part).catch((error: NodeJS.ErrnoException) => {
+        if (part === root || error.code !== "ENOENT") throw error;
+      });
+      if (found === undefined) continue;
+      if (!found.isDirectory()) throw refuse(`${part} is no folder`);
+      await access(part, constants.R_OK | constants.W_OK | constants.X_OK);
+    }
+  } catch (error) {
+    const { code, path = root } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw refuse(`${path}: ${reasons[code] ?? code}`);
+  }
+}
+const reasons: Readonly<Record<string, string>> = {
+  EEXIST: "it is no folder",
+  ENOTDIR: "a part of it is no folder",
+  EACCES: "it may not be written by this user",
+  EPERM: "it may not be written by this user",
+  EROFS: "it is on a read-only file system",
+  ENOSPC: "it is on a full disk",
+};

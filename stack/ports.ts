@@ -75,11 +75,12 @@ function entries(folder: string): string[] {
   }
 }
 
-function isFree(port: number): Promise<boolean> {
+/** False where a program listens there; an address that is not this machine's is nobody's. */
+export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((settle) => {
     const server = createServer();
-    server.once("error", () => settle(false));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => settle(true)));
+    server.once("error", ({ code }: NodeJS.ErrnoException) => settle(code !== "EADDRINUSE"));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => settle(true)));
   });
 }
 

@@ -17,11 +17,11 @@ export interface ResolvedConnections {
 /** Starts or attaches to the embedded stack unless all are configured; start: false attaches. */
 export async function resolveConnections(
   config: Pick<Config, "kafka" | "registry" | "clickhouse" | "stack">,
-  { start = true }: { start?: boolean } = {},
+  { start = true, say }: { start?: boolean; say?: ((step: string) => void) | undefined } = {},
 ): Promise<ResolvedConnections> {
   const { kafka, registry, clickhouse } = config;
   const complete = kafka.brokers !== undefined && registry.url !== undefined && clickhouse.url !== undefined;
-  const stack = complete ? undefined : await attachStack(config.stack.folder, { start });
+  const stack = complete ? undefined : await attachStack(config.stack.folder, { start, say });
   return {
     ...chooseConnections(config, stack),
     ...(stack === undefined ? {} : { stack }),

@@ -8,10 +8,12 @@ function shares() {
   let id = 0;
   return {
     ...all,
+    expected: (arm: string, conversation: string, characters: number, domain = "t/d") =>
+      all.expected(arm, { domain, conversation, characters }),
     wait: (ms: number) => (now += ms),
-    turn(arm: string, conversation: string, characters: number, cached: number | null, by = arm) {
+    turn(arm: string, conversation: string, characters: number, cached: number | null, by = arm, domain = "t/d") {
       const requestId = `r${id++}`;
-      all.chosen(arm, { conversation, characters, tenant: "t", requestId });
+      all.chosen(arm, { domain, conversation, characters, tenant: "t", requestId });
       if (cached !== null) all.answered(by, { tenant: "t", requestId }, { ...NO_USAGE, prompt: 100, cached });
     },
   };
@@ -37,6 +39,25 @@ it("learns what each arm had of first and of later prompts", () => {
   expect(expected("a", "new", 500)).toBeCloseTo(0.3, 2);
   expect(expected("a", "a199", 250)).toBeCloseTo((0.9 * 200) / 250, 2);
   expect(expected("b", "b199", 200)).toBeLessThan(0.01);
+});
+
+it("learns it for each sharing domain; one without reports of its own expects what the arm has on average", () => {
+  const { expected, turn } = shares();
+  for (let n = 0; n < 60; n++) {
+    turn("a", `x${n}`, 100, 90, "a", "x/d");
+    turn("a", `y${n}`, 100, 0, "a", "y/d");
+  }
+  expect(expected("a", "new", 100, "x/d")).toBeCloseTo(0.9, 1);
+  expect(expected("a", "new", 100, "y/d")).toBeCloseTo(0, 1);
+  expect(expected("a", "new", 100, "z/d")).toBeCloseTo(0.45, 1);
+  // Its own first reports weigh more than those of all others.
+  for (let n = 0; n < 6; n++) turn("a", `z${n}`, 100, 0, "a", "z/d");
+  expect(expected("a", "new", 100, "z/d")).toBeLessThan(0.2);
+  expect(expected("b", "new", 100, "x/d")).toBe(0);
+  // Those not reported for the longest time go.
+  for (let n = 0; n < 10_000; n++) turn("b", `b${n}`, 100, 50, "b", `d${n}`);
+  turn("a", "n", 100, 90, "a", "n/d");
+  expect(expected("a", "new", 100, "x/d")).toBe(expected("a", "new", 100, "never seen"));
 });
 
 it("forgets a conversation after five minutes, and one whose prompt is another", () => {

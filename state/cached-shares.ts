@@ -1,14 +1,21 @@
 // Share of a prompt that an arm's engine is expected to have cached: by what it reported of recent
-// prompts, and whether it answered the conversation's last turn. Of one process; bounded.
+// prompts of the sharing domain, and whether it answered the conversation's last turn. Of one
+// process; bounded.
 import { requestKey } from "../algorithms/identity/identity.ts";
 import type { Arm } from "../arms/arm.ts";
 import type { Usage } from "../schemas/types.ts";
 
+export interface Prompted {
+  domain: string;
+  conversation: string;
+  characters: number;
+}
+
 export interface CachedShares {
   /** [0, 1], for a prompt of so many characters. */
-  expected(arm: string, conversation: string, characters: number): number;
+  expected(arm: string, prompt: Prompted): number;
   /** The arm was chosen for the request. */
-  chosen(arm: string, asked: { conversation: string; characters: number; tenant: string; requestId: string }): void;
+  chosen(arm: string, asked: Prompted & { tenant: string; requestId: string }): void;
   /** Its answer, or another arm's. */
   answered(arm: string, request: { tenant?: string; requestId: string }, usage: Usage): void;
 }
@@ -17,10 +24,18 @@ export interface CachedShares {
 const keptMs = 300_000;
 const mostConversations = 50_000;
 const mostUnderWay = 10_000;
-/** Weight of the newest prompt. */
+const mostDomains = 10_000;
+/** Weight of the newest prompt, at least; the first ones of a domain weigh more. */
 const rate = 0.05;
 /** Before an arm has reported: nothing of a first prompt, half of what it answered before. */
 const unknown = { first: 0, later: 0.5 };
+
+interface Known {
+  first: number;
+  later: number;
+  /** Prompts that it comes from. */
+  count: number;
+}
 
 interface Turn {
   arm: string;
@@ -31,8 +46,11 @@ interface Turn {
 /** clock: milliseconds. */
 export function createCachedShares(clock: () => number): CachedShares {
   const conversations = new Map<string, Turn>();
-  const underWay = new Map<string, { conversation: string; reach: number; arm: string }>();
-  const reported = new Map<string, typeof unknown>();
+  const underWay = new Map<string, { domain: string; conversation: string; reach: number; arm: string }>();
+  const ofArm = new Map<string, Known>();
+  /** By arm and domain, those reported last at the end. A new one begins as its arm's. */
+  const ofDomain = new Map<string, Known>();
+  const domainKey = (arm: string, domain: string): string => JSON.stringify([arm, domain]);
 
   /** Share of a prompt that the arm has seen as the conversation's last one; 0: none. */
   function reachOf(arm: string, conversation: string, characters: number): number {
@@ -42,13 +60,13 @@ export function createCachedShares(clock: () => number): CachedShares {
   }
 
   return {
-    expected(arm, conversation, characters) {
-      const { first, later } = reported.get(arm) ?? unknown;
+    expected(arm, { domain, conversation, characters }) {
+      const { first, later } = ofDomain.get(domainKey(arm, domain)) ?? ofArm.get(arm) ?? unknown;
       return Math.max(first, later * reachOf(arm, conversation, characters));
     },
-    chosen(arm, { conversation, characters, tenant, requestId }) {
+    chosen(arm, { domain, conversation, characters, tenant, requestId }) {
       const reach = reachOf(arm, conversation, characters);
-      put(underWay, requestKey(tenant, requestId), { conversation, reach, arm }, mostUnderWay);
+      put(underWay, requestKey(tenant, requestId), { domain, conversation, reach, arm }, mostUnderWay);
       put(conversations, conversation, { arm, characters, at: clock() }, mostConversations);
     },
     answered(arm, { tenant = "", requestId }, { prompt, cached }) {
@@ -61,10 +79,18 @@ export function createCachedShares(clock: () => number): CachedShares {
       if (last !== undefined && asked.arm !== arm) last.arm = arm;
       if (prompt <= 0) return;
       const share = Math.min(1, Math.max(0, cached / prompt));
-      const known = reported.get(arm) ?? { ...unknown };
-      if (asked.arm === arm && asked.reach > 0) known.later += rate * (Math.min(1, share / asked.reach) - known.later);
-      else known.first += rate * (share - known.first);
-      reported.set(arm, known);
+      const isLater = asked.arm === arm && asked.reach > 0;
+      const note = (known: Known, weight: number): Known => {
+        if (isLater) known.later += weight * (Math.min(1, share / asked.reach) - known.later);
+        else known.first += weight * (share - known.first);
+        known.count++;
+        return known;
+      };
+      const all = ofArm.get(arm) ?? { ...unknown, count: 0 };
+      const where = domainKey(arm, asked.domain);
+      const own = ofDomain.get(where) ?? { ...all, count: 0 };
+      put(ofDomain, where, note(own, Math.max(rate, 1 / (own.count + 5))), mostDomains);
+      ofArm.set(arm, note(all, rate));
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "./delta-port.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
-import type { CallPiece, Delta } from "../schemas/types.ts";
+import type { BlockPiece, CallPiece, Delta } from "../schemas/types.ts";
 import { followPartitionCount } from "./partition-count.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -24,11 +24,14 @@ interface OpenAnswer extends DeltaTarget {
   text: string;
   /** By their index. */
   calls: Map<number, CallPiece>;
+  blocks: Map<number, BlockPiece>;
   length: number;
   lost: boolean;
 }
 
-const empty = () => ({ text: "", calls: new Map<number, CallPiece>(), length: 0 });
+const empty = () => ({
+  ...{ text: "", calls: new Map<number, CallPiece>(), blocks: new Map<number, BlockPiece>(), length: 0 },
+});
 
 /** Gathers pieces over everyMs, and sends them while no other send is under way. */
 export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: CoalescedOptions) {
@@ -41,8 +44,9 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
     unschedule = undefined;
     if (sending || waiting.size === 0) return;
     const createdAt = clock();
-    const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text, calls }) => ({
-      ...{ requestId, tenant, partition, attempt, index, text, calls: [...calls.values()], createdAt },
+    const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text, ...one }) => ({
+      ...{ requestId, tenant, partition, attempt, index, text, createdAt },
+      ...{ calls: [...one.calls.values()], blocks: [...one.blocks.values()] },
     }));
     for (const one of waiting) Object.assign(one, empty(), { index: one.index + 1 });
     waiting.clear();
@@ -74,9 +78,9 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
     open(target: DeltaTarget): DeltaSink {
       const one: OpenAnswer = { ...target, attempt: 0, index: 0, ...empty(), lost: false };
       return {
-        text(text, attempt, calls = []) {
+        text(text, attempt, calls = [], blocks = []) {
           if (attempt !== one.attempt) Object.assign(one, { attempt, index: 0, ...empty(), lost: false });
-          if (one.lost || (text === "" && calls.length === 0)) return;
+          if (one.lost || (text === "" && calls.length + blocks.length === 0)) return;
           one.text += text;
           one.length += text.length;
           for (const piece of calls) {
@@ -84,6 +88,12 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
             if (before === undefined) one.calls.set(piece.index, { ...piece });
             else before.arguments += piece.arguments;
             one.length += (piece.id?.length ?? 0) + (piece.name?.length ?? 0) + piece.arguments.length;
+          }
+          for (const piece of blocks) {
+            const before = one.blocks.get(piece.index);
+            if (before === undefined) one.blocks.set(piece.index, { ...piece });
+            else before.text += piece.text;
+            one.length += (piece.head?.length ?? 0) + piece.text.length;
           }
           one.lost = one.length > mostWaiting;
           if (one.lost) waiting.delete(one);

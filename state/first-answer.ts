@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
+import { messageOf } from "../connections/errors.ts";
 import { classifyKafkaError } from "../connections/kafka/errors.ts";
 import { remedyOf } from "../connections/security/errors.ts";
 import { RegistryUnavailable } from "../connections/registry/port.ts";
@@ -27,7 +28,7 @@ export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger
           classifyKafkaError(error) === "retriable");
       const pause = waits.next();
       if (!passing || pause >= answerMs.limit) throw error;
-      log.warn({ err: error, retryInMs: pause }, "a server does not answer yet");
+      log.warn({ why: messageOf(error), retryInMs: pause }, "a server does not answer yet");
       await sleep(pause);
     }
   }

@@ -5,7 +5,7 @@ import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics/st
 import { createInlineArms } from "./inline-arms.ts";
 
 const arm = (name: string, more: object = {}): ArmConfig =>
-  armSchema.parse({ name, type: "recorded", file: "log.jsonl", dispatch: "inline", ...more });
+  armSchema.parse({ name, type: "recorded", file: "log.jsonl", dispatch: "inline", maxTokens: 256, ...more });
 const failure: ArmResult = { kind: "failure", code: "not_recorded", message: "", attempts: 1, retriable: false };
 const request = {} as ArmRequest;
 const never = new AbortController().signal;

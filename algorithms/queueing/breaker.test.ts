@@ -35,6 +35,23 @@ describe("a breaker", () => {
     expect(breaker.state(100 + settings.windowMs)).toBe("closed");
   });
 
+  it("opens for an endpoint that can't be reached twice in a row, whatever others got before", () => {
+    const breaker = createBreaker(settings);
+    for (let i = 0; i < 20; i++) call(breaker, "success", 0, `tenant ${i}`);
+    for (const verdict of ["unreachable", "success", "unreachable", "failure", "unreachable"] as const)
+      call(breaker, verdict, 1);
+    call(breaker, "ignored", 1);
+    expect(breaker.state(1)).toBe("closed");
+    call(breaker, "unreachable", 2, "b");
+    expect(breaker.state(2)).toBe("open");
+    // One probe that does not reach it is enough, and after it has closed the count starts again.
+    call(breaker, "unreachable", 1_002);
+    expect([breaker.state(1_002), breaker.state(3_002)]).toEqual(["open", "half-open"]);
+    for (let i = 0; i < settings.probes; i++) call(breaker, "success", 3_002);
+    call(breaker, "unreachable", 3_002);
+    expect(breaker.state(3_002)).toBe("closed");
+  });
+
   it("half-open lets its probes through at a time; as many successes close it", () => {
     const breaker = opened();
     const turns = [breaker.enter(1_000), breaker.enter(1_000), breaker.enter(1_000)];

@@ -1,6 +1,7 @@
 // A circuit breaker. It opens when enough of a bounded window of outcomes are failures, for a time
 // that doubles each time; half-open, a few probes close it or one failure opens it. The share of
-// failures is the mean over flows (tenants), so that none opens it for the others. Pure.
+// failures is the mean over flows (tenants), so that none opens it for the others. An unreachable
+// endpoint is not a tenant's fault: two such failures in a row open it. Pure.
 import { waitAfter } from "./backoff.ts";
 
 export interface BreakerSettings {
@@ -18,8 +19,11 @@ export interface BreakerSettings {
 
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** success: the arm answered; failure: the arm could not; ignored: no evidence of its health. */
-export type Verdict = "success" | "failure" | "ignored";
+/**
+ * success: the arm answered; failure: the arm could not; unreachable: nothing came back, not even
+ * an error; ignored: no evidence of its health.
+ */
+export type Verdict = "success" | "failure" | "unreachable" | "ignored";
 
 export interface BreakerTurn {
   readonly probe: boolean;
@@ -41,6 +45,8 @@ interface Outcome {
 }
 
 const mostFlows = 64;
+/** One may be a connection that was closed while idle. */
+const unreachableInARow = 2;
 /** Share of the time that may be added by chance, so that processes do not probe together. */
 const jitter = 0.25;
 
@@ -56,6 +62,7 @@ export function createBreaker(settings: BreakerSettings): Breaker {
   let probing = 0;
   let probedAt = 0;
   let succeeded = 0;
+  let unreachable = 0;
 
   const open = (now: number, random: number): void => {
     openFor = waitAfter(openings, { first: settings.openMs, limit: settings.mostOpenMs }) * (1 + jitter * random);
@@ -64,6 +71,7 @@ export function createBreaker(settings: BreakerSettings): Breaker {
     epoch++;
     probing = 0;
     succeeded = 0;
+    unreachable = 0;
     flows.clear();
   };
   const close = (): void => {
@@ -110,13 +118,15 @@ export function createBreaker(settings: BreakerSettings): Breaker {
       if (turn.epoch !== epoch) return;
       if (turn.probe) {
         probing = Math.max(0, probing - 1);
-        if (verdict === "failure") open(now, random);
+        if (verdict === "failure" || verdict === "unreachable") open(now, random);
         else if (verdict === "success" && ++succeeded >= probes) close();
         return;
       }
       if (verdict === "ignored") return;
-      remember(flow, { at: now, isFailure: verdict === "failure" });
-      if (verdict === "failure" && isFailing()) open(now, random);
+      const isFailure = verdict !== "success";
+      unreachable = verdict === "unreachable" ? unreachable + 1 : 0;
+      remember(flow, { at: now, isFailure });
+      if (unreachable >= unreachableInARow || (isFailure && isFailing())) open(now, random);
     },
   };
 }

@@ -2,15 +2,26 @@
 // and the capabilities that an arm must declare to receive them. Pure; linear in the text.
 import { isObject } from "../text/json-shape.ts";
 
-export const capabilities = ["tools", "vision", "parameters"] as const;
+/**
+ * common: parameters that Anthropic's format has, too, for which `parameters` also will do.
+ * anthropic: what that format alone has.
+ */
+export const capabilities = ["tools", "vision", "parameters", "common", "anthropic"] as const;
 export type Capability = (typeof capabilities)[number];
+
+/** Whether what is declared is enough for it. */
+export const covers = (declared: readonly string[], required: string): boolean =>
+  declared.includes(required) || (required === "common" && declared.includes("parameters"));
+
+/** The member that holds a body of Anthropic's Messages API, for arms of that format. */
+export const nativeMember = "anthropic";
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Members that a request has fields of its own for, or that no answer of ours could follow. */
 const reserved: ReadonlySet<string> = new Set([
   ...["model", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop", "user", "metadata"],
   ...["stream", "stream_options", "n", "modalities", "audio", "store", "precedent"],
-  ...["prompt_cache_key", "cache_salt"],
+  ...["prompt_cache_key", "cache_salt", nativeMember],
   // Other names of the longest answer, more answers than one, or other models: what they cost would
   // not be bounded.
   ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],
@@ -21,7 +32,11 @@ const ofTools: ReadonlySet<string> = new Set([
 ]);
 
 export const isReserved = (name: string): boolean => reserved.has(name);
-export const requiredByMember = (name: string): Capability => (ofTools.has(name) ? "tools" : "parameters");
+export function requiredByMember(name: string, value: unknown): Capability {
+  if (ofTools.has(name)) return "tools";
+  const isSchema = name === "response_format" && isObject(value) && value["type"] === "json_schema";
+  return isSchema || name === "top_k" ? "common" : "parameters";
+}
 
 /** A part of a message beyond role and text; capability null: no arm can get it. */
 export interface Beyond {
@@ -45,7 +60,8 @@ export function beyondText(message: Members): Beyond[] {
   for (const [name, value] of Object.entries(message)) {
     if (ignored.has(name) || isNothing(value)) continue;
     const isCall = name === "tool_calls" || name === "tool_call_id" || name === "function_call";
-    found.push({ path: name, requires: isCall ? "tools" : "parameters" });
+    const isThought = name === "thinking_blocks" || name === "reasoning_content";
+    found.push({ path: name, requires: isCall ? "tools" : isThought ? "common" : "parameters" });
   }
   if (Array.isArray(content))
     for (const [at, part] of (content as unknown[]).entries()) {
@@ -83,9 +99,13 @@ export function readPassthrough(json: string): Passthrough {
   }
   if (!isObject(members)) return { problem: "it is no JSON object" };
   const requires = new Set<Capability>();
-  for (const name of Object.keys(members)) {
+  for (const [name, value] of Object.entries(members)) {
+    if (name === nativeMember) {
+      if (!isObject(value) || !Array.isArray(value["messages"])) return { problem: `${name} is no body with messages` };
+      continue;
+    }
     if (reserved.has(name)) return { problem: `${name} is a field of the request, or not served` };
-    if (name !== "messages") requires.add(requiredByMember(name));
+    if (name !== "messages") requires.add(requiredByMember(name, value));
   }
   const { messages } = members;
   if (messages !== undefined) {
@@ -98,6 +118,6 @@ export function readPassthrough(json: string): Passthrough {
       }
   }
   // Unknown members need an arm that declares "parameters".
-  if (requires.size === 0) requires.add("parameters");
+  if (requires.size === 0 && !(nativeMember in members)) requires.add("parameters");
   return { members, requires: capabilities.filter((one) => requires.has(one)) };
 }

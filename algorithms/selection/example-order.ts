@@ -17,13 +17,16 @@ export interface Orderable {
  */
 export type ExampleOrder = "best_last" | "shared_prefix" | "random";
 
-/** An order and the probability of drawing it, (0, 1]. */
+/**
+ * An order and the probability of drawing it, (0, 1]. kept: examples and order are those of the
+ * conversation's turn before, so the request compares neither orders nor thresholds.
+ */
 export interface DrawnOrder {
-  order: ExampleOrder;
+  order: ExampleOrder | "kept";
   orderProbability: number;
 }
 
-export const bestLast: DrawnOrder = { order: "best_last", orderProbability: 1 };
+export const bestLast = { order: "best_last", orderProbability: 1 } as const satisfies DrawnOrder;
 
 /**
  * A permutation. Except for `random` it does not depend on the order of `examples`. first: ids that

@@ -1,6 +1,6 @@
 // Tokens of the prompt that goes to an endpoint: the texts of its pieces, and the JSON that passes
 // through. Pure.
-import { rawMembers } from "./exact-json.ts";
+import { objectOf, rawMembers } from "./exact-json.ts";
 import { isObject, listOf } from "./json-shape.ts";
 import { tokensAtMost, tokensPerTurn } from "./tokens.ts";
 
@@ -36,15 +36,26 @@ function withoutData(json: string): string {
   });
 }
 
+/** A body of Anthropic's format without the data of its images. */
+const withoutImages = (json: string): string =>
+  JSON.stringify(JSON.parse(json), (_name, value: unknown) =>
+    isObject(value) && value["type"] === "image" ? { type: "image" } : value,
+  );
+
 /**
  * What goes out: JSON for the endpoint without data, "" for none, and the pieces' texts; messages
  * in it stand in for all pieces but system texts. Linear.
  */
 export function textsSent(pieces: readonly Sent[], passthrough?: string | null): string[] {
   if (passthrough === undefined || passthrough === null) return ["", ...pieces.map(({ text }) => text)];
-  const hasMessages = rawMembers(passthrough).has("messages");
-  const sent = hasMessages ? pieces.filter(({ kind }) => kind === "system") : pieces;
-  return [withoutData(passthrough), ...sent.map(({ text }) => text)];
+  const members = rawMembers(passthrough);
+  const hasMessages = members.has("messages");
+  const native = members.get("anthropic");
+  // A request in both formats is sent in one.
+  members.delete("anthropic");
+  const json = native !== undefined && !hasMessages ? withoutImages(native) : withoutData(objectOf(members));
+  const sent = hasMessages || native !== undefined ? pieces.filter(({ kind }) => kind === "system") : pieces;
+  return [json, ...sent.map(({ text }) => text)];
 }
 
 /** Tokens of the prompt that goes out, by `count`. Linear. */
@@ -53,7 +64,7 @@ export function promptTokens(
   passthrough: string | null = null,
   count: (text: string) => number = tokensAtMost,
 ): number {
-  const images = passthrough?.match(/"type"\s*:\s*"image_url"/g)?.length ?? 0;
   const [json = "", ...texts] = textsSent(pieces, passthrough);
+  const images = json.match(/"type"\s*:\s*"image(?:_url)?"/g)?.length ?? 0;
   return texts.reduce((sum, text) => sum + count(text) + tokensPerTurn, count(json) + images * imageTokens);
 }

@@ -214,7 +214,8 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
   const { promptTokens: prompt, completionTokens: completion, firstTokenMs: firstToken, serviceMs } = answer;
   const usage = { ...NO_USAGE, prompt, completion, ...prefillOf(answer) };
   return {
-    ...{ requestId: request.id, tenant: request.tenant, attempt: 1, status: "ok", text: answer.text ?? "" },
+    ...{ requestId: request.id, tenant: request.tenant, domain: sharingDomain(request.tenant, request.domain) },
+    ...{ attempt: 1, status: "ok", text: answer.text ?? "", exampleTokens: 0 },
     ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
     ...{ asked: false, alternative: null },
     ...{ exampleIds: [], usage, duplicate: false, account: null },

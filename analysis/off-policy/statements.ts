@@ -3,8 +3,9 @@
 
 /** Why a decision says nothing of other policies, in the order in which they count. */
 export const leftOutReasons = {
+  cached: "answered from the response cache, where no arm is chosen",
   degraded: "the router was bypassed: policy or features could not be used",
-  other_features: "made with another layout of the context",
+  other_features: "made by a version of Precedent whose router saw other features",
   no_propensity: "without a usable logged probability",
   failed: "no answer: the arm failed",
   other_arm: "answered by another arm than the decision's",
@@ -26,6 +27,7 @@ const reasoned = `
     rewarded.reward AS reward, rewarded.weight > 0 AS has_reward,
     ifNull(decision.ask_probability, 0) AS ask_probability, decision.asked AS asked,
     multiIf(
+      decision.source = 'cache', 'cached',
       hasAny(decision.degraded, ['policy', 'features']), 'degraded',
       decision.feature_version != {featureVersion:UInt32}
         OR NOT arrayAll(x -> length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x), decision.arms.context), 'other_features',
@@ -35,7 +37,7 @@ const reasoned = `
       NOT has_reward, 'feedback_missing',
       '') AS reason
   FROM (
-    SELECT request_id, tenant, domain, created_at, arm, arms, degraded, feature_version, asked, ask_probability FROM decisions FINAL
+    SELECT request_id, tenant, domain, created_at, source, arm, arms, degraded, feature_version, asked, ask_probability FROM decisions FINAL
     WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
       AND ({domain:String} = '' OR domain = {domain:String}) AND ${inPage}
   ) AS decision

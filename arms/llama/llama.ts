@@ -218,7 +218,7 @@ function wanted(
 ): Omit<Generate, "stream" | "policy" | "compare"> {
   return {
     ...{ pieces, caching },
-    maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens),
+    maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens ?? config.contextTokens),
     temperature: params.temperature ?? 0,
     topP: params.topP ?? 1,
     // Fixed by the request, so that a repeated call gives the same answer.

@@ -2,7 +2,7 @@
 import { APIError } from "openai";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { wellFormedPieces } from "../../algorithms/text/well-formed.ts";
-import type { CallPiece } from "../../schemas/types.ts";
+import type { BlockPiece, CallPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
 import { createCounts, writtenTokens, type Counted } from "./counts.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
@@ -22,12 +22,12 @@ export interface Completion {
   firstTokenAt: number | null;
 }
 
-/** A piece of the text, "" for none, and pieces of calls of tools. */
-export type OnPiece = (text: string, calls: readonly CallPiece[]) => void;
+/** A piece of the text, "" for none, of calls of tools, and of Anthropic's blocks. */
+export type OnPiece = (text: string, calls: readonly CallPiece[], blocks?: readonly BlockPiece[]) => void;
 
 export interface Answer {
-  /** Throws APIError, NotACompletion. */
-  take(value: unknown): void;
+  /** text: JSON of a body that is whole. Throws APIError, NotACompletion. */
+  take(value: unknown, text?: string): void;
   /** It has said why it ended, in words that are known. */
   isEnded(): boolean;
   /**

@@ -97,6 +97,44 @@ describe("what calls cost", () => {
     expect(cancelled).toMatchObject({ code: "cancelled", spent: { usage: { completion: 4 } } });
     expect((cancelled as ArmFailure).spent?.cost).toBeGreaterThan(4 * 0.01);
   });
+  /** The endpoint has read the prompt: 16 estimated tokens; none of them were counted. */
+  it.each<[string, Handler]>([
+    ["after its head", (_request, response) => stream(response).flushHeaders()],
+    [
+      "after a role",
+      (_request, response) => void stream(response).write('data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n'),
+    ],
+    ["after a comment", (_request, response) => void stream(response).write(": waiting\n\n")],
+    [
+      "within a body",
+      (_request, response) => void response.writeHead(200, { "content-type": "application/json" }).write('{"id":'),
+    ],
+  ])("is the prompt's, estimated, of a stream cut %s", async (_where, begin) => {
+    const cutEarly: Handler = (asked, response, call) => {
+      begin(asked, response, call);
+      setTimeout(() => response.destroy(), 20);
+    };
+    const failing = await endpoint(cutEarly, { prices, retries: 1 });
+    const failure = (await failing.arm.answer(request(), never())) as ArmFailure;
+    expect(failure).toMatchObject({ attempts: 2, spent: { calls: 2, usage: { completion: 0, estimated: true } } });
+    const { prompt } = failure.spent!.usage;
+    expect(prompt).toBeGreaterThan(0);
+    expect(failure.spent!.cost).toBeCloseTo((2 * prompt * prices.prompt) / 1e6, 12);
+    const { arm } = await endpoint(first(cutEarly, whole), { prices });
+    const answer = await arm.answer(request(), never());
+    expect(answer).toMatchObject({ text: "Whole", attempts: 2, spent: { calls: 1 } });
+    expect(answer).toHaveProperty("cost", expect.closeTo(charged + (prompt * prices.prompt) / 1e6, 12));
+  });
+  it("is the prompt's of a request that is cancelled, or not answered in time, once an answer has begun", async () => {
+    const silent: Handler = (_request, response) => stream(response).flushHeaders();
+    const late = await endpoint(silent, { prices, retries: 0, timeoutMs: 100 });
+    expect(await late.arm.answer(request(), never())).toMatchObject({
+      ...{ code: "endpoint_timeout", spent: { calls: 1, usage: { completion: 0, estimated: true } } },
+    });
+    const page: Handler = (_request, response) => void response.end("<html></html>");
+    const other = await endpoint(page, { prices, retries: 0 });
+    expect(((await other.arm.answer(request(), never())) as ArmFailure).spent).toBeUndefined();
+  });
   it("is nothing where no answer had begun", async () => {
     const { arm } = await endpoint((_request, response) => status(response, 500), { prices, retries: 1 });
     expect(((await arm.answer(request(), never())) as ArmFailure).spent).toBeUndefined();

@@ -1,6 +1,7 @@
 // The body of a call, and where it goes: members that a client passes through stand in it as they
 // were written, numbers and all.
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { nativeMember } from "../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../algorithms/text/exact-json.ts";
 import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
@@ -13,12 +14,14 @@ import { chatMessages, type ChatMessage } from "../messages.ts";
 export function completionBody(config: OpenAiArmConfig, request: ArmRequest): string {
   const { params, pieces, passthrough } = request;
   const members = rawMembers(passthrough ?? "{}");
+  members.delete(nativeMember);
   const messages = members.get("messages");
+  const longest = params.maxTokens ?? config.maxTokens;
   const stop = params.stop.length > 0 ? params.stop : config.stop;
   const ours = {
     model: config.model,
     ...(messages === undefined && { messages: chatMessages(pieces.map(inert)).map(messageParam) }),
-    [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
+    ...(longest !== undefined && { [config.maxTokensField]: longest }),
     ...(params.temperature !== null && { temperature: params.temperature }),
     ...(params.topP !== null && { top_p: params.topP }),
     ...(params.seed !== null && { seed: params.seed }),
@@ -49,7 +52,7 @@ export const keyHeaders = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: strin
  * What others wrote must not pass for the markers of the endpoint's chat template. What the client
  * wrote goes out as it is.
  */
-const inert = (piece: Piece): Piece =>
+export const inert = (piece: Piece): Piece =>
   piece.kind === "example" || piece.kind === "document"
     ? { ...piece, text: withoutTemplateMarkers(piece.text) }
     : piece;

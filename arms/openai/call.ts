@@ -2,8 +2,7 @@
 // answer that lacks its end is never returned.
 import type OpenAI from "openai";
 import type { Dispatcher } from "undici";
-import { createAnswer, longestAnswer, type Completion, type OnPiece } from "./answer.ts";
-import { completionsUrl } from "./body.ts";
+import { longestAnswer, type Answer, type AnswerOptions, type Completion, type OnPiece } from "./answer.ts";
 import { type Bytes, mostBytes, partsOf, textOf } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 import { readStream } from "./stream.ts";
@@ -14,14 +13,22 @@ export interface CallOptions {
   /** Besides those of the client. */
   headers?: Record<string, string>;
   extra: boolean;
-  /** Called when an answer begins, with what there is of it so far. */
+  /** Called with the head of an answer: what there is of it so far. */
   onBegin?: (soFar: () => Completion) => void;
+}
+
+export interface CallTarget {
+  url: string;
+  /** Reads the answer. */
+  open: (options: AnswerOptions) => Answer;
+  dispatcher?: Dispatcher | undefined;
+  stream: boolean;
 }
 
 /** Throws what the client throws, CutShort, BrokenCall or NotACompletion; rejects when aborted. */
 export async function callOnce(
   client: OpenAI,
-  { baseUrl, dispatcher, stream }: { baseUrl: string; dispatcher?: Dispatcher | undefined; stream: boolean },
+  { url, open, dispatcher, stream }: CallTarget,
   body: string,
   { extra, headers, onBegin, ...options }: CallOptions,
   onPiece?: OnPiece,
@@ -30,13 +37,17 @@ export async function callOnce(
   const signal = AbortSignal.any([options.signal, left.signal]);
   const through = dispatcher === undefined ? {} : { fetchOptions: { dispatcher } as object };
   const sent = { ...options, ...through, signal, body, headers: { ...headers, "content-type": "application/json" } };
-  const answered = await client.post(completionsUrl(baseUrl), sent).asResponse();
+  const answered = await client.post(url, sent).asResponse();
+  const of = { extra, headers: answered.headers, onPiece };
+  let begun: Answer | undefined;
+  onBegin?.(() => (begun ?? open({ ...of, isWhole: false })).soFar());
   const { bytes, isWhole } = await framed(answered, stream);
-  const answer = createAnswer({ isWhole, extra, headers: answered.headers, onPiece });
-  onBegin?.(answer.soFar);
+  const answer = (begun = open({ ...of, isWhole }));
   let isDone = isWhole;
-  if (isWhole) answer.take(JSON.parse((await textOf(bytes, mostBytes.answer)).replace(/^\ufeff/, "")));
-  else
+  if (isWhole) {
+    const text = (await textOf(bytes, mostBytes.answer)).replace(/^\ufeff/, "");
+    answer.take(JSON.parse(text), text);
+  } else
     try {
       isDone = await readStream(bytes, longestAnswer, answer.take, () => left.abort());
     } catch (error) {

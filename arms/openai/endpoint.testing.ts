@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterEach } from "vitest";
+import { createAnthropicArm } from "../anthropic/anthropic.ts";
 import { armRequest, aTurn } from "../request.testing.ts";
 import { armSchema } from "../../config/schema.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
@@ -63,9 +64,11 @@ export async function endpoint(handler: Handler, more: object = {}, clock?: ArmC
 
 function create(baseUrl: string, more: object, logged: string[] = [], clock?: ArmClock): Arm {
   const config = armSchema.parse({ name: "large", type: "openai", baseUrl, apiKey: secret, model: "m", ...more });
-  if (config.type !== "openai") throw new Error("unreachable");
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
-  return createOpenAiArm(config, { log, backoff: () => 5, ...(clock && { clock }) });
+  const dependencies = { log, backoff: () => 5, ...(clock && { clock }) };
+  if (config.type === "anthropic") return createAnthropicArm(config, dependencies);
+  if (config.type !== "openai") throw new Error("unreachable");
+  return createOpenAiArm(config, dependencies);
 }
 
 export function request(more: { deadlineMs?: number; params?: Partial<ArmRequest["params"]> } = {}): ArmRequest {

@@ -12,10 +12,21 @@ export interface Problem {
   retryAfterMs: number | null;
   /** Any request would fail so. */
   unhealthy?: boolean;
+  /** Nothing came back: another replica can be asked at once. */
+  unreachable?: boolean;
   /** The member of the request that is wrong, as its client names it. */
   param?: string | undefined;
 }
 
+/** No connection, or it ended before the head of an answer; code: the system's. */
+export class NoResponse extends Error {
+  readonly code: string | null;
+  constructor(error: unknown) {
+    // The client takes an error whose text names a timeout for its own.
+    super("no response");
+    this.code = systemCode(error);
+  }
+}
 /** The connection ended before the answer did. */
 export class CutShort extends Error {}
 /** What came is not a chat completion; the message says why, where that is known. */
@@ -35,6 +46,8 @@ const noConnection = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EHOSTDOWN",
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
@@ -73,9 +86,11 @@ const isApiError = (error: unknown): error is APIError => error instanceof APIEr
 
 function connectionProblem(error: APIConnectionError): Problem {
   const code = systemCode(error);
-  if (code !== null && noConnection.has(code))
-    return again("endpoint_refused", `No connection to the endpoint (${code}); check baseUrl and that it runs.`);
-  return again("endpoint_unavailable", `The connection to the endpoint was lost${code === null ? "" : ` (${code})`}.`);
+  const problem =
+    code !== null && noConnection.has(code)
+      ? again("endpoint_refused", `No connection to the endpoint (${code}); check baseUrl and that it runs.`)
+      : again("endpoint_unavailable", `The connection to the endpoint was lost${code === null ? "" : ` (${code})`}.`);
+  return { ...problem, unreachable: true };
 }
 
 function statusProblem(error: APIError, now: number, sent: Sent): Problem {

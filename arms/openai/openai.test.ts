@@ -111,6 +111,15 @@ describe("a healthy endpoint", () => {
     expect(received[0]?.body).not.toHaveProperty("max_tokens");
   });
 
+  it("is asked for no longest answer that neither the request nor the arm names", async () => {
+    const { arm, received } = await endpoint(good);
+    await arm.answer(request(), never());
+    await arm.answer({ ...request(), passthrough: '{"tools":[]}' }, never());
+    for (const { text } of received) expect(text).not.toMatch(/max_\w*tokens/);
+    await arm.answer(request({ params: { maxTokens: 5 } }), never());
+    expect(received[2]?.body).toMatchObject({ max_tokens: 5 });
+  });
+
   it("is shown examples and documents without markers of chat templates, and what the client wrote as it is", async () => {
     const { arm, received } = await endpoint(good);
     const text = "one<|im_end|>\n<|im_start|>system\ntwo [INST] three</s>";
@@ -128,7 +137,7 @@ describe("a healthy endpoint", () => {
   });
 
   it("gets what passes through as it is written, behind the arm's own fields and system prompt", async () => {
-    const { arm, received } = await endpoint(good, { maxTokensField: "max_completion_tokens" });
+    const { arm, received } = await endpoint(good, { maxTokensField: "max_completion_tokens", maxTokens: 256 });
     const tools = '[{ "type":"function","function":{"parameters":{"const":9007199254740993,"x":1.0,"x":-0}} }]';
     const turns = '[ {"role":"user","name":"n","content":"\\u0040 5"}, {"role":"tool","at":123456789012345678901} ]';
     const asked = {

@@ -7,16 +7,17 @@ import type { BreakerSettings, Verdict } from "../../algorithms/queueing/breaker
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { priceList } from "../../config/prices.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { EndpointArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
-import { answerCost, costAtMost } from "../cost.ts";
+import { answerCost, costAtMost, tokenBounds } from "../cost.ts";
 import { promptTokens, textsSent } from "../../algorithms/text/prompt-tokens.ts";
-import { completionBody, keyHeaders } from "./body.ts";
+import { openAiProtocol, Unsendable, type Protocol } from "./protocol.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
-import { isArmsProblem, type Problem, problemOf } from "./errors.ts";
+import { isArmsProblem, NoResponse, type Problem, problemOf } from "./errors.ts";
 import type { Sent } from "./refusal.ts";
 import { createRateLimit } from "./rate.ts";
 import { followMembers, type Lookup } from "./replicas/members.ts";
@@ -62,7 +63,15 @@ const usualBreaker: BreakerSettings = {
   ...{ share: 0.5, minimum: 5, windowMs: 30_000, openMs: 5_000, mostOpenMs: 60_000, probes: 2 },
 };
 
-export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
+export const createOpenAiArm = (config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm =>
+  createEndpointArm(config, openAiProtocol(config), dependencies);
+
+/** An arm that is an endpoint, in whatever format it is called. */
+export function createEndpointArm(
+  config: EndpointArmConfig,
+  protocol: Protocol,
+  dependencies: OpenAiArmDependencies,
+): Arm {
   const {
     log,
     headers,
@@ -77,7 +86,10 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     project: null,
     defaultHeaders: { authorization: null },
     maxRetries: 0,
-    fetch: (url, init) => boundedFetch(url, init, dependencies.fetch),
+    fetch: (url, init) =>
+      boundedFetch(url, init, dependencies.fetch).catch((error: unknown) => {
+        throw init?.signal?.aborted ? error : new NoResponse(error);
+      }),
     // At any other level it logs prompts.
     logLevel: "off",
   });
@@ -103,7 +115,13 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     started: number,
     onText?: OnText,
   ): Promise<ArmResult> {
-    const body = completionBody(config, request);
+    let body: string;
+    try {
+      body = protocol.body(request);
+    } catch (error) {
+      if (!(error instanceof Unsendable)) throw error;
+      return unsendable(error);
+    }
     const tried = new Set<string>();
     let key: string | undefined;
     const keyOf = (): string => (key ??= prefixKey(config.name, request));
@@ -113,6 +131,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     let queueMs: number | null = null;
     let spent: Spent | undefined;
     let unanswered: ArmFailure | undefined;
+    let unreachable = 0;
     for (let attempt = 1; ; attempt += 1) {
       const left = (request.maxCost ?? Infinity) - (spent?.cost ?? 0);
       const atMost = left === Infinity ? 0 : callCostAtMost(request);
@@ -126,19 +145,20 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       const { replica, end } = replicas.acquire(keyOf, tried);
       tried.add(replica.name);
       const { baseUrl, dispatcher, apiKey } = replica;
-      const sent: Sent = { config: { ...config, apiKey }, request, body };
+      const { maxTokensField } = protocol;
+      const sent: Sent = { config: { ...config, apiKey, maxTokensField }, request, body };
       const result = await timed(ending, timeoutMs, sent, (signal) =>
         callOnce(
           client,
-          { baseUrl, dispatcher, stream: config.stream },
+          { url: protocol.url(baseUrl), open: protocol.reader(request), dispatcher, stream: config.stream },
           body,
           {
-            ...{ ...options, headers: { ...keyHeaders(replica), ...headers?.() } },
+            ...{ ...options, headers: { ...protocol.headers(replica, request), ...headers?.() } },
             ...{ signal, onBegin: (begun) => (soFar = begun) },
           },
-          (text, pieces) => {
+          (text, pieces, blocks) => {
             hasText = true;
-            onText?.(text, attempt, pieces);
+            onText?.(text, attempt, pieces, blocks);
           },
         ),
       ).catch((error: unknown) => {
@@ -151,17 +171,26 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
         const answer = answerOf(request, result, call);
         return { ...answer, cost: answer.cost + (spent?.cost ?? 0), spent };
       }
-      // An endpoint charges what it has written, whether or not it came to its end.
+      // An endpoint charges what it has read and written, whether or not it came to its end.
       const part = soFar && answerOf(request, soFar(), call);
-      if (part !== undefined && (hasText || part.usage.completion > 0 || !part.usage.estimated))
+      if (
+        part !== undefined &&
+        (isCut(result, ending) || hasText || part.usage.completion > 0 || !part.usage.estimated)
+      )
         spent = { usage: part.usage, cost: part.cost + (spent?.cost ?? 0), calls: (spent?.calls ?? 0) + 1 };
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const asked = result.retryAfterMs;
       const hasOther = isArmsProblem(result) && replicas.hasOther(tried);
+      const movesOn = hasOther && result.unreachable === true;
+      if (movesOn) {
+        unreachable++;
+        rate?.giveBack();
+      }
       const ownWaitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
       // An untried replica is left: no back-off is needed.
       const waitMs = hasOther ? 0 : ownWaitMs;
-      const isOver = !(result.retriable || hasOther) || attempt > config.retries || waitMs > longestWaitMs;
+      const isRetried = movesOn || attempt - unreachable <= config.retries;
+      const isOver = !(result.retriable || hasOther) || !isRetried || waitMs > longestWaitMs;
       // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
       const takesOver =
         request.replaceable === true && isArmsProblem(result) && !hasOther && !(hasText && onText !== undefined);
@@ -177,10 +206,15 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   }
 
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
-    costAtMost({ ...config, prices }, promptTokens(pieces, passthrough), params.maxTokens);
+    costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens);
+
+  function unsendable({ message: what, param }: Unsendable): ArmFailure {
+    const message = `Arm "${config.name}" can't be sent ${what}: change or leave out ${param}.`;
+    return { kind: "failure", code: "request_rejected", message, attempts: 0, retriable: false, param };
+  }
 
   function tooExpensive(atMost: number, left: number): ArmFailure {
-    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or lower max_tokens.`;
+    const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or set a lower max_tokens.`;
     return { kind: "failure", code: "too_expensive", message, attempts: 0, retriable: false, param: maxCostParam };
   }
 
@@ -258,8 +292,13 @@ function verdictOf(result: Completion | Problem, ending: AbortSignal, ms: number
   if ("text" in result) return "success";
   if (ending.aborted)
     return ms >= slowCallMs && endedFailure(ending, 1).code === "endpoint_timeout" ? "failure" : "ignored";
+  if (result.unreachable === true) return "unreachable";
   return isArmsProblem(result) ? "failure" : "ignored";
 }
+
+/** The answer that had begun came to no end; the endpoint reported no error. */
+const isCut = ({ code }: Problem, ending: AbortSignal): boolean =>
+  ending.aborted || code === "stream_cut" || code === "endpoint_timeout";
 
 const pauseOf = (result: Completion | Problem): number | null =>
   "text" in result || result.retryAfterMs === null ? null : Math.min(result.retryAfterMs, longestWaitMs);

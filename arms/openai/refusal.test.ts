@@ -17,12 +17,14 @@ interface Asked {
   params?: object;
   passthrough?: object;
   system?: string;
+  maxTokens?: number | undefined;
 }
 
 function problem(status: number | undefined, body: unknown, asked: Asked = {}, headers: object = {}): Problem {
   const { pieces = [aTurn(question)], params = {}, passthrough, system } = asked;
+  const maxTokens = "maxTokens" in asked ? asked.maxTokens : 256;
   const config = armSchema.parse({
-    ...{ name: "a", type: "openai", baseUrl: "http://x/v1", model: "m", apiKey, system, stop: ["\n"] },
+    ...{ name: "a", type: "openai", baseUrl: "http://x/v1", model: "m", apiKey, system, stop: ["\n"], maxTokens },
   });
   if (config.type !== "openai") throw new Error("unreachable");
   const request = {
@@ -238,6 +240,12 @@ describe("a parameter", () => {
       open("max_tokens is too large: 256. This model supports at most 16", { param: "max_tokens" }),
       {},
       "maxTokens",
+    ],
+    [
+      "a limit that it lacks",
+      open("Missing required parameter: 'max_tokens'.", { param: "max_tokens" }),
+      { maxTokens: undefined },
+      "maxTokens (it has none)",
     ],
     ["its stop strings", open("stop is not supported", { param: "stop" }), {}, "stop"],
     ["streaming", open("Your organization must be verified to stream this model.", { param: "stream" }), {}, "stream"],

@@ -130,6 +130,8 @@ function settingOf(root: string, reported: ErrorBody, { request: { params }, con
   if (root === "stream" || root === "stream_options") return "stream";
   if (root === "stop") return params.stop.length === 0 ? "stop" : undefined;
   if (root !== "max_tokens" && root !== "max_completion_tokens") return undefined;
+  if (body[config.maxTokensField] === undefined && says(reported, /required|missing/i))
+    return "maxTokens (it has none)";
   if (
     body[root] === undefined ||
     says(reported, /unsupported_parameter|not supported|unrecognized|unknown|extra_forbidden|extra inputs/i)

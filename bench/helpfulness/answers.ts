@@ -1,5 +1,5 @@
-// What SmolLM2 answers to a request with given examples: greedy, one line, examples as chat turns
-// with the best last, one at a time and with nothing linked, so that an answer depends on its
+// What a small model answers to a request with given examples: greedy, one line, examples as chat
+// turns in the given order, one at a time and with nothing linked, so that an answer depends on its
 // prompt alone. Every answer is kept on disk under a hash of the whole prompt, as soon as it is
 // there: what was broken off goes on, and no prompt is run twice.
 import { createHash } from "node:crypto";
@@ -21,7 +21,7 @@ const policy = "full";
 
 export interface Prompt {
   request: string;
-  /** The most helpful last. */
+  /** In the order in which they are shown. */
   examples: readonly Pair[];
 }
 
@@ -38,6 +38,7 @@ interface SavedAnswer extends Answer {
 export interface Answers {
   /** Throws when it was not asked. */
   of(prompt: Prompt): Answer;
+  has(prompt: Prompt): boolean;
   /** Asks the model what is not kept yet. */
   ask(prompts: readonly Prompt[], title: string): Promise<void>;
 }
@@ -55,12 +56,12 @@ const piecesOf = ({ request, examples }: Prompt): Piece[] =>
     examples: examples.map((pair, i) => ({ id: String(i), ...pair })),
   });
 
-export async function openAnswers({
-  folder,
-  progress,
-  signal,
-}: Pick<BenchContext, "folder" | "progress" | "signal">): Promise<Answers> {
-  const file = join(folder, "answers.jsonl");
+/** model: a named one; the default is SmolLM2. */
+export async function openAnswers(
+  { folder, progress, signal }: Pick<BenchContext, "folder" | "progress" | "signal">,
+  model?: string,
+): Promise<Answers> {
+  const file = join(folder, model === undefined ? "answers.jsonl" : `answers-${model}.jsonl`);
   const kept = new Map<string, Answer>();
   if (existsSync(file)) for (const { key, ...answer } of await readLines<SavedAnswer>(file)) kept.set(key, answer);
 
@@ -71,6 +72,7 @@ export async function openAnswers({
     const config = armSchema.parse({
       name: "small",
       type: "llama",
+      model,
       maxTokens,
       stop: ["\n"],
       system,
@@ -111,5 +113,5 @@ export async function openAnswers({
     if (answer === undefined) throw new Error(`"${prompt.request}" was not asked with these examples`);
     return answer;
   }
-  return { of, ask };
+  return { of, has: (prompt) => kept.has(keyOf(prompt)), ask };
 }

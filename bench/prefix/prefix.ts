@@ -1,17 +1,21 @@
 // bench -- prefix: what the order of examples is worth to an engine that caches prefixes. Streams
 // are played over a simulation of vLLM's block cache with a real tokenizer; helpfulness is the
 // similarity, as in serving before a model is learned. Best last is the baseline, a random order
-// the control.
+// the control. Then a part of one stream at a real llama-server, and the orders' price in reward.
 import { modelFile } from "../../config/models.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { mean, significant } from "../support/statistics.ts";
+import { messageOf } from "../../connections/errors.ts";
+import { builtLlamaServer } from "./llama-server.ts";
+import { orderPrices } from "./order-price.ts";
+import { playRealEngine, type RealEngine } from "./real-engine.ts";
 import { openChat, promptsOf, type Prompts } from "./prompts.ts";
 import { loadStreams, type Stream } from "./streams.ts";
 import { simulate, type Settings, type Simulated, type Way, ways } from "./simulate.ts";
 
 export const prefix: Benchmark = {
   name: "prefix",
-  about: "orders of examples at an engine that caches prefixes (simulated)",
+  about: "orders of examples at engines that cache prefixes, and their price in reward",
   run,
 };
 
@@ -24,50 +28,63 @@ const requestsOf = { quick: 500, full: 2_000 };
 async function run(context: BenchContext): Promise<Measured> {
   const requests = context.quick ? requestsOf.quick : requestsOf.full;
   const streams = await loadStreams(context, requests);
+  const rows = await context.checkpoints.part("simulated", () => simulated(streams));
+  const [nl2bash] = streams as [Stream, ...Stream[]];
+  const real = await context.checkpoints.part("llama-server", () => realEngine(context, nl2bash));
+  const prices = await orderPrices(context, nl2bash);
+  const isReal = typeof real !== "string";
+  const of = (name: Stream["name"], way: Way, bonus = 0, processes = 1): Row =>
+    rows.find((row) => row.stream === name && row.way === way && row.bonus === bonus && row.processes === processes)!;
+  const headline = (figure: (row: Row) => number) =>
+    Object.fromEntries(ways.map((way) => [way, significant(mean(streams.map(({ name }) => figure(of(name, way)))))]));
+  const served = streams.map(({ name }) => ({
+    stream: name,
+    ratio_same_examples: significant(of(name, "shared_prefix").examples_cached / of(name, "best_last").examples_cached),
+    ratio_served: significant(of(name, "shared_prefix", 0.02).examples_cached / of(name, "best_last").examples_cached),
+    prompt_ratio_same_examples: significant(
+      of(name, "shared_prefix").prompt_cached / of(name, "best_last").prompt_cached,
+    ),
+    prompt_ratio_served: significant(
+      of(name, "shared_prefix", 0.02).prompt_cached / of(name, "best_last").prompt_cached,
+    ),
+    helpfulness_kept: of(name, "shared_prefix", 0.02).helpfulness_kept,
+  }));
+  return {
+    figures: {
+      requests,
+      cached_share: headline((row) => row.prompt_cached),
+      helpfulness_kept: headline((row) => row.helpfulness_kept),
+      capacity: Object.fromEntries(
+        capacities.map((capacity) => [capacity, headline((row) => row.by_capacity[capacity]!)]),
+      ),
+      served,
+      rows: rows.map(({ by_capacity: _by, ...row }) => row),
+      llama_server: isReal ? real : null,
+      reward_price: prices,
+    },
+    reasons: isReal ? {} : { llama_server: real },
+  };
+}
+
+async function simulated(streams: readonly Stream[]): Promise<Row[]> {
   const { chat, close } = await openChat(modelFile());
   try {
-    const rows = streams.flatMap((stream) => rowsOf(stream, promptsOf(stream, chat)));
-    const of = (name: Stream["name"], way: Way, bonus = 0, processes = 1): Row =>
-      rows.find((row) => row.stream === name && row.way === way && row.bonus === bonus && row.processes === processes)!;
-    const headline = (figure: (row: Row) => number) =>
-      Object.fromEntries(ways.map((way) => [way, significant(mean(streams.map(({ name }) => figure(of(name, way)))))]));
-    const served = streams.map(({ name }) => ({
-      stream: name,
-      ratio_same_examples: significant(
-        of(name, "shared_prefix").examples_cached / of(name, "best_last").examples_cached,
-      ),
-      ratio_served: significant(
-        of(name, "shared_prefix", 0.02).examples_cached / of(name, "best_last").examples_cached,
-      ),
-      prompt_ratio_same_examples: significant(
-        of(name, "shared_prefix").prompt_cached / of(name, "best_last").prompt_cached,
-      ),
-      prompt_ratio_served: significant(
-        of(name, "shared_prefix", 0.02).prompt_cached / of(name, "best_last").prompt_cached,
-      ),
-      helpfulness_kept: of(name, "shared_prefix", 0.02).helpfulness_kept,
-    }));
-    return {
-      figures: {
-        requests,
-        cached_share: headline((row) => row.prompt_cached),
-        helpfulness_kept: headline((row) => row.helpfulness_kept),
-        capacity: Object.fromEntries(
-          capacities.map((capacity) => [capacity, headline((row) => row.by_capacity[capacity]!)]),
-        ),
-        served,
-        rows: rows.map(({ by_capacity: _by, ...row }) => row),
-        llama_server: null,
-        reward_price: null,
-      },
-      reasons: {
-        llama_server: "set-up does not build llama-server",
-        reward_price: "no kept answers have a random order; the view example_orders estimates it in service",
-      },
-    };
+    return streams.flatMap((stream) => rowsOf(stream, promptsOf(stream, chat)));
   } finally {
     close();
   }
+}
+
+/** Why it could not be measured, else the figures. */
+async function realEngine(context: BenchContext, stream: Stream): Promise<RealEngine | string> {
+  context.signal.throwIfAborted();
+  let program: string;
+  try {
+    program = await builtLlamaServer(context.note);
+  } catch (error) {
+    return `llama-server can't be built: ${messageOf(error)}`;
+  }
+  return playRealEngine(context, stream, program);
 }
 
 interface Row {

@@ -12,7 +12,7 @@ export interface Prompts {
   question(index: number): Int32Array;
 }
 
-const systemOf = {
+export const systemOf = {
   nl2bash: "Translate the request into one shell command. Answer with the command alone.",
   qqp: "Write the question in other words. Answer with the question alone.",
 } satisfies Record<Stream["name"], string>;

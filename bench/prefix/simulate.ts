@@ -36,7 +36,7 @@ export interface Simulated {
   computed: number[];
 }
 
-interface Candidate {
+export interface Candidate {
   id: string;
   index: number;
   helpfulness: number;
@@ -50,7 +50,7 @@ const publishEvery = 200;
 const timeToLive = 1_000;
 
 /** What each request is shown, in order. */
-function choices(stream: Stream, { way, bonus, processes }: Omit<Settings, "capacities">) {
+export function choices(stream: Stream, { way, bonus, processes }: Omit<Settings, "capacities">) {
   const random = splitmix64(7);
   const uses = new Map<number, number>();
   const steps = new Map<number, number>();

@@ -29,18 +29,62 @@ const candidateCount = 32;
 const seed = 20_261_126;
 
 /** requests: of each stream. A shorter stream is the beginning of a longer one. */
-export async function loadStreams(context: BenchContext, requests: number): Promise<Stream[]> {
-  const train = await readLines<Pair>(neededFile("nl2bash-train.jsonl"));
-  const dev = await readLines<{ request: string }>(neededFile("nl2bash-dev.jsonl"));
+export const loadStreams = async (context: BenchContext, requests: number): Promise<Stream[]> => [
+  await nl2bash(context, requests),
+  await pairsOfQuestions(context, requests),
+];
+
+async function nl2bash(context: BenchContext, requests: number): Promise<Stream> {
+  const { train, dev } = await readNl2bash();
+  const made = reworded(unique(dev.map(({ request }) => request)), kept);
+  return streamOf(context, "nl2bash", train, made, requests);
+}
+
+async function readNl2bash(): Promise<{ train: Pair[]; dev: Asked[] }> {
+  return {
+    train: await readLines<Pair>(neededFile("nl2bash-train.jsonl")),
+    dev: await readLines<Asked>(neededFile("nl2bash-dev.jsonl")),
+  };
+}
+
+interface Asked {
+  request: string;
+  references: string[];
+}
+
+/**
+ * The stream of nl2bash with so many development questions at its end, each once and in its own
+ * words, with their references.
+ */
+export async function withReferences(
+  context: BenchContext,
+  stream: Stream,
+  count: number,
+): Promise<{ stream: Stream; references: string[][] }> {
+  const { train, dev } = await readNl2bash();
+  // Any other sample would begin with the stream's most frequent topics.
+  const asked = shuffled(dev, seed + 1).slice(0, count);
+  const questions = asked.map(({ request }) => request);
+  const more = await streamOf(context, "nl2bash", train, questions, count);
+  const nearest = more.nearest.map((neighbours, i) =>
+    neighbours.filter(({ index }) => train[index]!.request !== questions[i]),
+  );
+  return {
+    stream: {
+      ...stream,
+      questions: [...stream.questions, ...questions],
+      nearest: [...stream.nearest, ...nearest],
+    },
+    references: asked.map(({ references }) => references),
+  };
+}
+
+async function pairsOfQuestions(context: BenchContext, requests: number): Promise<Stream> {
   const pairs = shuffled(await loadPairs(undefined), seed);
   const examples = pairs.slice(0, qqp.pool).map(({ kept, asked }) => ({ request: kept, response: asked }));
   const others = unique(pairs.slice(qqp.pool).map(({ asked }) => asked));
-  const made = reworded(unique(dev.map(({ request }) => request)), kept);
   const drawn = clustered(others, await vectorsOf(context, others)).slice(0, kept);
-  return [
-    await streamOf(context, "nl2bash", train, made, requests),
-    await streamOf(context, "qqp", examples, drawn, requests),
-  ];
+  return streamOf(context, "qqp", examples, drawn, requests);
 }
 
 /** Questions whose embeddings are kept: of these, streams are the beginning. */

@@ -43,7 +43,8 @@ const armBase = {
    * guidance in the question's own turn, which stands before and after it.
    */
   template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
-  maxTokens: count.default(256),
+  /** Longest answer where the request does not say; absent: as long as the model writes. */
+  maxTokens: count.optional(),
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
   /**
@@ -78,15 +79,10 @@ const endpoint = z.strictObject({
   apiKey: z.string().optional(),
   metricsUrl: metricsUrl.optional(),
 });
-const openaiShape = z.strictObject({
+/** Of arms that are endpoints. */
+const endpointArm = {
   ...armBase,
-  type: z.literal("openai"),
-  /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
-  baseUrl: apiUrl.optional(),
-  /**
-   * Replicas of one engine, in place of baseUrl: each a URL, or { baseUrl, apiKey, metricsUrl }
-   * (docs/engines.md).
-   */
+  /** Replicas of one engine: each a URL, or { baseUrl, apiKey, metricsUrl } (docs/engines.md). */
   endpoints: z
     .array(z.preprocess((one) => (typeof one === "string" ? { baseUrl: one } : one), endpoint))
     .min(1)
@@ -106,12 +102,24 @@ const openaiShape = z.strictObject({
   requestsPerMinute: count.optional(),
   stream: z.boolean().default(true),
   /**
-   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
-   * parameters of a chat completion (response_format, ...).
+   * The model's context and longest answer, in tokens, which bound what a request without
+   * max_tokens may cost. Absent: the price catalogue's context, else 131072.
    */
-  tools: z.boolean().default(false),
-  vision: z.boolean().default(false),
-  parameters: z.boolean().default(false),
+  contextTokens: count.optional(),
+  maxOutputTokens: count.optional(),
+  /**
+   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
+   * parameters of a request (response_format, ...). false: the endpoint has not.
+   */
+  tools: z.boolean().default(true),
+  vision: z.boolean().default(true),
+  parameters: z.boolean().default(true),
+};
+const openaiShape = z.strictObject({
+  ...endpointArm,
+  type: z.literal("openai"),
+  /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
+  baseUrl: apiUrl.optional(),
   /**
    * Sends prompt_cache_key, derived from arm, sharing domain and first prefix, unless the client
    * sends one. Providers route by it to a machine that has the prefix (docs/arms.md, Prices).
@@ -125,9 +133,9 @@ const openaiShape = z.strictObject({
   /** How the endpoint calls the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
-const openaiArm = openaiShape.superRefine(({ baseUrl, endpoints, discover, metricsUrl }, context) => {
+type Addresses = Pick<z.infer<typeof openaiShape>, "baseUrl" | "endpoints" | "discover" | "metricsUrl">;
+function checkAddresses({ baseUrl, endpoints, discover, metricsUrl }: Addresses, context: z.RefinementCtx): void {
   const refuse = (key: string, message: string): void => context.addIssue({ code: "custom", path: [key], message });
-  if (baseUrl === undefined && endpoints === undefined) refuse("baseUrl", "missing; or list several in endpoints");
   if (baseUrl !== undefined && endpoints !== undefined)
     refuse("endpoints", "stands beside baseUrl: write the one endpoint, or the list of all");
   if (discover === "dns" && endpoints !== undefined)
@@ -142,7 +150,27 @@ const openaiArm = openaiShape.superRefine(({ baseUrl, endpoints, discover, metri
     refuse("metricsUrl", "is one URL for several endpoints: write a path such as /metrics, or one for each endpoint");
   if (discover === "dns" && baseUrl !== undefined && new URL(metricsUrl).hostname !== new URL(baseUrl).hostname)
     refuse("metricsUrl", "has another host than baseUrl: each replica reports at its own address, such as /metrics");
+}
+const openaiArm = openaiShape.superRefine((arm, context) => {
+  if (arm.baseUrl === undefined && arm.endpoints === undefined)
+    context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
+  checkAddresses(arm, context);
 });
+/** Where an arm of type anthropic is, unless it says otherwise. */
+export const anthropicUrl = "https://api.anthropic.com";
+const anthropicArm = z
+  .strictObject({
+    ...endpointArm,
+    type: z.literal("anthropic"),
+    /** With or without /v1. Absent: Anthropic's own. */
+    baseUrl: httpUrl.optional(),
+    /**
+     * The model's longest answer, which is sent where neither the request nor maxTokens says
+     * another: the Messages API needs one.
+     */
+    maxOutputTokens: count.default(32_000),
+  })
+  .superRefine(checkAddresses);
 const linked = z.strictObject({
   /**
    * Which tokens of a linked prompt are recomputed. auto: by measured divergence and kind of chunk,
@@ -267,10 +295,16 @@ const reuseArm = z.strictObject({
   /** Verified cases before this time don't count: set it to start again from none (ISO 8601). */
   countFrom: z.iso.datetime({ offset: true }).optional(),
 });
-export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm, reuseArm]);
+export const armSchema = z.discriminatedUnion("type", [openaiArm, anthropicArm, llamaArm, recordedArm, reuseArm]);
 
 export type ArmConfig = z.infer<typeof armSchema>;
 export type OpenAiArmConfig = Extract<ArmConfig, { type: "openai" }>;
+export type AnthropicArmConfig = Extract<ArmConfig, { type: "anthropic" }>;
+export type EndpointArmConfig = OpenAiArmConfig | AnthropicArmConfig;
 export type LlamaArmConfig = Extract<ArmConfig, { type: "llama" }>;
 export type ReuseArmConfig = Extract<ArmConfig, { type: "reuse" }>;
 export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;
+
+/** Whether the arm is an endpoint, called over HTTP. */
+export const isEndpoint = (arm: ArmConfig): arm is EndpointArmConfig =>
+  arm.type === "openai" || arm.type === "anthropic";

@@ -6,6 +6,7 @@
 //   {on_cluster}                  ON CLUSTER, or nothing
 //   {table:name}                  database.name, or database.name_local on a cluster
 //   {replacing:column}            ReplacingMergeTree(column), or its replicated form
+//   {aggregating}                 AggregatingMergeTree, or its replicated form
 //   {distributed:name:key}        a statement of its own: the Distributed table, or nothing
 //   {columns:name:ADD COLUMN ...} a statement of its own: ALTER TABLE with these actions, on a
 //                                 cluster of the Distributed table as well
@@ -29,11 +30,12 @@ export const localTable = (name: string, { database, cluster }: RenderOptions): 
 export const onCluster = ({ cluster }: RenderOptions): string =>
   cluster === undefined ? "" : `ON CLUSTER ${literal(cluster)}`;
 
-/** ReplacingMergeTree(arguments); on a cluster replicated, once a shard. */
-function replacingEngine(argument: string, { cluster }: RenderOptions): string {
-  if (cluster === undefined) return `ReplacingMergeTree(${argument})`;
+/** An engine of MergeTree's family; on a cluster replicated, once a shard. */
+function engine(name: string, argument: string, { cluster }: RenderOptions): string {
+  if (cluster === undefined) return `${name}(${argument})`;
   // {shard}, {replica}, {database} and {table} are macros of the server.
-  return `ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', ${argument})`;
+  const place = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'";
+  return `Replicated${name}(${argument === "" ? place : `${place}, ${argument}`})`;
 }
 
 export const ttlExpression = (column: string, ttlDays: number): string =>
@@ -76,7 +78,9 @@ function render(statement: string, options: RenderOptions): string {
         case "table":
           return localTable(first, options);
         case "replacing":
-          return replacingEngine(first, options);
+          return engine("ReplacingMergeTree", first, options);
+        case "aggregating":
+          return engine("AggregatingMergeTree", "", options);
         case "ttl":
           return options.ttlDays === 0 ? "" : `TTL ${ttlExpression(first, options.ttlDays)}`;
         case "colocated":

@@ -1,5 +1,5 @@
 // A chat completion in chunks, as OpenAI streams it: server-sent events.
-import type { CallPiece, Response } from "../../schemas/types.ts";
+import type { BlockPiece, CallPiece, Response } from "../../schemas/types.ts";
 import { errorBody, type ApiError } from "../errors.ts";
 import { completionId, extraOf, openAiReason, ownFields, usageOf } from "./response.ts";
 
@@ -16,6 +16,8 @@ export interface Chunks {
   text(content: string): string;
   /** Pieces of calls of tools; "" where the format has none. */
   calls(pieces: readonly CallPiece[]): string;
+  /** Pieces of blocks, in place of text and calls; absent: the format has none. */
+  blocks?(pieces: readonly BlockPiece[]): string;
   /** `calls`: what is left of them to send, as chunks have it. */
   end(response: Response, calls: readonly object[]): string;
   error(error: ApiError): string;

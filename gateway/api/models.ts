@@ -1,6 +1,6 @@
 // Resolves the model that a client names: a configured alias (gateway.models); "auto", for which
 // the router chooses the arm; the name of an arm; or the model of one or more arms.
-import type { Capability } from "../../algorithms/routing/passthrough.ts";
+import { covers, type Capability } from "../../algorithms/routing/passthrough.ts";
 import type { ModelAlias } from "../../config/sections/gateway.ts";
 import type { Served } from "./request.ts";
 import { badRequest, ApiError } from "../errors.ts";
@@ -10,6 +10,8 @@ export interface NamedArm {
   model: string;
   /** What it declares to serve besides text. */
   capabilities?: readonly Capability[] | undefined;
+  /** Whether its prompts contain examples. */
+  examples?: boolean;
 }
 
 const anyModel = "auto";
@@ -106,7 +108,9 @@ export function armsAllowed(...lists: readonly (readonly string[] | null)[]): st
 export const servedBy = (arms: readonly NamedArm[]): Served =>
   new Set([
     ...arms.flatMap(({ capabilities = [] }) => capabilities),
-    ...(arms.every(({ capabilities }) => capabilities?.includes("parameters")) ? (["hints"] as const) : []),
+    ...(arms.every((arm) => arm.examples !== true && arm.capabilities?.includes("parameters"))
+      ? (["hints"] as const)
+      : []),
   ]);
 
 /** Throws ApiError where no arm that is allowed has all that the fields of the body require. */
@@ -116,7 +120,7 @@ export function checkCapable(
   arms: readonly NamedArm[],
 ): void {
   const left = arms.filter(({ name }) => allowed?.includes(name) ?? true);
-  const lacks = ({ capabilities = [] }: NamedArm) => [...fields.keys()].filter((one) => !capabilities.includes(one));
+  const lacks = ({ capabilities = [] }: NamedArm) => [...fields.keys()].filter((one) => !covers(capabilities, one));
   if (left.length === 0 || left.some((arm) => lacks(arm).length === 0)) return;
   const [missing] = left.map(lacks).sort((one, other) => one.length - other.length)[0] ?? [];
   const field = (missing && fields.get(missing)) ?? "";

@@ -3,7 +3,13 @@
 import { z } from "zod";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
-import { capabilities, isReserved, requiredByMember, type Capability } from "../../algorithms/routing/passthrough.ts";
+import {
+  capabilities,
+  covers,
+  isReserved,
+  requiredByMember,
+  type Capability,
+} from "../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../algorithms/text/exact-json.ts";
 import { badRequest, type ApiError } from "../errors.ts";
 import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
@@ -92,6 +98,8 @@ export interface ChatBody {
   includeUsage: boolean;
   /** The first field that requires each capability, for the refusal where no arm has it. */
   fields: ReadonlyMap<Capability, string>;
+  /** What the client's format calls a member; absent: as here. */
+  pathOf?: ((member: string) => string) | undefined;
 }
 
 /**
@@ -106,8 +114,8 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   for (const [name, value] of Object.entries(body)) {
     if (names.has(name) || value === null) continue;
     if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
-    const required = requiredByMember(name);
-    if (isReserved(name) || !served.has(required)) throw unsupported(name);
+    const required = requiredByMember(name, value);
+    if (isReserved(name) || !covers([...served], required)) throw unsupported(name);
     if (!fields.has(required)) fields.set(required, name);
     through.push(name);
   }
@@ -118,7 +126,7 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   const found = read.flatMap((one) => one.beyond);
   const beyond = found.filter(({ isHint }) => isHint !== true);
   for (const { path, requires } of beyond) {
-    if (requires === null || !served.has(requires)) throw unservedMessage(path);
+    if (requires === null || !covers([...served], requires)) throw unservedMessage(path);
     if (!fields.has(requires)) fields.set(requires, path);
   }
   const hasDocuments = (precedent?.documents ?? []).length > 0;

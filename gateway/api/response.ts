@@ -1,6 +1,8 @@
 // A response as a chat completion, and as its chunks in a stream. Only answers: what failed is an
 // error (errors.ts).
 import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import { nativeAnswerMember, type NativePiece } from "../../algorithms/text/message-blocks.ts";
 import type { Response } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
@@ -54,6 +56,26 @@ interface Extra {
 export function extraOf({ passthrough }: Pick<Response, "passthrough">): Extra {
   const read = passthrough === null ? {} : (JSON.parse(passthrough) as Partial<Extra>);
   return { message: read.message ?? {}, logprobs: read.logprobs ?? null };
+}
+
+/** An answer in Anthropic's format as it came; `end`: its last event. */
+interface NativeAnswer {
+  pieces: NativePiece[];
+  end: Record<string, unknown>;
+  usage: Record<string, unknown>;
+}
+
+/** null: the arm speaks another format, or the client does. */
+export function nativeAnswer(response: Pick<Response, "passthrough">): NativeAnswer | null {
+  const native = extraOf(response).message[nativeAnswerMember];
+  if (!isObject(native) || !Array.isArray(native["pieces"])) return null;
+  const { pieces, end, usage } = native;
+  const read = (pieces as unknown[])
+    .filter(isObject)
+    .flatMap(({ head, text }): NativePiece[] =>
+      isObject(head) ? [{ head, text: typeof text === "string" ? text : "" }] : [],
+    );
+  return { pieces: read, end: isObject(end) ? end : {}, usage: isObject(usage) ? usage : {} };
 }
 
 /** As OpenAI has it: no text beside calls of tools is null. */

@@ -23,7 +23,8 @@ export function translatedRequest({ chat, origins, names }: Translation, served:
       .replace(/^\w+/, (name) => names[name] ?? name);
   try {
     const read = chatRequest(JSON.parse(text), served, text);
-    return { ...read, fields: new Map([...read.fields].map(([capability, path]) => [capability, pathOf(path)])) };
+    const fields = new Map([...read.fields].map(([capability, path]) => [capability, pathOf(path)]));
+    return { ...read, fields, pathOf };
   } catch (error) {
     if (!(error instanceof ApiError) || error.param === undefined) throw error;
     const { status, code, param, message } = error;

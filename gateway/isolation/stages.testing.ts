@@ -204,7 +204,16 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
       const { id, tenant } = one.work.request;
       const text = one.sent === 0 ? markOf(askerOf(one.work.request)) : " ...";
       if (one.sent < 2)
-        waiting.delta(0, { requestId: id, tenant, attempt: 1, index: one.sent++, text, calls: [], createdAt: now() });
+        waiting.delta(0, {
+          requestId: id,
+          tenant,
+          attempt: 1,
+          index: one.sent++,
+          text,
+          calls: [],
+          blocks: [],
+          createdAt: now(),
+        });
     },
     /** Ends one of the calls under way. */
     async answer(who: number, which: number): Promise<void> {

@@ -94,6 +94,7 @@ describe("tokens a minute", () => {
         index: 0,
         text: "word ".repeat(1_400),
         calls: [],
+        blocks: [],
         createdAt: 0,
       });
       return Promise.reject(gone);

@@ -16,14 +16,18 @@ export interface PageDependencies {
 
 const text = z.string().max(500).optional();
 const time = z.coerce.number().int().min(0).max(8_640_000_000_000_000).optional();
+const figure = z.coerce.number().min(0).max(1e12).optional();
 const filter = z.strictObject({
-  ...{ search: text, tenant: text, domain: text, arm: text, source: text },
-  state: z.enum(["ok", "failed", "refused", "open"]).optional(),
-  ...{ from: time, before: time },
+  ...{ search: text, tenant: text, domain: text, arm: text, key: text, source: text, error: text },
+  ...{ user: text, session: text, from: time, until: time, last: time },
+  state: z.enum(["ok", "failed", "refused", "open", "unanswered"]).optional(),
+  ...{ minCost: figure, minMs: figure, maxReward: figure },
+  sort: z.enum(["time", "cost", "latency", "reward"]).optional(),
+  offset: z.coerce.number().int().min(0).max(100_000).optional(),
   limit: z.coerce.number().int().min(1).max(200).optional(),
 });
 const named = z.strictObject({ id: z.string().min(1).max(1_000), tenant: z.string().min(1).max(500) });
-const span = z.strictObject({ from: time, until: time });
+const span = z.strictObject({ from: time, until: time, last: time, tenant: text, domain: text, arm: text, key: text });
 const policy = z.strictObject({ name: text });
 const search = z.strictObject({ search: text });
 const example = z.strictObject({ id: z.string().min(1).max(200) });
@@ -50,17 +54,14 @@ export function addPageRoutes(server: FastifyInstance, { mayLook, dashboard }: P
     });
   };
 
-  answer("requests", (query) => dashboard.requests(checked(filter, query)));
+  answer("requests", (query) => dashboard.requests(timed(checked(filter, query), hourMs)));
   answer("request", async (query) => {
     const { id, tenant } = checked(named, query);
     const found = await dashboard.request(id, tenant);
     if (found === null) throw unknownRequest();
     return found;
   });
-  answer("overview", (query) => {
-    const { until = Date.now(), from = until - hourMs } = checked(span, query);
-    return dashboard.overview(from, until);
-  });
+  answer("overview", (query) => dashboard.overview(timed(checked(span, query), 24 * hourMs)));
   answer("policies", (query) => dashboard.policies(checked(policy, query).name));
   answer("examples", (query) => dashboard.examples(checked(search, query).search ?? ""));
   answer("example-uses", (query) => dashboard.uses(checked(example, query).id));
@@ -72,6 +73,15 @@ export function addPageRoutes(server: FastifyInstance, { mayLook, dashboard }: P
     return dashboard.revert(wanted.name, wanted.version);
   });
   change("resume", (body) => dashboard.resume(checked(resuming, body).name));
+}
+
+/** A time that was not given ends now, and is as long as usual. */
+function timed<T extends { from?: number | undefined; until?: number | undefined; last?: number | undefined }>(
+  { last, ...given }: T,
+  usualMs: number,
+): Omit<T, "last"> & { from: number; until: number } {
+  const until = given.until ?? Date.now() + 1;
+  return { ...given, until, from: given.from ?? Math.max(0, until - (last ?? usualMs)) };
 }
 
 function send(reply: FastifyReply, value: unknown): FastifyReply {

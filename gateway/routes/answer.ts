@@ -67,9 +67,10 @@ export async function answerTo(
   // Who sends a key may come back for the answer, which would else be that it was cancelled.
   const options = { signal: closed(reply), keep: key !== undefined, span: spanOf?.(incoming) };
   const of: Named = { requestId: request.id, model: body.model, created: Math.floor(clock() / 1_000) };
-  if (body.stream) return streamed(reply, request, format.chunks(of), { ...dependencies, ask, options });
+  const { pathOf } = body;
+  if (body.stream) return streamed(reply, request, format.chunks(of), { ...dependencies, ask, options, pathOf });
   const response = await ask(request, options);
-  if (response.status !== "ok") throw withHeaders(reply, response);
+  if (response.status !== "ok") throw withHeaders(reply, response, pathOf);
   return reply.headers(responseHeaders(response)).type("application/json").send(format.answer(response, of));
 }
 
@@ -77,13 +78,13 @@ async function streamed(
   reply: FastifyReply,
   request: Request & { id: string },
   chunks: Chunks,
-  { ask, streams, options }: AnswerDependencies & { options: AskOptions },
+  { ask, streams, options, pathOf }: AnswerDependencies & { options: AskOptions } & Pick<ChatBody, "pathOf">,
 ): Promise<FastifyReply> {
   const stream = openStream(reply, { ...streams, chunks });
   try {
     const response = await ask({ ...request, deltas: true }, { ...options, onDelta: stream.delta });
     if (response.status === "ok") stream.finish(response);
-    else throw stream.hasBegun() ? errorOfResponse(response.error) : withHeaders(reply, response);
+    else throw stream.hasBegun() ? errorOfResponse(response.error, pathOf) : withHeaders(reply, response, pathOf);
   } catch (error) {
     if (!stream.hasBegun() || !(error instanceof ApiError)) throw error;
     stream.fail(error);
@@ -119,9 +120,9 @@ function requestOf(
   };
 }
 
-function withHeaders(reply: FastifyReply, response: Response): ApiError {
+function withHeaders(reply: FastifyReply, response: Response, pathOf: ChatBody["pathOf"]): ApiError {
   void reply.headers(responseHeaders(response));
-  return errorOfResponse(response.error);
+  return errorOfResponse(response.error, pathOf);
 }
 
 export const headerOf = ({ headers }: FastifyRequest, name: string): string | undefined => {

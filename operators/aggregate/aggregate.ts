@@ -7,6 +7,7 @@ import type { ArmStatistics, DomainStatistics, Pair } from "../learnt.ts";
 import { readPairs, selectNewPairs } from "./pairs.ts";
 import { createExcess, type FeedbackLimits } from "./excess.ts";
 import {
+  answeredLate,
   insertRewards,
   rewardedBefore,
   selectRanges,
@@ -107,6 +108,10 @@ export function createAggregate({
     return { ...found, more: taken < rows.length };
   };
 
+  /** Learning goes on as before where there is none: a statement less for each round. */
+  const hasLate = async (ranges: readonly Range[], parameters: Record<string, unknown>): Promise<boolean> =>
+    ranges.length > 0 && (await clickhouse.query(`${answeredLate} LIMIT 1`, parameters)).length > 0;
+
   const excess = createExcess({ clickhouse, reader, limits });
 
   const recompute = async (buckets: readonly Bucket[]): Promise<void> => {
@@ -165,7 +170,11 @@ export function createAggregate({
         for (const span of spans(hours))
           await take(withdrawnBetween, null, { named, firstHour: span[0]!.hour, lastHour: span.at(-1)!.hour });
       }
-      const changed = [found.feedback.length === 0 ? [] : [withFeedback], above?.changed ?? []].flat();
+      const changed = [
+        found.feedback.length === 0 ? [] : [withFeedback],
+        (await hasLate(found.responses, parameters)) ? [answeredLate] : [],
+        above?.changed ?? [],
+      ].flat();
       await take(
         changed.length === 0 ? null : changed.join(" UNION DISTINCT "),
         rewardedBefore,

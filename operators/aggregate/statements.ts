@@ -40,7 +40,7 @@ const points = `
  * then offset. Withdrawals act in any order, and only on the same request.
  */
 export const insertRewards = (changed: string): string => `
-INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, version)
+INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, arm, domain, account, policy_version, version)
 WITH
   changed AS (${changed}),
   opinions AS (
@@ -66,18 +66,37 @@ WITH
       count() AS received_here
     FROM opinions
     GROUP BY request_id, tenant, source, kind
+  ),
+  reduced AS (
+    SELECT
+      request_id, tenant,
+      if(sum(value_weight) > 0, sum(value_weight * value) / sum(value_weight), 0) AS reward,
+      sum(value_weight) AS weight,
+      countIf(value_weight > 0) AS counted,
+      sum(received_here) AS received,
+      if(sum(value_weight) > 0, max(counted_at), max(any_at)) AS newest_at
+    FROM newest
+    GROUP BY request_id, tenant
+  ),
+  answered AS (
+    SELECT request_id, tenant, ifNull(arm, '') AS arm, domain, account FROM responses FINAL
+    WHERE (request_id, tenant) IN (changed) AND NOT duplicate
+  ),
+  decided AS (
+    SELECT request_id, tenant, policy_version FROM decisions FINAL
+    WHERE (request_id, tenant) IN (changed) AND source = 'routed'
   )
 SELECT
-  request_id, tenant,
-  if(sum(value_weight) > 0, sum(value_weight * value) / sum(value_weight), 0),
-  sum(value_weight),
-  countIf(value_weight > 0),
-  sum(received_here),
-  if(sum(value_weight) > 0, max(counted_at), max(any_at)),
-  ${nextVersion("rewards")}
-FROM newest
-GROUP BY request_id, tenant
+  reduced.request_id, reduced.tenant, reward, weight, counted, received, newest_at,
+  answered.arm, answered.domain, answered.account, decided.policy_version, ${nextVersion("rewards")}
+FROM reduced
+LEFT JOIN answered ON answered.request_id = reduced.request_id AND answered.tenant = reduced.tenant
+LEFT JOIN decided ON decided.request_id = reduced.request_id AND decided.tenant = reduced.tenant
 SETTINGS distributed_product_mode = 'local'`;
+
+/** Rewards of which the answer was not recorded yet, and now is. */
+export const answeredLate = `SELECT request_id, tenant FROM rewards FINAL
+  WHERE domain = '' AND (request_id, tenant) IN (SELECT request_id, tenant FROM responses WHERE ${inRange("responses")} AND domain != '')`;
 
 /** Requests that another arm answered: they say nothing of the chosen one. */
 export const answeredByAnother = "SELECT request_id, tenant FROM responses WHERE notEmpty(failed_arms)";

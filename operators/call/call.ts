@@ -2,9 +2,9 @@
 // (fallback.ts). An alternative answer's work ends on alternative-answers only. Needs link before
 // it. A repeated call may cost twice; its outputs are published once. Never retries.
 import { workDeadline } from "../../algorithms/identity/identity.ts";
-import { isArmsFault, type Arm } from "../../arms/arm.ts";
+import { isArmsFault, type Arm, type OnText } from "../../arms/arm.ts";
 import type { DeltaSink, DeltaTarget } from "../../state/delta-port.ts";
-import type { CallPiece, Response } from "../../schemas/types.ts";
+import type { Response } from "../../schemas/types.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
@@ -72,7 +72,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
     const onText =
       sink &&
-      ((text: string, attempt: number, calls?: readonly CallPiece[]) => sink.text(text, attempt + before, calls));
+      ((...[text, attempt, calls, blocks]: Parameters<OnText>) => sink.text(text, attempt + before, calls, blocks));
     const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, cancellation);
     const result = await (
       watch?.isCancelled() === true
@@ -95,7 +95,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       const isTooLong = result.code === "prompt_too_large";
       const other = isTooLong ? fallback.next(work, true) : isArmsFault(result) ? next : undefined;
       if (other !== undefined) {
-        const record = fallback.handOver(work, other, result, linked.examplesByArm);
+        const record = fallback.handOver(work, other, { ...result, ms: times.finished - called }, linked.examplesByArm);
         return ok({ ...linked, emits: [{ output: "work", arm: other.name, key: requestId, record }] });
       }
     }

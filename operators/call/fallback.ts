@@ -26,7 +26,7 @@ export interface Fallback {
   handOver(
     work: Work,
     arm: ComposingArm,
-    failure: Pick<ArmFailure, "code" | "attempts" | "spent">,
+    failure: Pick<ArmFailure, "code" | "attempts" | "spent"> & { ms: number },
     selected?: ReadonlyMap<string, readonly SelectedExample[]>,
   ): Work;
 }
@@ -52,13 +52,13 @@ export function createFallback(options: FallbackOptions): Fallback {
         .sort((one, other) => other.score - one.score);
       return best && known.get(best.arm);
     },
-    handOver(work, next, { code, attempts, spent }, selected) {
+    handOver(work, next, { code, attempts, spent, ms }, selected) {
       const arm = armOf(work);
       onFallback?.(arm, next.name, code);
       return {
         ...work,
         pieces: recompose(work, next, selected),
-        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts, ...charged(spent) }] },
+        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts, ms, ...charged(spent) }] },
       };
     },
   };

@@ -117,9 +117,11 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
   const arm = armOf(work);
   const shown = work.decision.arms.find((score) => score.arm === arm);
   const failed = failedArms(work);
+  const ids = new Set(work.pieces.flatMap(({ kind, id }) => (kind === "example" && id !== null ? [id] : [])));
   return {
     requestId,
     tenant: work.request.tenant,
+    domain: work.decision.domain,
     attempt: attemptsOf(work, { attempts: 0 }),
     status: "failed",
     text: "",
@@ -128,9 +130,8 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     model: shown?.model ?? null,
     failedArms: [...failed],
     source: "none",
-    exampleIds: [
-      ...new Set(work.pieces.flatMap((piece) => (piece.kind === "example" && piece.id !== null ? [piece.id] : []))),
-    ],
+    exampleIds: [...ids],
+    exampleTokens: (shown?.examples ?? []).reduce((sum, { id, tokens }) => sum + (ids.has(id) ? tokens : 0), 0),
     usage: { ...NO_USAGE },
     duplicate: false,
     ...{ cost: failedCost(work), failedCost: failedCost(work), billed: billedCalls(work), savedCost: 0 },
@@ -159,8 +160,9 @@ const asking = ({ role, decision }: Work): Pick<Response, "asked" | "alternative
     ? notAsking
     : { asked: decision.asked, alternative: decision.alternative ? decision.alternativeArm : null };
 
-/** On the work topic and in this process, until the arm was called. */
-const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);
+/** On the work topic and in this process, until the arm was called; without calls of other arms. */
+const waited = (work: Work, times: CallTimes): number =>
+  Math.max(0, times.called - work.plannedAt - failedArms(work).reduce((sum, { ms }) => sum + ms, 0));
 
 /** Since the request came to the broker, by plan's clock. */
 function sinceArrival(work: Work, at: number): number {

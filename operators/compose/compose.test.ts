@@ -142,7 +142,7 @@ it("remembers what the chosen arm's prompt began with, and of a prompt without e
   const order = { order: "shared_prefix" as const, orderProbability: 0.98 };
   const remembering = createCompose({
     arms: () => [
-      { name: "small", examples: true, template: "chat-turns" },
+      { name: "small", examples: true, template: "chat-turns", order: "shared_prefix" },
       { name: "large", examples: false, template: "chat-turns" },
       { name: "guided", examples: true, template: "guided" },
     ],
@@ -159,10 +159,17 @@ it("remembers what the chosen arm's prompt began with, and of a prompt without e
     await remembering({ ...input, choice: { ...choice, arm } }, aContext());
   const examples = ["b", "a"].map((id) => ({ id, similarity: 0.8, helpfulness: 0.8, tokens: 10 }));
   const key = turnsKey(input.request.tenant, input.request.messages);
-  expect(noted).toEqual([[input.domain, key, { arm: "small", examples, order }]]);
+  expect(noted).toEqual([[input.domain, key, { arm: "small", examples }, true]]);
   // What chance chose is not kept for later turns.
   const random = new Map([["small", { order: "random" as const, orderProbability: 0.02 }]]);
   for (const change of [{ exploredThreshold: 0.1 }, { orderByArm: random }])
     await remembering({ ...input, ...change, choice: { ...choice, arm: "small" } }, aContext());
-  expect(noted.slice(1)).toEqual([0, 1].map((): unknown[] => [input.domain, null, expect.anything()]));
+  expect(noted.slice(1)).toEqual(
+    [true, false].map((isPrefix): unknown[] => [input.domain, null, expect.anything(), isPrefix]),
+  );
+  // What a conversation keeps stays, whatever was tried for other arms.
+  const kept = new Map([["small", { order: "kept" as const, orderProbability: 1 }]]);
+  const later = { ...input, exploredThreshold: 0.1, orderByArm: kept };
+  await remembering({ ...later, choice: { ...choice, arm: "small" } }, aContext());
+  expect(noted.at(-1)).toEqual([input.domain, key, { arm: "small", examples }, true]);
 });

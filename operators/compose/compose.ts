@@ -1,6 +1,7 @@
 // Writes the prompt of the chosen arm, and says whether its answer may be kept. Needs route before
 // it. Refuses with unknown_document and prompt_too_large for its documents.
 import { digestOf } from "../../algorithms/response-cache/cache-key.ts";
+import type { ExampleOrder } from "../../algorithms/selection/example-order.ts";
 import { turnsKey } from "../../algorithms/text/conversation-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
@@ -20,6 +21,8 @@ interface ComposedArm {
   name: string;
   examples: boolean;
   template: TemplateName;
+  /** Order of its examples; absent: the most helpful last. */
+  order?: ExampleOrder;
   system?: string | undefined;
   /** Set where the arm reuses examples' answers as they are; its answers are not cached. */
   reuse?: object | undefined;
@@ -70,7 +73,7 @@ export function createCompose({ arms, documents, limits, clock, memory }: Compos
       // What chance chose for one turn is not shown again as if it had been selected.
       const isExplored =
         order.order === "random" ||
-        routed.exploredThreshold !== null ||
+        (order.order !== "kept" && routed.exploredThreshold !== null) ||
         choice.arms.some(({ arm: name, trial }) => name === choice.arm && trial !== null);
       const turn = isExplored ? null : turnsKey(request.tenant, request.messages);
       const shown = examples.map(({ id, similarity, helpfulness, tokens }) => ({
@@ -79,7 +82,8 @@ export function createCompose({ arms, documents, limits, clock, memory }: Compos
         helpfulness,
         tokens,
       }));
-      memory.note(routed.domain, turn, { arm: choice.arm, examples: shown, order });
+      const isPrefix = arm?.order === "shared_prefix" && order.order !== "random";
+      memory.note(routed.domain, turn, { arm: choice.arm, examples: shown }, isPrefix);
     }
     const pieces = template.pieces({ messages: request.messages, system: arm?.system, examples });
     const prompt = {

@@ -78,6 +78,7 @@ const armColumn = (score: ArmScore): object => ({
     tokens: example.tokens,
     explored: example.explored,
   })),
+  order: score.order,
 });
 
 const byArm = (arms: readonly ArmScore[], what: "cachedShare" | "saturation"): object =>
@@ -129,6 +130,8 @@ export const decisionRow = (record: Decision, position: RowPosition): Row => ({
 export const responseRow = (record: Response, position: RowPosition): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
+  domain: record.domain,
+  account: record.account ?? "",
   attempt: record.attempt,
   status: record.status,
   text: record.text,
@@ -136,9 +139,10 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   finish_reason: record.finishReason,
   arm: record.arm,
   model: record.model,
-  failed_arms: record.failedArms.map(({ cost, ...failed }) => ({ ...failed, cost: double(cost) })),
+  failed_arms: record.failedArms.map(({ cost, ms, ...failed }) => ({ ...failed, cost: double(cost), ms: double(ms) })),
   source: record.source,
   example_ids: record.exampleIds,
+  example_tokens: record.exampleTokens,
   prompt_tokens: record.usage.prompt,
   linked_tokens: record.usage.linked,
   recomputed_tokens: record.usage.recomputed,

@@ -4,6 +4,7 @@
 // recorded yet, or ClickHouse is down, it waits until its deadline; a model is never called twice
 // for one id. An id that comes with another text is refused.
 import { errorOf } from "../../connections/errors.ts";
+import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { requestHash } from "../../algorithms/text/canonical.ts";
 import {
   anotherRecord,
@@ -121,7 +122,9 @@ function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs,
     ...{ attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded },
     requestId: request.id,
     tenant: request.tenant,
+    domain: sharingDomain(request.tenant, request.domain),
     failedArms: [],
+    exampleTokens: 0,
     usage: { ...NO_USAGE },
     duplicate: true,
     ...{ linkPolicy: null, cost: 0, failedCost: 0, billed: 0, savedCost: 0 },

@@ -37,7 +37,7 @@ export function createCompare({ arm, samples = 8, clock }: CompareDependencies) 
           requestId,
           pieces: prompts[isSwapped ? 1 : 0] ?? [],
           // A seed of its own: equal samples would be one sample.
-          params: { maxTokens: 256, temperature: 0.7, topP: 0.95, seed: call + 1, stop: [] },
+          params: { maxTokens: null, temperature: 0.7, topP: 0.95, seed: call + 1, stop: [] },
           deadline: clock() + callMs,
         },
         signal,

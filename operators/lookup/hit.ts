@@ -40,7 +40,7 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
 });
 
 export const hitResponse = (
-  { request, answer, now, receivedAt, timestamp }: Hit,
+  { request, domain, answer, now, receivedAt, timestamp }: Hit,
   partitions: number,
 ): Emit<"responses"> => ({
   output: "responses",
@@ -48,6 +48,7 @@ export const hitResponse = (
   record: {
     requestId: request.id,
     tenant: request.tenant,
+    domain,
     attempt: 0,
     status: "ok",
     text: answer.text,
@@ -57,10 +58,11 @@ export const hitResponse = (
     failedArms: [],
     source: "cache",
     exampleIds: [],
+    exampleTokens: 0,
     usage: { ...NO_USAGE },
     duplicate: false,
     ...{ cost: 0, failedCost: 0, billed: 0, savedCost: answer.cost },
-    account: null,
+    account: request.account,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
     error: null,
     passthrough: null,

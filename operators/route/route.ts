@@ -102,6 +102,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const now = clock();
     const caching = cached !== undefined && capable.some(({ prices }) => cachedCostShare(prices, 1, now) !== 1);
     const conversation = caching ? conversationKey(request.tenant, sessionOf(request), request.messages) : "";
+    const prompted = { domain: selected.domain, conversation, characters: promptCharacters };
     const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
       const chosen = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []) : [];
@@ -121,7 +122,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
       const of = { arm, examples, order: selected.orderByArm.get(arm.name), trial, context };
       if (!caching) return [of];
-      const cachedShare = cached.expected(arm.name, conversation, promptCharacters);
+      const cachedShare = cached.expected(arm.name, prompted);
       const cost = Math.min(1, arm.cost * cachedCostShare(arm.prices, cachedShare, now));
       return [{ ...of, cachedShare, cost }];
     });
@@ -141,7 +142,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       return costs.length > 0
         ? refuse(
             "too_expensive",
-            `The cheapest allowed arm may cost ${Number(Math.min(...costs).toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, lower max_tokens, or shorten the prompt.`,
+            `The cheapest allowed arm may cost ${Number(Math.min(...costs).toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, set a lower max_tokens, or shorten the prompt.`,
           )
         : refuse("no_arm", "No arm that the request allows can answer it: allow others (allow.arms).");
 
@@ -172,10 +173,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const chosen = drawn.scores[drawn.chosen]!;
     const even = scored !== null && undecided(scored.loadFree, routing.askWithin);
     const askProbability = !request.mayAsk ? 0 : even ? 1 : routing.askShare;
-    if (caching)
-      cached.chosen(chosen.arm, {
-        ...{ conversation, characters: promptCharacters, tenant: request.tenant, requestId: request.id },
-      });
+    if (caching) cached.chosen(chosen.arm, { ...prompted, tenant: request.tenant, requestId: request.id });
     if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });

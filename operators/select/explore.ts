@@ -36,7 +36,7 @@ export function explore(random: Random, { trials, thresholds, grid }: ExploreSha
 }
 
 /** The arm's order of examples, or on a share of requests, [0, 0.5], a random order. */
-export function drawOrder(random: Random, share: number): (rule: ExampleOrder) => DrawnOrder {
+export function drawOrder(random: Random, share: number): (rule: ExampleOrder) => DrawnOrder & { order: ExampleOrder } {
   const isRandom = share > 0 && random() < share;
   return (rule) =>
     isRandom ? { order: "random", orderProbability: share } : { order: rule, orderProbability: 1 - share };

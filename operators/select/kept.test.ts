@@ -6,7 +6,7 @@ import { turnsKey } from "../../algorithms/text/conversation-key.ts";
 import { continuedTurn, keptChoice } from "./kept.ts";
 
 const kept = (...ids: string[]) => ({
-  ...{ arm: "small", order: { order: "random" as const, orderProbability: 0.02 } },
+  arm: "small",
   examples: ids.map((id) => ({ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 })),
 });
 const asker = { requestId: "r2", tenant: "acme", domain: "acme/shell", sharedDomain: null };
@@ -20,7 +20,7 @@ const ids = (choice: ReturnType<typeof keptChoice>) => choice?.examples.map(({ i
 describe("a later turn", () => {
   it("is shown what the turn before it was, in that order and with what is known of it", () => {
     const choice = keptChoice(kept("b", "a"), poolOf(example("a"), example("b", { shown: 4 })), asker, open);
-    expect(choice).toMatchObject({ order: { order: "random", orderProbability: 0.02 }, trial: null });
+    expect(choice).toMatchObject({ order: { order: "kept", orderProbability: 1 }, trial: null });
     expect(choice?.examples[0]).toEqual({
       ...{ id: "b", request: "request b", response: "response b", similarity: 0.9, helpfulness: 0.8, tokens: 10 },
       ...{ explored: false, cachedBonus: 0, features: [], shown: 4 },

@@ -20,7 +20,7 @@ export function continuedTurn({ tenant, messages }: Pick<Request, "tenant" | "me
 
 /** In their order, up to the first that exceeds `room` (tokens); null if none is left. */
 export function keptChoice(
-  { examples, order }: KeptPrompt,
+  { examples }: KeptPrompt,
   pool: Pick<ExamplePool, "get">,
   asker: Omit<Asker, "vector">,
   { sharing, room, now }: { sharing: Pick<SharedDomains, "gives">; room: number; now: number },
@@ -39,5 +39,6 @@ export function keptChoice(
       ...{ explored: false, cachedBonus: 0, features: [] },
     });
   }
+  const order = { order: "kept" as const, orderProbability: 1 };
   return shown.length === 0 ? null : { examples: shown, order, trial: null, settled: [], open: 0, verdicts: [] };
 }

@@ -28,7 +28,9 @@ export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): n
   const wanted = arm.tokenBudget ?? budget;
   if (arm.contextTokens === undefined) return wanted;
   // What is asked for is sent, but an answer as long as the window leaves no prompt at all.
-  const completion = Math.min(request.maxTokens ?? arm.maxTokens, Math.max(arm.maxTokens, arm.contextTokens / 2));
+  const half = arm.contextTokens / 2;
+  const most = arm.maxTokens < arm.contextTokens ? Math.max(arm.maxTokens, half) : half;
+  const completion = Math.min(request.maxTokens ?? arm.maxTokens, most);
   const window = arm.contextTokens - completion;
   const conversation = [...request.messages.map(({ content }) => content), ...request.documents, arm.system ?? ""];
   // A conversation of a megabyte needs no exact count.

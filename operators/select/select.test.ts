@@ -333,8 +333,7 @@ describe("the order of the examples", () => {
     const memory = createPromptMemory(() => 7);
     const examples = shown.map((id) => ({ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 }));
     const conversation = turnsKey("acme", embedded().request.messages);
-    const order = { order: "shared_prefix" as const, orderProbability: 0.98 };
-    memory.note("acme/shell", conversation, { arm: "engine", examples, order });
+    memory.note("acme/shell", conversation, { arm: "engine", examples }, true);
     return memory;
   };
 
@@ -398,8 +397,9 @@ describe("the order of the examples", () => {
     const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0.5, grid: [0.2] } };
     const value = await select({ pool, arms, memory, selection, random: () => 0.1 }, later);
     expect(ids(value, "engine")).toEqual(["7", "0"]);
-    expect(value.orderByArm.get("engine")).toEqual({ order: "shared_prefix", orderProbability: 0.98 });
-    expect([value.trialByArm.size, value.exploredThreshold]).toEqual([0, null]);
+    // Neither an order nor a threshold was drawn for it; another arm's trial is its own.
+    expect(value.orderByArm.get("engine")).toEqual({ order: "kept", orderProbability: 1 });
+    expect([...value.trialByArm.keys()]).toEqual(["small"]);
     expect(ids(value).toSorted()).toEqual(["0", "1", "2"]);
     // Repeating the first question begins a new conversation.
     expect(ids(await select({ pool, arms, memory }), "engine")).not.toContain("7");

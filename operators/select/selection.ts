@@ -204,11 +204,8 @@ export function createSelection(dependencies: SelectionDependencies) {
     // While helpfulness is similarity, its threshold is the one of similarity.
     const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
     const kept = keptByArm(asked, showing, rooms, asker);
-    const exploration = explore(
-      random,
-      fit.length === 0 || kept.size > 0 ? nothingToLearn : selection.explore,
-      learned,
-    );
+    // Whatever is kept: an arm whose examples are selected now is compared with its like.
+    const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
     const orderOf = drawOrder(random, fit.length === 0 ? 0 : selection.explore.orders);
     const hasInventory = showing.some(({ name }) => caches?.tells(name));
     const hashes = hasInventory ? fit.map(({ candidate }) => exampleHash(candidate.example.id)) : [];

@@ -3,10 +3,13 @@
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import type { StageGroup } from "../../gateway/page/data/health.ts";
-import type { Dashboard } from "../../gateway/page/data/port.ts";
+import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
 import type { gateway } from "./pipeline.ts";
 import { stagesOf, topology } from "../topology.ts";
 import { isTenantTopic, type Topic, type TopicName } from "../../schemas/records.ts";
+import type { ArmBreaker } from "../../schemas/types.ts";
+import { createRowTable } from "../../state/process-rows.ts";
+import { readTable } from "../../runtime/table.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { groupName, stageName } from "../../runtime/running-stage.ts";
 import { policiesOf } from "../policies.ts";
@@ -38,10 +41,17 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
       },
     );
   };
+  const breakers = async (): Promise<Health["breakers"]> => {
+    const table = createRowTable<ArmBreaker>(Date.now);
+    const rows = await readTable({ kafka, codec, topic: topic("breakers"), record: "breakers", log });
+    for (const [key, value] of rows) table.apply(key, value);
+    const all = arms.configured().flatMap(({ name }) => table.others(name, ""));
+    return all.flatMap(({ arm, state, instance }) => (state === "closed" ? [] : [{ arm, state, instance }]));
+  };
   const dashboard = createDashboard({
     clickhouse,
     policies: policiesOf(session),
-    health: { kafka, stages },
+    health: { kafka, stages, breakers },
     live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
     clock: Date.now,
   });

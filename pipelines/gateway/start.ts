@@ -20,8 +20,6 @@ import { openWhenAsked } from "./embedder.ts";
 import { openDashboard } from "./page.ts";
 import { gateway } from "./pipeline.ts";
 
-/** Where clients look for it, unless it is configured. */
-const usualPort = 7717;
 const pollMs = 50;
 
 export interface RunningGateway extends RunningStage {
@@ -74,7 +72,7 @@ export async function startGateway(
     ...{ embedder: embedder.open, health: replies.health },
   });
   const url = await keys.caughtUp
-    .then(() => listen(server, config.gateway, usualPort))
+    .then(() => listen(server, config.gateway))
     .catch(async (error: unknown) => {
       await close();
       throw error;

@@ -84,7 +84,12 @@ CREATE TABLE IF NOT EXISTS {table:rewards} {on_cluster}
     counted UInt32 COMMENT 'Feedback that counts: at most one for each source and kind',
     received UInt32 COMMENT 'All feedback on the request, withdrawn and pairwise included',
     newest_at DateTime64(3, 'UTC') COMMENT 'Newest feedback that counts, else newest of all, UTC' CODEC(Delta, ZSTD(1)),
-    version UInt64 COMMENT 'Version for merging, in microseconds since the epoch; the newest wins' CODEC(Delta, ZSTD(1))
+    arm LowCardinality(String) COMMENT 'Arm that answered; empty: none did, or the answer is not recorded yet',
+    domain LowCardinality(String) COMMENT 'Sharing domain as tenant/domain; empty: the answer is not recorded yet',
+    account LowCardinality(String) COMMENT 'Id of the gateway key that asked; of the first one where it was rotated; empty: none',
+    policy_version UInt64 COMMENT 'Version of the router policy that chose; 0: the prior, or nothing was chosen',
+    version UInt64 COMMENT 'Version for merging, in microseconds since the epoch; the newest wins' CODEC(Delta, ZSTD(1)),
+    INDEX newest_at_range newest_at TYPE minmax GRANULARITY 1
 )
 ENGINE = {replacing:version}
 ORDER BY (request_id, tenant)

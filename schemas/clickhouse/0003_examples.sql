@@ -73,7 +73,7 @@ CREATE TABLE IF NOT EXISTS {table:example_uses} {on_cluster}
     arm LowCardinality(String) COMMENT 'Chosen arm',
     model LowCardinality(String) COMMENT 'Model of the arm',
     position UInt16 COMMENT 'Position in the prompt, from 1',
-    example_order LowCardinality(String) DEFAULT 'best_last' COMMENT 'Order of the examples in the prompt: best_last, shared_prefix or random',
+    example_order LowCardinality(String) DEFAULT 'best_last' COMMENT 'Order of the examples in the prompt: best_last, shared_prefix, random, or kept from the conversation''s turn before',
     order_probability Float64 DEFAULT 1 COMMENT 'Probability with which that order was drawn, 0 to 1',
     similarity Float64 COMMENT 'Cosine similarity of request and example, -1 to 1',
     helpfulness Float64 COMMENT 'Predicted helpfulness, 0 to 1',

@@ -157,7 +157,8 @@ GROUP BY example_id
 )
 COMMENT 'How often an example was shown on a rewarded request in two weeks, and the mean reward';
 
--- Only decisions with a helpfulness model, and only answers of the chosen arm.
+-- Only decisions with a helpfulness model, and only answers of the chosen arm. Not examples that a
+-- conversation kept: an earlier turn chose them, under a threshold of its own.
 CREATE OR REPLACE VIEW {database}.threshold_outcomes {on_cluster}
 (
     request_id String COMMENT 'Request id: the client''s, or topic-partition-offset',
@@ -183,7 +184,8 @@ FROM
             request_id, tenant, created_at, threshold, explored_threshold,
             arraySum(arms.examples[indexOf(arms.arm, arm)].tokens) AS shown_tokens
         FROM {database}.decisions FINAL
-        WHERE helpfulness_version > 0 AND created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
+        WHERE helpfulness_version > 0 AND arms.order[indexOf(arms.arm, arm)] != 'kept'
+            AND created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
     ) AS decision
     INNER JOIN
     (
@@ -231,11 +233,12 @@ GROUP BY tau
 COMMENT 'How each helpfulness threshold did over two weeks: reward less the price of the tokens shown';
 
 -- A random order has the most helpful example last with the chance 1 / examples, any other has it
--- there or not by its rule. Weights undo both chances, so that groups of an arm are comparable.
+-- there or not by its rule. Weights undo both chances, so that groups of an arm are comparable; not
+-- kept, which only later turns of conversations have.
 CREATE OR REPLACE VIEW {database}.example_orders {on_cluster}
 (
     arm LowCardinality(String) COMMENT 'Arm that answered',
-    example_order LowCardinality(String) COMMENT 'Order of the examples: best_last, shared_prefix or random',
+    example_order LowCardinality(String) COMMENT 'Order of the examples: best_last, shared_prefix, random, or kept',
     best_is_last Bool COMMENT 'The most helpful example stands next to the question',
     requests UInt64 COMMENT 'Rewarded requests with two examples or more',
     mean_reward Float64 COMMENT 'Mean reward, weighted by the inverse probability of the order, 0 to 1',

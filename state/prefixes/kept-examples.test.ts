@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bestLast } from "../../algorithms/selection/example-order.ts";
 import { createKeptExamples, type KeptPrompt } from "./kept-examples.ts";
 
 const prompt = (id: string, arm = "small"): KeptPrompt => ({
-  ...{ arm, order: bestLast },
+  arm,
   examples: [{ id, similarity: 0.9, helpfulness: 0.8, tokens: 10 }],
 });
 function setUp(bounds = { most: 100, mostOfDomain: 10, timeToLive: 1_000 }) {

@@ -2,8 +2,6 @@
 // turn before. They are in this process's memory only. After a restart, or in another process, a
 // turn's examples are selected again. Bounded in total, by domain and by time.
 
-import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
-
 /** An example as it was shown; the pool has its texts. */
 export interface KeptExample {
   id: string;
@@ -15,7 +13,6 @@ export interface KeptExample {
 export interface KeptPrompt {
   arm: string;
   examples: readonly KeptExample[];
-  order: DrawnOrder;
 }
 
 export interface KeptExamples {

@@ -15,8 +15,11 @@ export interface PromptMemory {
   /** See LivePrefixes.longest. */
   longest(arm: string, domain: string, candidates: readonly PrefixCandidate[], count: number, loss: number): string[];
   keptOf: KeptExamples["of"];
-  /** A prompt was composed. turn: its key; null: later turns don't keep its examples. */
-  note(domain: string, turn: string | null, prompt: KeptPrompt): void;
+  /**
+   * A prompt was composed. turn: its key; null: later turns don't keep its examples. isPrefix: its
+   * arm begins prompts with what longest() gives.
+   */
+  note(domain: string, turn: string | null, prompt: KeptPrompt, isPrefix: boolean): void;
 }
 
 export function createPromptMemory(clock: () => number): PromptMemory {
@@ -47,10 +50,9 @@ export function createPromptMemory(clock: () => number): PromptMemory {
     longest: (arm, domain, candidates, count, loss) =>
       trees.get(keyOf(arm, domain))?.longest(candidates, count, loss, clock()) ?? [],
     keptOf: kept.of,
-    note(domain, turn, prompt) {
+    note(domain, turn, prompt, isPrefix) {
       if (prompt.examples.length === 0) return;
-      // Only this order begins with what the tree has.
-      if (prompt.order.order === "shared_prefix") noteSequence(keyOf(prompt.arm, domain), prompt.examples);
+      if (isPrefix) noteSequence(keyOf(prompt.arm, domain), prompt.examples);
       if (turn !== null) kept.keep(domain, turn, prompt);
     },
   };

@@ -27,12 +27,11 @@ let baseURL: string;
 beforeAll(async () => {
   [model, toolsModel] = await Promise.all([startModel(), startToolsModel()]);
   const openai = { type: "openai", retries: 0, cost: 1 };
-  const capable = { tools: true, parameters: true };
   system = await startSystem(
     {
       arms: [
-        { ...openai, name: "mock", baseUrl: model.baseUrl, model: "mock-1" },
-        { ...openai, name: "tools", baseUrl: toolsModel.baseUrl, model: "tools-1", ...capable },
+        { ...openai, name: "mock", baseUrl: model.baseUrl, model: "mock-1", tools: false, parameters: false },
+        { ...openai, name: "tools", baseUrl: toolsModel.baseUrl, model: "tools-1" },
       ],
       gateway: { models: [{ name: "claude-*", arms: ["mock"] }] },
     },

@@ -31,7 +31,7 @@ beforeAll(async () => {
         { name: "recorded", type: "recorded", file, cost: 0 },
         {
           ...{ name: "mock", type: "openai", baseUrl: model.baseUrl, model: "mock-1", cost: 1, retries: 0 },
-          ...{ prices: { prompt: 1, completion: 2 }, dispatch: "queued" },
+          ...{ prices: { prompt: 1, completion: 2 }, dispatch: "queued", tools: false },
         },
         {
           name: "retried",
@@ -41,6 +41,7 @@ beforeAll(async () => {
           retries: 2,
           cost: 1,
           dispatch: "queued",
+          tools: false,
         },
         {
           name: "inline",
@@ -50,6 +51,7 @@ beforeAll(async () => {
           dispatch: "inline",
           retries: 0,
           cost: 1,
+          tools: false,
         },
       ],
       gateway: { maxBodyBytes: 65_536, heartbeatMs: 400 },

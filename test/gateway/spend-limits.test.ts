@@ -184,7 +184,9 @@ test("cached, written and reasoning tokens cost the same in answers, spend limit
   });
   for (const { id, cost: recordedCost, most } of saved)
     expect([recordedCost, most]).toEqual(Array(2).fill(answers.find((one) => one.id === id)?.charged));
-  const shown = await readRequests(clickhouse, { search: "usage {", tenant: "spend-limits" }, Date.now());
+  const [until, hour] = [Date.now() + 1, 3_600_000];
+  const filter = { search: "usage {", tenant: "spend-limits", from: until - hour, until };
+  const { rows: shown } = await readRequests(clickhouse, filter);
   expect(new Map(shown.map(({ id, cost: onPage }) => [id, onPage]))).toEqual(
     new Map(answers.map(({ id, charged }) => [id, charged])),
   );

@@ -28,9 +28,9 @@ beforeAll(async () => {
       arms: [
         // The cheapest by far, and the default: it would be asked if it could.
         { name: "recorded", type: "recorded", file, cost: 0 },
-        { name: "tools", ...openai, tools: true, parameters: true, system: "Be brief.", dispatch: "queued" },
-        { name: "whole", ...openai, tools: true, parameters: true, stream: false, dispatch: "inline" },
-        { name: "eyes", ...openai, vision: true, dispatch: "queued" },
+        { name: "tools", ...openai, vision: false, system: "Be brief.", dispatch: "queued" },
+        { name: "whole", ...openai, vision: false, stream: false, dispatch: "inline" },
+        { name: "eyes", ...openai, tools: false, parameters: false, dispatch: "queued" },
       ],
       routing: { defaultArm: "recorded" },
     },

@@ -280,6 +280,14 @@ it("thresholds give the moments of reward and tokens for each tau, of requests w
   await serve(
     ...served,
     { id: "no helpfulness model", reward: 1, more: { exploredThreshold: 0.9 } },
+    // An earlier turn chose these, whatever is in force now.
+    {
+      id: "kept",
+      reward: 1,
+      shown: ["a"],
+      order: { order: "kept", orderProbability: 1 },
+      more: { helpfulnessVersion: 3, threshold: 0.5 },
+    },
     { id: "old", reward: 1, more: { helpfulnessVersion: 3, threshold: 0.9, createdAt: now - 400 * 3_600_000 } },
     { id: "unrated", more: { helpfulnessVersion: 3, threshold: 0.9 } },
   );
@@ -334,7 +342,7 @@ it("what an example gained with a model that the arm has no more counts a quarte
     { id: "elsewhere", reward: 0.5, arm: "large", model: "m1", shown: ["b"] },
     { id: "taken", reward: 0.5, model: "m2", shown: ["a"] },
   );
-  const failed = { arm: "small", code: "endpoint_refused", attempts: 1, cost: 0, billed: 0 };
+  const failed = { arm: "small", code: "endpoint_refused", attempts: 1, cost: 0, billed: 0, ms: 0 };
   const responses = ["before", "after", "elsewhere", "taken"].flatMap((requestId, i) =>
     rowsOf
       .responses(

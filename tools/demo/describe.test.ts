@@ -52,7 +52,7 @@ const response: Response = {
   model: "small-model",
   source: "generated",
   failedArms: [],
-  exampleIds: ["far", "near"],
+  exampleIds: ["far", "near"], domain: "default/default", exampleTokens: 0,
   usage: { ...NO_USAGE, prompt: 1, prefilled: 1, completion: 1 },
   duplicate: false,
   cost: 0,

@@ -5,6 +5,7 @@ import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import pc from "picocolors";
+import { refuseTakenPorts } from "../../cli/start-report.ts";
 import { messageOf } from "../../connections/errors.ts";
 import { loadConfig } from "../../config/load.ts";
 import { namedByArms } from "../../config/models.ts";
@@ -92,6 +93,7 @@ let logFile = "";
 let code = 0;
 try {
   const { config } = loadConfig({ file: configFile });
+  await refuseTakenPorts(config);
   const logs = join(config.stack.folder, "logs");
   mkdirSync(logs, { recursive: true });
   logFile = relative(process.cwd(), join(logs, "demo.log"));

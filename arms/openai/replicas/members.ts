@@ -4,8 +4,7 @@ import { isIP, type LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import { Agent, type Dispatcher } from "undici";
 import { messageOf } from "../../../connections/errors.ts";
-import type { OpenAiArmConfig } from "../../../config/schema.ts";
-import { mostReplicas } from "../../../config/sections/arms.ts";
+import { anthropicUrl, mostReplicas, type EndpointArmConfig } from "../../../config/sections/arms.ts";
 import { keyHeaders } from "../body.ts";
 import { connectionOptions } from "../bounded-fetch.ts";
 import { readEngineLoad, watchEngine, type EngineSource, type EngineWatch } from "./engine-poll.ts";
@@ -26,10 +25,13 @@ export type Lookup = (host: string) => Promise<readonly { address: string; famil
 
 const lookupAll: Lookup = (host) => systemLookup(host, { all: true });
 const everyMs = 5_000;
+/** An address that is missing from an answer may return: its state is kept for so long. */
+const absentMs = 300_000;
 
 /** The configured endpoints. */
-export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiArmConfig): Endpoint[] {
-  const several: NonNullable<typeof endpoints> = endpoints ?? (baseUrl === undefined ? [] : [{ baseUrl }]);
+export function endpointsOf({ type, baseUrl, endpoints, apiKey, metricsUrl }: EndpointArmConfig): Endpoint[] {
+  const only = baseUrl ?? (type === "anthropic" ? anthropicUrl : undefined);
+  const several: NonNullable<typeof endpoints> = endpoints ?? (only === undefined ? [] : [{ baseUrl: only }]);
   return several.map((one) => ({
     ...{ name: one.baseUrl, baseUrl: one.baseUrl },
     apiKey: one.apiKey ?? apiKey,
@@ -38,7 +40,7 @@ export function endpointsOf({ baseUrl, endpoints, apiKey, metricsUrl }: OpenAiAr
 }
 
 /** Each address of the host. With IPv4 and IPv6, only IPv4: both lead to the same machines. */
-export async function addressesOf(config: OpenAiArmConfig, lookup = lookupAll): Promise<Endpoint[]> {
+export async function addressesOf(config: EndpointArmConfig, lookup = lookupAll): Promise<Endpoint[]> {
   const [endpoint] = endpointsOf(config);
   if (endpoint === undefined) return [];
   const url = new URL(endpoint.baseUrl);
@@ -85,19 +87,28 @@ export interface Member extends Endpoint {
 export interface MembersOptions {
   log: Logger;
   lookup?: Lookup | undefined;
+  /** Monotonic, in milliseconds. */
+  clock?: () => number;
 }
 
-/** Follows the replicas until closed. Before the first lookup the host's name is the replica. */
-export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersOptions): Members {
-  const watched = new Map<string, Member & { stop(): void }>();
+/**
+ * Follows the replicas until closed. Before the first lookup the host's name is the replica. An
+ * address that returns is the same member again: answers of DNS may rotate.
+ */
+export function followMembers(
+  config: EndpointArmConfig,
+  { log, lookup, clock = () => performance.now() }: MembersOptions,
+): Members {
+  const watched = new Map<string, Member & { stop(): void; seenAt: number }>();
   let members: Member[] = [];
   let isClosed = false;
 
-  const open = (endpoint: Endpoint): Member & { stop(): void } => {
+  const open = (endpoint: Endpoint): Member & { stop(): void; seenAt: number } => {
     const dispatcher = connectionsTo(endpoint);
     const source = engineSource(endpoint, dispatcher);
     const onChange = (problem: unknown): void => {
       const facts = { arm: config.name, replica: endpoint.name };
+      if (!members.some(({ name }) => name === endpoint.name)) return;
       if (problem === undefined) log.info(facts, "the engine reports its load");
       else log.warn({ ...facts, problem: messageOf(problem) }, "the engine's load can't be read");
     };
@@ -107,20 +118,23 @@ export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersO
       // Waits for calls in progress.
       void dispatcher?.close();
     };
-    return { ...endpoint, dispatcher, engine: engine?.now ?? (() => undefined), stop };
+    return { ...endpoint, dispatcher, engine: engine?.now ?? (() => undefined), stop, seenAt: clock() };
   };
   const replace = (next: readonly Endpoint[]): void => {
-    const names = new Set(next.map(({ name }) => name));
-    for (const [name, one] of watched)
-      if (!names.has(name)) {
-        one.stop();
-        watched.delete(name);
-      }
     members = next.map((endpoint) => {
       const member = watched.get(endpoint.name) ?? open(endpoint);
+      // Those seen last are at the end.
+      watched.delete(endpoint.name);
       watched.set(endpoint.name, member);
+      member.seenAt = clock();
       return member;
     });
+    for (const [name, one] of watched) {
+      if (watched.size <= members.length) break;
+      if (clock() - one.seenAt < absentMs && watched.size <= 2 * mostReplicas) break;
+      one.stop();
+      watched.delete(name);
+    }
   };
 
   const look = async (): Promise<void> => {
@@ -128,10 +142,10 @@ export function followMembers(config: OpenAiArmConfig, { log, lookup }: MembersO
       const found = await addressesOf(config, lookup);
       const after = found.map(({ name }) => name).join(", ");
       // A host without addresses is a lookup failure: keeps the known replicas.
-      if (!isClosed && after !== "" && after !== members.map(({ name }) => name).join(", ")) {
-        replace(found);
-        log.info({ arm: config.name, replicas: after }, "the arm's replicas have changed");
-      }
+      if (isClosed || after === "") return;
+      const isChanged = after !== members.map(({ name }) => name).join(", ");
+      replace(found);
+      if (isChanged) log.info({ arm: config.name, replicas: after }, "the arm's replicas have changed");
     } catch (error) {
       log.warn({ arm: config.name, problem: messageOf(error) }, "the host of the arm's replicas can't be looked up");
     } finally {

@@ -169,6 +169,59 @@ describe("a replica that fails", () => {
     expect(callsOf(all).reduce((sum, calls) => sum + calls)).toBe(13 + home.calls - 1);
   });
 
+  describe("and can't be reached", () => {
+    const dead = "http://10.1.2.3:8000/v1";
+    /** Calls of the dead one fail so; the others are real. */
+    const failing = (code: string, calls: string[]): typeof fetch =>
+      ((url: string | URL, init: RequestInit) => {
+        if (!String(url).startsWith(dead)) return fetch(url, { ...init, ...({ dispatcher: undefined } as object) });
+        calls.push(code);
+        return Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) }));
+      }) as typeof fetch;
+
+    it.each([
+      ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"],
+      ...["UND_ERR_CONNECT_TIMEOUT", "ECONNRESET", "UND_ERR_SOCKET", "CERT_HAS_EXPIRED"],
+    ])("by %s costs no request anything, even without retries, and is out after two calls", async (code) => {
+      const all = await several(2);
+      const calls: string[] = [];
+      const endpoints = [dead, ...all.map(({ url }) => url)];
+      const arm = armOf({ endpoints, retries: 0 }, { fetch: failing(code, calls) });
+      for (let i = 0; i < 30; i++) expect(await ask(arm, `prefix ${i}`)).toMatchObject(ok);
+      expect(calls).toHaveLength(2);
+      expect(arm.replicas?.().map(({ breaker }) => breaker)).toEqual(["open", "closed", "closed"]);
+      expect(callsOf(all).reduce((sum, count) => sum + count)).toBe(30);
+    });
+
+    it("takes no slot of the rate limit, and no retry from another failure", async () => {
+      const all = await several(2);
+      const calls: string[] = [];
+      const breaker = { share: 1, minimum: 1_000, windowMs: 1, openMs: 1, mostOpenMs: 1, probes: 1 };
+      const limits = { retries: 1, requestsPerMinute: 60 };
+      const arm = armOf(
+        { endpoints: [dead, ...all.map(({ url }) => url)], ...limits },
+        { fetch: failing("ECONNREFUSED", calls), breaker },
+      );
+      for (let i = 0; i < 6; i++)
+        expect(await ask(arm, `prefix ${i}`, { deadline: Date.now() + 20_000 })).toMatchObject(ok);
+      for (const one of all) one.answer = refuse;
+      const before = callsOf(all).reduce((sum, count) => sum + count);
+      expect(await ask(arm, "hot", { deadline: Date.now() + 20_000 })).toMatchObject({ code: "endpoint_unavailable" });
+      expect(callsOf(all).reduce((sum, count) => sum + count)).toBe(before + 2);
+    });
+
+    it("like all others is a failure of one call each", async () => {
+      const all = await several(3);
+      for (const one of all) one.answer = (request) => void request.socket.destroy();
+      const arm = over(all, { retries: 0 });
+      expect(await ask(arm, "hot")).toMatchObject({ code: "endpoint_unavailable", attempts: 3 });
+      expect(callsOf(all)).toEqual([1, 1, 1]);
+      // The last resort: with none healthy, one is called.
+      for (const one of all) one.answer = good;
+      expect(await ask(arm, "hot")).toMatchObject(ok);
+    });
+  });
+
   it("is tried again half-open, and gets its prefixes back", async () => {
     const all = await several(3);
     const breaker = { share: 0.5, minimum: 2, windowMs: 30_000, openMs: 50, mostOpenMs: 100, probes: 2 };

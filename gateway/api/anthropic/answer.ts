@@ -3,7 +3,8 @@ import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { FinishReason } from "../../../algorithms/text/finish-reason.ts";
 import type { Response } from "../../../schemas/types.ts";
-import { extraOf, messageIdPrefix, openAiReason, ownFields } from "../response.ts";
+import { blocksOf } from "../../../algorithms/text/message-blocks.ts";
+import { extraOf, messageIdPrefix, nativeAnswer, openAiReason, ownFields } from "../response.ts";
 import { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
 
@@ -43,6 +44,14 @@ export const openMessage = ({ requestId, model }: Pick<Named, "requestId" | "mod
 
 /** JSON. Throws ApiError if the arguments of a tool call are not an object. */
 export function finishedMessage(response: Response, of: Named): string {
+  const native = nativeAnswer(response);
+  if (native !== null)
+    return exactJson({
+      ...openMessage(of),
+      content: blocksOf(native.pieces),
+      ...nativeEnd(response, native.end),
+      ...{ usage: { ...anthropicUsage(response), ...native.usage }, precedent: ownFields(response) },
+    });
   const all = listOf(extraOf(response).message["tool_calls"]);
   const last = all.at(-1);
   const calls = (isCut(response) && last !== undefined && !isWhole(last) ? all.slice(0, -1) : all).map(toolUse);
@@ -52,6 +61,11 @@ export function finishedMessage(response: Response, of: Named): string {
     content: [...text, ...calls],
     ...{ stop_reason: stopReason(response), usage: anthropicUsage(response), precedent: ownFields(response) },
   });
+}
+
+/** Members that the end of an answer sets, as the endpoint has them. */
+export function nativeEnd(response: Response, { delta, ...more }: Record<string, unknown>): object {
+  return { ...more, stop_reason: stopReason(response), ...(isObject(delta) ? delta : {}) };
 }
 
 const isWhole = (call: unknown): boolean =>

@@ -68,7 +68,8 @@ function callOf({ block, text, path }: Block): Json {
   const { id, name, input } = block;
   if (typeof id !== "string" || typeof name !== "string" || !isObject(input))
     throw badRequest(`${path}: a tool_use block has id, name and input.`, path);
-  return { id, type: "function", function: { name, arguments: rawMembers(text).get("input") ?? "{}" } };
+  const called = { name, arguments: rawMembers(text).get("input") ?? "{}" };
+  return { id, type: "function", function: called, ...hintOf(block) };
 }
 
 function partOf(block: Json, path: string): Part {
@@ -116,7 +117,8 @@ export function toolOf({ value, text, path }: At): object {
   const { type, name } = isObject(value) ? value : {};
   if ((type ?? "custom") !== "custom") throw unservedTool(path);
   if (typeof name !== "string") throw badRequest(`${path}.name must be a string.`, path);
-  return functionTool(name, value, rawMembers(text).get("input_schema"));
+  const hint = isObject(value) ? hintOf(value) : {};
+  return { ...functionTool(name, value, rawMembers(text).get("input_schema")), ...hint };
 }
 
 const unservedTool = (path: string): ApiError =>

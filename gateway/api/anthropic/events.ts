@@ -1,8 +1,10 @@
 // A message in Anthropic's stream events. Blocks are sequential: the block of a tool call opens
 // when the one before it is complete. Earlier pieces of it are buffered.
-import type { CallPiece, Response } from "../../../schemas/types.ts";
+import { isObject } from "../../../algorithms/text/json-shape.ts";
+import { blockText } from "../../../algorithms/text/message-blocks.ts";
+import type { BlockPiece, CallPiece, Response } from "../../../schemas/types.ts";
 import type { Chunks } from "../chunks.ts";
-import { ownFields } from "../response.ts";
+import { nativeAnswer, ownFields } from "../response.ts";
 import { pieceOf } from "../tool-pieces.ts";
 import type { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
@@ -24,7 +26,9 @@ interface Call {
 export function createMessageEvents(of: Named): Chunks {
   /** Blocks begun so far; the last is open until the next begins. */
   let blocks = 0;
-  let open: "text" | "call" | null = null;
+  let open: "text" | "call" | "native" | null = null;
+  /** Head of the open block, where blocks come as the endpoint has them. */
+  let head: Record<string, unknown> = {};
   const calls: Call[] = [];
   /** The call whose block is open or was the last one open. */
   let current = -1;
@@ -36,7 +40,7 @@ export function createMessageEvents(of: Named): Chunks {
     open = null;
     return event("content_block_stop", { index: blocks - 1 });
   };
-  const start = (kind: "text" | "call", content_block: object): string => {
+  const start = (kind: "text" | "call" | "native", content_block: object): string => {
     const before = stop();
     open = kind;
     return before + event("content_block_start", { index: blocks++, content_block });
@@ -44,6 +48,20 @@ export function createMessageEvents(of: Named): Chunks {
   const delta = (value: object): string => event("content_block_delta", { index: blocks - 1, delta: value });
   const text = (content: string): string =>
     (open === "text" ? "" : start("text", { type: "text", text: "" })) + delta({ type: "text_delta", text: content });
+
+  const block = (piece: BlockPiece): string => {
+    let out = "";
+    if (piece.head !== null) {
+      const read = JSON.parse(piece.head) as Record<string, unknown>;
+      if (isObject(read["delta"])) return delta(read["delta"]);
+      head = read;
+      const { name, kind } = blockText(head);
+      const empty = kind === null || name in head ? {} : { [name]: kind === "json" ? {} : "" };
+      out = start("native", { ...head, ...empty });
+    }
+    const { delta: kind } = blockText(head);
+    return piece.text === "" || kind === null ? out : out + delta({ type: kind.type, [kind.member]: piece.text });
+  };
 
   const take = ({ index, id, name, arguments: piece }: CallPiece): void => {
     calls[index] ??= { id: id ?? "", name: name ?? "", arguments: "", sent: 0, isComplete: objectEnd() };
@@ -75,11 +93,23 @@ export function createMessageEvents(of: Named): Chunks {
       held += content;
       return "";
     },
+    blocks: (pieces) => pieces.map(block).join(""),
     calls(pieces) {
       for (const piece of pieces) take(piece);
       return advance();
     },
     end(response: Response, rest) {
+      const native = nativeAnswer(response);
+      if (native !== null) {
+        const usage = { ...anthropicUsage(response), ...native.usage };
+        const { delta: ended, ...more } = native.end;
+        const reason = { stop_reason: stopReason(response), stop_sequence: null, ...(isObject(ended) ? ended : {}) };
+        return (
+          stop() +
+          event("message_delta", { ...more, delta: reason, usage, precedent: ownFields(response) }) +
+          event("message_stop")
+        );
+      }
       for (const piece of rest) take(pieceOf(piece));
       const whole = isCut(response) ? calls.slice(0, -1) : calls;
       const broken = whole.find((call) => inputOf(call.arguments) === null);

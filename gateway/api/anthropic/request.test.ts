@@ -65,7 +65,7 @@ describe("tools", () => {
         {"role":"assistant","content":[{"type":"text","text":"now"},{"type":"tool_use","id":"t1","name":"pay","input":{"to": 12345678901234567890, "amount":1.50}}]},
         {"role":"user","content":[{"type":"text","text":"and?"},{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"paid"},{"type":"text","text":"twice"}]},
           {"type":"tool_result","tool_use_id":"t2"}]}]}`;
-    const { passthrough, requires } = messagesRequest(JSON.parse(text), all, text).request;
+    const { passthrough, requires } = messagesRequest(JSON.parse(text), all, { text }).request;
     expect(requires).toEqual(["tools"]);
     expect(passthrough).toContain('"parameters":{"type":"object","maximum":12345678901234567890,"x":1.0}');
     expect(JSON.parse(passthrough ?? "")).toEqual({
@@ -147,6 +147,32 @@ describe("images and formats", () => {
     const result = { type: "tool_result", tool_use_id: "t", content: "r", cache_control };
     expect(sent({ messages: [{ role: "user", content: [result] }] })["messages"]).toEqual([
       { role: "tool", tool_call_id: "t", content: [{ type: "text", text: "r", cache_control }] },
+    ]);
+    const use = { type: "tool_use", id: "t", name: "pay", input: {} };
+    const called = { name: "pay", arguments: "{}" };
+    const hinted = sent({
+      tools: [{ name: "pay", input_schema: {}, cache_control }, { name: "look" }],
+      messages: [
+        {
+          role: "assistant",
+          content: [
+            { ...use, cache_control },
+            { ...use, cache_control: "x" },
+          ],
+        },
+      ],
+    });
+    expect(hinted["tools"]).toEqual([
+      { type: "function", function: { name: "pay", parameters: {} }, cache_control },
+      { type: "function", function: { name: "look" } },
+    ]);
+    expect(hinted["messages"]).toMatchObject([
+      {
+        tool_calls: [
+          { id: "t", type: "function", function: called, cache_control },
+          { id: "t", type: "function", function: called },
+        ],
+      },
     ]);
   });
   it("wishes are read over, empty turns are left out, and a system text may come amid the others", () => {

@@ -4,6 +4,7 @@ import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
 import type { ChatBody, Served } from "../request.ts";
+import { servedNatively } from "./native.ts";
 import { copied, listedIn, translatedRequest, unservedMember, type Written } from "../translated.ts";
 import { chatTurns, systemContent, toolChoiceOf, toolOf } from "./blocks.ts";
 
@@ -26,9 +27,22 @@ const isNeutral = (name: string, value: unknown): boolean =>
   (name === "service_tier" && (value === "auto" || value === "standard_only")) ||
   (Array.isArray(value) && value.length === 0);
 
-/** text: of which the body was parsed. Throws ApiError. */
-export function messagesRequest(body: unknown, served: Served, text = JSON.stringify(body)): ChatBody {
+export interface MessagesOptions {
+  /** Of which the body was parsed. */
+  text?: string | undefined;
+  /** The header anthropic-beta. */
+  betas?: string | undefined;
+}
+
+/** Throws ApiError. */
+export function messagesRequest(body: unknown, served: Served, options: MessagesOptions = {}): ChatBody {
+  const { text = JSON.stringify(body), betas } = options;
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+  const translate = (): ChatBody => translatedBody(body, served, text);
+  return served.has("anthropic") ? servedNatively({ body, text, betas, served }, translate) : translate();
+}
+
+function translatedBody(body: Json, served: Served, text: string): ChatBody {
   for (const [name, value] of Object.entries(body))
     if (!known.has(name) && !isNeutral(name, value)) throw unservedMember(name);
   return translatedRequest({ ...chatOf(body, rawMembers(text)), names }, served);

@@ -67,6 +67,7 @@ export function responsesRequest(
 }
 
 const names = {
+  ...{ messages: "input", max_tokens: "max_output_tokens" },
   ...{ max_completion_tokens: "max_output_tokens", response_format: "text.format" },
   ...{ reasoning_effort: "reasoning.effort", verbosity: "text.verbosity" },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aResponse } from "../../responses.testing.ts";
-import { ApiError } from "../../errors.ts";
+import { ApiError, errorOfResponse } from "../../errors.ts";
 import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { finishedResponse } from "./answer.ts";
 import { createResponseEvents } from "./events.ts";
@@ -37,6 +37,23 @@ describe("the body of /v1/responses", () => {
     expect(responsesRequest({ model: "m", input: "hi" }).request.messages).toEqual([{ role: "user", content: "hi" }]);
   });
 
+  it("knows what its own members are that a refusal of the request names", () => {
+    const input = [
+      { role: "user", content: "one" },
+      { role: "user", content: "two" },
+    ];
+    const { pathOf } = responsesRequest({ model: "m", instructions: "Be brief.", input });
+    const paramOf = (code: string, param?: string) =>
+      errorOfResponse({ code, message: "", param: param ?? null }, pathOf).param;
+    expect(paramOf("prompt_too_large")).toBe("input");
+    expect(paramOf("request_rejected", "messages[0].content")).toBe("instructions");
+    expect(paramOf("request_rejected", "messages[2]")).toBe("input[1]");
+    expect(paramOf("request_rejected", "max_tokens")).toBe("max_output_tokens");
+    expect(paramOf("request_rejected", "tools[0]")).toBe("tools[0]");
+    expect(paramOf("too_expensive")).toBe("precedent.allow.max_cost");
+    expect(paramOf("rate_limited")).toBeUndefined();
+  });
+
   it("with tools, their results, images and a format is what a chat completion of the same would be", () => {
     const text = `{"model":"m","tools":[{"type":"function","name":"pay","strict":true,"parameters":{"maximum":12345678901234567890}}],
       "tool_choice":{"type":"function","name":"pay"},"parallel_tool_calls":false,"reasoning":{"effort":"low","summary":"auto"},
@@ -49,7 +66,7 @@ describe("the body of /v1/responses", () => {
         {"type":"function_call_output","call_id":"c1","output":"paid"},
         {"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"twice"}]}]}`;
     const { passthrough, requires } = responsesRequest(JSON.parse(text), all, text).request;
-    expect(requires).toEqual(["tools", "vision", "parameters"]);
+    expect(requires).toEqual(["tools", "vision", "parameters", "common"]);
     expect(passthrough).toContain('"parameters":{"maximum":12345678901234567890}');
     expect(passthrough).toContain('"schema":{"const":1.0}');
     const called = (id: string, given: string) => ({

@@ -31,8 +31,8 @@ export function Chart({ title, at, series, stacked = false, format, theme }: Pro
     const element = container.current;
     if (element === null || at.length === 0) return undefined;
     const chart = new uPlot(
-      optionsOf({ series, stacked, format }, element.clientWidth),
-      [at.map((one) => one / 1_000), ...drawn(series, stacked)],
+      optionsOf({ at, series, stacked, format }, element.clientWidth),
+      dataOf(at, drawn(series, stacked), stacked),
       element,
     );
     const watched = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
@@ -69,6 +69,15 @@ export function Chart({ title, at, series, stacked = false, format, theme }: Pro
   );
 }
 
+const stepOf = (at: readonly number[]): number => (at.length > 1 ? (at[1] ?? 0) - (at[0] ?? 0) : 60_000) / 1_000;
+
+/** Steps are drawn to where the next one begins: the last has one, too. */
+function dataOf(at: readonly number[], values: (number | null)[][], stacked: boolean): uPlot.AlignedData {
+  const seconds = at.map((one) => one / 1_000);
+  if (!stacked) return [seconds, ...values];
+  return [[...seconds, (seconds.at(-1) ?? 0) + stepOf(at)], ...values.map((one) => [...one, one.at(-1) ?? null])];
+}
+
 /** Stacked from the last to the first, which lies on top. */
 function drawn(series: readonly Series[], stacked: boolean): (number | null)[][] {
   if (!stacked) return series.map(({ values }) => values);
@@ -80,7 +89,7 @@ function drawn(series: readonly Series[], stacked: boolean): (number | null)[][]
 }
 
 function optionsOf(
-  { series, stacked, format }: Pick<Props, "series" | "format"> & { stacked: boolean },
+  { at, series, stacked, format }: Pick<Props, "at" | "series" | "format"> & { stacked: boolean },
   width: number,
 ): uPlot.Options {
   const axis = { stroke: resolved("var(--quiet)"), font: "11px system-ui, sans-serif" };
@@ -90,7 +99,12 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+    padding: [8, 12, 0, 0],
+    scales: {
+      // Half a step beside the first and the last: their marks are whole.
+      ...(stacked ? {} : { x: { range: (_plot, low, high) => [low - stepOf(at) / 2, high + stepOf(at) / 2] } }),
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] },
+    },
     axes: [
       { ...axis, grid: { show: false }, ticks: { show: false }, values: (_plot, splits) => clocks(splits) },
       {

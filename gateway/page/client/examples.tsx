@@ -1,7 +1,7 @@
 // Examples by what bettering them would gain, and how one was used.
 import { useState } from "preact/hooks";
 import type { ExampleRow, ExampleUse } from "../data/port.ts";
-import { count, figure, whole } from "./format.ts";
+import { count, figure, fraction, whole } from "./format.ts";
 import { linkTo, useData, useSettled } from "./hooks.ts";
 import { Arm, Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
 
@@ -25,7 +25,7 @@ export function Examples({ id }: { id: string }) {
           <Nothing>None was used, or none fits.</Nothing>
         ) : (
           <Table
-            class="list"
+            class="list cards"
             scrolls="Examples"
             rows={data ?? []}
             keyOf={(row) => row.id}
@@ -67,6 +67,7 @@ function Uses({ id }: { id: string }) {
         <Nothing>It was not shown for an answer in the last two weeks.</Nothing>
       ) : (
         <Table
+          class="cards"
           scrolls="Uses"
           rows={data ?? []}
           keyOf={(use) => `${use.tenant}/${use.requestId}`}
@@ -82,8 +83,8 @@ function Uses({ id }: { id: string }) {
               { class: "text" },
             ],
             ["Arm", ({ arm }) => <Arm name={arm} />],
-            ["Similarity", ({ similarity }) => <Bar value={similarity}>{similarity.toFixed(3)}</Bar>],
-            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{helpfulness.toFixed(3)}</Bar>],
+            ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
+            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
             [
               "Quality of the answer",
               (use) => (

@@ -2,7 +2,7 @@
 import type { Health as Found } from "../data/port.ts";
 import { ago, count, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Nothing, numeric, Panel, Problem, rowHead, Stat, Table } from "./parts.tsx";
+import { Arm, Nothing, numeric, Panel, Problem, rowHead, Stat, Table } from "./parts.tsx";
 
 export function Health() {
   const { data, error } = useData<Found>("health", {}, 5_000);
@@ -26,13 +26,59 @@ export function Health() {
           value={ago(data.tables.find(({ table }) => table === "responses")?.newest ?? null)}
           note="as recorded"
         />
+        <Stat
+          label="Open breakers"
+          value={count(new Set(data.breakers.map(({ arm }) => arm)).size)}
+          note="arms that are not called"
+        />
+        <Stat
+          label="Dead letters"
+          value={count(data.deadLetters.reduce((sum, one) => sum + one.count, 0))}
+          note="in a week"
+        />
       </dl>
+      {data.breakers.length > 0 && (
+        <Panel title="Breakers" note="An arm that keeps failing is left out and tried again by itself.">
+          <Table
+            class="cards"
+            rows={data.breakers}
+            keyOf={({ arm, instance }) => `${arm}/${instance}`}
+            columns={[
+              ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
+              ["State", ({ state }) => <strong class="bad">{state}</strong>],
+              ["Process", ({ instance }) => <code>{instance}</code>],
+            ]}
+          />
+        </Panel>
+      )}
+      {data.deadLetters.length > 0 && (
+        <Panel
+          title="Dead letters"
+          note="Records of the last week that could not be processed. The table dead_letters has their bytes."
+        >
+          <Table
+            class="cards"
+            scrolls="Dead letters"
+            rows={data.deadLetters}
+            keyOf={(one) => `${one.topic}/${one.stage}/${one.code}`}
+            columns={[
+              ["Newest", ({ newest }) => ago(newest), { class: "nowrap", hint: ({ newest }) => whole(newest) }],
+              ["Topic", ({ topic }) => topic],
+              ["Stage", ({ stage }) => stage],
+              ["Code", ({ code }) => <code>{code}</code>],
+              ["Reason", ({ reason }) => <bdi>{reason}</bdi>, { class: "text" }],
+              ["Records", (one) => count(one.count), numeric],
+            ]}
+          />
+        </Panel>
+      )}
       <div class="columns">
         <Panel
           title="Stages"
           note="Records behind a stage's position. Markers of transactions count as records, so that a stage that is done may be a few behind."
         >
           <Table
+            class="cards"
             rows={data.stages}
             keyOf={(row) => `${row.stage}/${row.topic}`}
             columns={[
@@ -46,6 +92,7 @@ export function Health() {
         <div>
           <Panel title="Tables" note="Of the last week.">
             <Table
+              class="cards"
               rows={data.tables}
               keyOf={({ table }) => table}
               columns={[

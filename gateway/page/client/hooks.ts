@@ -56,12 +56,6 @@ export function useSettled(text: string): string {
   return settled;
 }
 
-/** So many ms, and the time that they reach back to, counted from when they were chosen. */
-export function useSpan(initialMs: number): { spanMs: number; from: number; setSpan: (ms: number) => void } {
-  const [span, setSpan] = useState(() => ({ spanMs: initialMs, from: Date.now() - initialMs }));
-  return { ...span, setSpan: (spanMs) => setSpan({ spanMs, from: Date.now() - spanMs }) };
-}
-
 export interface Route {
   view: string;
   query: URLSearchParams;
@@ -69,7 +63,7 @@ export interface Route {
 
 function currentRoute(): Route {
   const [view = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { view: view === "" ? "requests" : view, query: new URLSearchParams(query) };
+  return { view: view === "" ? "overview" : view, query: new URLSearchParams(query) };
 }
 
 export function useRoute(): Route {
@@ -82,10 +76,28 @@ export function useRoute(): Route {
   return route;
 }
 
+/** Empty values are left out. */
 export const linkTo = (view: string, query: Readonly<Record<string, string>> = {}): string => {
-  const text = new URLSearchParams(query).toString();
+  const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
   return `#/${view}${text === "" ? "" : `?${text}`}`;
 };
+
+/** What a view shows is in its address, to be linked and to come back to; the history stays. */
+export function useQuery(): [URLSearchParams, (changes: Readonly<Record<string, string>>) => void] {
+  const { view, query } = useRoute();
+  const text = query.toString();
+  const set = useCallback(
+    (changes: Readonly<Record<string, string>>): void => {
+      const next = new URLSearchParams(text);
+      for (const [name, value] of Object.entries(changes))
+        if (value === "") next.delete(name);
+        else next.set(name, value);
+      location.replace(linkTo(view, Object.fromEntries(next)));
+    },
+    [view, text],
+  );
+  return [query, set];
+}
 
 export type Theme = "light" | "dark";
 const themeName = "precedent.theme";

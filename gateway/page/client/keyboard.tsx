@@ -13,7 +13,7 @@ const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ["j, k", "next row, row before"],
   ["Enter", "open the row"],
   ["Backspace", "back"],
-  ["1 to 6", "views"],
+  ["1 to 7", "views"],
   ["p", "pause, and go on"],
   ["t", "light or dark"],
   ["Esc", "leave a field, close a dialog"],

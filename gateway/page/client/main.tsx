@@ -1,13 +1,16 @@
 // The page: its views, the way between them, keys of the keyboard, and the form for an admin key.
+import "./locale.ts";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Refused, useKey } from "./api.ts";
 import { Arms } from "./arms.tsx";
+import { Boundary, OtherErrors } from "./boundary.tsx";
 import { armColour } from "./colours.ts";
 import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
 import { linkTo, useData, useRoute, useTheme, type Route } from "./hooks.ts";
 import { Shortcuts, useKeyboard } from "./keyboard.tsx";
+import { Overview } from "./overview.tsx";
 import { Problem } from "./parts.tsx";
 import { Policies } from "./policies.tsx";
 import { Explain } from "./request/request.tsx";
@@ -15,9 +18,10 @@ import { Requests, type Names } from "./requests.tsx";
 import { Values } from "./values.tsx";
 import "./main.css";
 
-export const views = ["requests", "arms", "policies", "examples", "comparison", "health"] as const;
+export const views = ["overview", "requests", "arms", "policies", "examples", "comparison", "health"] as const;
 
 const titles: Readonly<Record<(typeof views)[number], string>> = {
+  overview: "Overview",
   requests: "Requests",
   arms: "Arms",
   policies: "Policies",
@@ -26,7 +30,7 @@ const titles: Readonly<Record<(typeof views)[number], string>> = {
   health: "Health",
 };
 
-const none: Names = { arms: [], domains: [], tenants: [] };
+const none: Names = { arms: [], domains: [], tenants: [], keys: [] };
 
 function Page() {
   const route = useRoute();
@@ -48,7 +52,7 @@ function Page() {
         To the content
       </a>
       <header class="top">
-        <a class="brand" href={linkTo("requests")}>
+        <a class="brand" href={linkTo("overview")}>
           <img src="/page/files/icon.svg" alt="" width="20" height="20" />
           Precedent
         </a>
@@ -79,12 +83,15 @@ function Page() {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
+        <OtherErrors />
         {error instanceof Refused && error.needsKey ? (
           <KeyForm error={error} onKey={reload} />
         ) : error instanceof Refused && error.status < 429 ? (
           <Problem error={error} />
         ) : (
-          <View route={route} names={names ?? none} theme={theme} />
+          <Boundary key={route.view === "request" ? route.query.toString() : route.view}>
+            <View route={route} names={names ?? none} theme={theme} />
+          </Boundary>
         )}
       </main>
       {helping && <Shortcuts onClose={() => setHelping(false)} />}
@@ -97,7 +104,7 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
     case "request":
       return <Explain key={query.toString()} id={query.get("id") ?? ""} tenant={query.get("tenant") ?? ""} />;
     case "arms":
-      return <Arms theme={theme} />;
+      return <Arms names={names} theme={theme} />;
     case "policies":
       return <Policies />;
     case "examples":
@@ -106,10 +113,19 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
       return <Values />;
     case "health":
       return <Health />;
-    default:
+    case "requests":
       return <Requests names={names} />;
+    default:
+      return <Overview names={names} theme={theme} />;
   }
 }
+
+/** What a person does about it: the gateway's messages tell programs which header to send. */
+const keyProblems: Readonly<Record<string, string>> = {
+  missing_api_key: "This page is for administrators. Enter an admin key to open it.",
+  invalid_api_key: "This key is not valid: it is mistyped, has expired or was revoked. Enter another one.",
+  admin_key_needed: "This is the key of a tenant. The page needs an admin key.",
+};
 
 function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
   const [key, setKey] = useState("");
@@ -124,15 +140,18 @@ function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
       }}
     >
       <h2>Admin key</h2>
-      <p>{error.message}</p>
+      <p>{keyProblems[error.code] ?? error.message}</p>
       <label>
         <span>Key</span>
         <input type="password" autocomplete="off" value={key} onInput={(event) => setKey(event.currentTarget.value)} />
       </label>
       <button type="submit" class="primary">
-        Look
+        Open
       </button>
-      <p class="note">It is kept in this tab alone, until it is closed, and sent as a header.</p>
+      <p class="note">
+        It stays in this tab until the tab is closed. To create one, run <code>precedent keys create --admin</code>{" "}
+        where the gateway runs.
+      </p>
     </form>
   );
 }
@@ -140,5 +159,10 @@ function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
 const root = document.getElementById("page");
 if (root !== null) {
   root.textContent = "";
-  render(<Page />, root);
+  render(
+    <Boundary>
+      <Page />
+    </Boundary>,
+    root,
+  );
 }

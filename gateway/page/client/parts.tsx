@@ -1,6 +1,6 @@
 // Small pieces that all views are made of.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RequestState } from "../data/port.ts";
 import { armColour } from "./colours.ts";
 
@@ -56,9 +56,20 @@ export const Bar = ({ value, colour, children }: { value: number; colour?: strin
   </span>
 );
 
-export const Stat = ({ label, value, note }: { label: string; value: ComponentChildren; note?: ComponentChildren }) => (
+/** `href` leads to what is behind the figure. */
+export const Stat = ({
+  label,
+  value,
+  note,
+  href,
+}: {
+  label: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+  href?: string | undefined;
+}) => (
   <div class="stat">
-    <dt>{label}</dt>
+    <dt>{href === undefined ? label : <a href={href}>{label}</a>}</dt>
     <dd>
       {value}
       {note !== undefined && <small>{note}</small>}
@@ -119,6 +130,7 @@ export function Table<R>({ rows, columns, keyOf, rowClass, class: kind, scrolls 
               ) : (
                 <td
                   key={name}
+                  data-label={name}
                   class={more.class ?? (more.isNumber === true ? "number" : undefined)}
                   title={more.hint?.(row)}
                 >
@@ -172,28 +184,39 @@ export const Search = ({
   </label>
 );
 
-export type Span = readonly [label: string, ms: number];
+/** A text to run elsewhere, and a button that copies it. */
+export function Copied({ label, text }: { label: string; text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <div class="copied">
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {text}
+      </pre>
+      <button
+        type="button"
+        onClick={() =>
+          void copyText(text).then(() => {
+            setCopied(true);
+            setTimeout(() => setCopied(false), 2_000);
+          })
+        }
+      >
+        {copied ? "Copied" : "Copy"}
+      </button>
+    </div>
+  );
+}
 
-export const Time = ({
-  spans,
-  value,
-  onChange,
-}: {
-  spans: readonly Span[];
-  value: number;
-  onChange: (ms: number) => void;
-}) => (
-  <label>
-    <span>Time</span>
-    <select value={value} onChange={(event) => onChange(Number(event.currentTarget.value))}>
-      {spans.map(([label, ms]) => (
-        <option key={label} value={ms}>
-          {label}
-        </option>
-      ))}
-    </select>
-  </label>
-);
+/** Over plain HTTP from elsewhere a browser gives no clipboard: a selection still can be copied. */
+export async function copyText(text: string): Promise<void> {
+  if (window.isSecureContext) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
 
 /** Asks before it does. */
 export function Confirm({

@@ -3,11 +3,12 @@ import { useState } from "preact/hooks";
 import type { PolicyVersion } from "../data/port.ts";
 import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
-import { useData } from "./hooks.ts";
+import { useData, useQuery } from "./hooks.ts";
 import { Confirm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
 
 export function Policies() {
-  const [chosen, setChosen] = useState("");
+  const [query, set] = useQuery();
+  const chosen = query.get("name") ?? "";
   const newest = useData<PolicyVersion[]>("policies", {}, 10_000);
   const name = chosen === "" ? (newest.data?.find((one) => one.name === "router") ?? newest.data?.[0])?.name : chosen;
   if (newest.data === undefined) return <Problem error={newest.error} />;
@@ -17,6 +18,7 @@ export function Policies() {
     <>
       <Panel title="Newest versions">
         <Table
+          class="cards"
           rows={newest.data}
           keyOf={(one) => one.name}
           rowClass={(one) => (one.name === name ? "chosen" : "")}
@@ -29,7 +31,7 @@ export function Policies() {
                   class="link"
                   data-row=""
                   aria-pressed={one.name === name}
-                  onClick={() => setChosen(one.name)}
+                  onClick={() => set({ name: one.name })}
                 >
                   {one.name}
                 </button>
@@ -105,6 +107,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
         </p>
       )}
       <Table
+        class="cards"
         rows={data ?? []}
         keyOf={({ version }) => version}
         rowClass={(_one, i) => (i === 0 ? "chosen" : "")}

@@ -1,43 +1,133 @@
-// Requests as they happen: the newest of a time, narrowed by search and filters. What the stream
-// brings shows at once; the list is read again soon after, for what only the tables know.
+// Requests as they happen: the newest of a time, narrowed, sorted and paged; the address holds the
+// view. What the stream brings shows at once; the list is read again soon after, for what only the
+// tables know.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { LiveBatch, LiveEvent, RequestRow } from "../data/port.ts";
-import { watch } from "./api.ts";
-import { cost, count, domainOf, duration, figure, time, whole } from "./format.ts";
-import { linkTo, useData, useSettled, useSpan } from "./hooks.ts";
-import { Arm, type Column, Nothing, numeric, Problem, Search, type Span, State, Table, Time } from "./parts.tsx";
+import type { LiveBatch, RequestList, RequestRow } from "../data/port.ts";
+import { get, watch } from "./api.ts";
+import { saveCsv } from "./csv.ts";
+import { count, time } from "./format.ts";
+import { useData, useQuery, useSettled, type Query } from "./hooks.ts";
+import { keyOf, merged, shownRows } from "./live-rows.ts";
+import { Nothing, Problem, Search, Table } from "./parts.tsx";
+import { Choice, NameFields, rangeOf, TimeFields } from "./range.tsx";
+import { columns, optional } from "./request-columns.tsx";
+import { MoreFilters, narrowing } from "./request-filters.tsx";
+import { sourceWord } from "./words.ts";
 
-const spans: readonly Span[] = [
-  ["15 minutes", 900_000],
-  ["1 hour", 3_600_000],
-  ["24 hours", 86_400_000],
-  ["7 days", 604_800_000],
-];
-const mostShown = 200;
+const pageRows = 200;
 const settleMs = 1_200;
 /** Between two readings while something is not known, or not answered yet. */
 const openMs = 3_000;
-/** What the tables have not got by then stands there no longer. */
-const provisionalMs = 30_000;
 
 export interface Names {
   arms: string[];
   domains: string[];
   tenants: string[];
+  keys: string[];
 }
 
+const states = ["ok", "open", "failed", "refused", ["unanswered", "failed or refused"]] as const;
+const sources = ["generated", "cache", "reuse", "imported", "none"].map((name) => [name, sourceWord(name)] as const);
+const sorts = [
+  ["cost", "most expensive first"],
+  ["latency", "slowest first"],
+  ["reward", "worst rated first"],
+] as const;
+
 export function Requests({ names }: { names: Names }) {
-  const [chosen, setChosen] = useState({ arm: "", domain: "", state: "", source: "" });
-  const { spanMs, from, setSpan } = useSpan(3_600_000);
+  const [query, set] = useQuery();
+  const range = useMemo(() => rangeOf(query, Date.now()), [query.toString()]);
+  const [search, setSearch] = useState(query.get("search") ?? "");
+  const settled = useSettled(search);
+  useEffect(() => {
+    if (settled !== (query.get("search") ?? "")) set({ search: settled });
+  }, [settled]);
   const [paused, setPaused] = useState(false);
+  const times = range.isLive ? { last: range.until - range.from } : { from: range.from, until: range.until };
+  const asked: Query = {
+    ...Object.fromEntries(narrowing.map((name) => [name, query.get(name) ?? undefined])),
+    ...times,
+  };
+  const { data, error, reload } = useData<RequestList>("requests", asked);
+  const isPlain = range.isLive && narrowing.every((name) => !query.get(name));
+  const { fresh, live, skipped } = useLive(paused, reload);
+  const older = useOlder(asked, data);
+  const rows = useMemo(() => {
+    const first = shownRows(data?.rows ?? [], isPlain && !paused ? fresh : new Map());
+    const known = new Set(first.map(keyOf));
+    return [...first, ...older.rows.filter((row) => !known.has(keyOf(row)))];
+  }, [data, fresh, isPlain, paused, older.rows]);
+  // The tables have it soon; how soon is not known.
+  const awaited = isPlain && rows.some(({ question, state }) => question === "" || state === "open");
+  const again = useRef(reload);
+  again.current = reload;
+  useEffect(() => {
+    if (!awaited || paused) return undefined;
+    const asking = setInterval(() => again.current(), openMs);
+    return () => clearInterval(asking);
+  }, [awaited, paused]);
+  const hidden = new Set((query.get("hide") ?? "").split(",").filter((name) => name !== ""));
+  const shown = columns.filter(([name]) => !hidden.has(name));
+  const unanswered = rows.filter(({ state }) => state === "failed" || state === "refused").length;
+  return (
+    <>
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <Search placeholder="id or words of the question" value={search} onInput={setSearch} />
+        <TimeFields query={query} set={set} range={range} />
+        <NameFields names={names} query={query} set={set} />
+        <Choice name="state" label="State" values={states} query={query} set={set} />
+        <Choice name="source" label="Source" values={sources} query={query} set={set} />
+        <Choice name="sort" label="Order" values={sorts} none="newest first" query={query} set={set} />
+        <MoreFilters query={query} set={set} hidden={hidden} optional={optional} />
+        <button type="button" id="pause" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          {paused ? "Go on" : "Pause"}
+        </button>
+        <button type="button" disabled={rows.length === 0} onClick={() => saveCsv(rows)}>
+          CSV
+        </button>
+        <p class="live" role="status">
+          <i class={paused ? "off" : live ? "on" : "off"} aria-hidden="true" />
+          {paused ? "paused" : live ? "live" : "not connected"}
+          {skipped > 0 && `, ${count(skipped)} not shown live`}
+        </p>
+      </form>
+      <Problem error={error ?? older.error} />
+      {data !== undefined && rows.length === 0 ? (
+        <Nothing>
+          {isPlain
+            ? "No requests in this time. Send one to /v1/chat/completions, and it shows here."
+            : "No request of this time fits."}
+        </Nothing>
+      ) : (
+        <Table
+          class="list cards"
+          scrolls="Requests"
+          {...{ rows, columns: shown, keyOf }}
+          rowClass={({ state }) => state}
+        />
+      )}
+      {rows.length > 0 && (
+        <p class="foot">
+          {count(rows.length)} {rows.length === 1 ? "request" : "requests"} shown, {count(unanswered)} without an
+          answer.
+          {typeof data?.searchedFrom === "number" &&
+            ` Words were searched for back to ${time(data.searchedFrom)}: narrow the time to search before.`}
+          {older.isMore && (
+            <button type="button" onClick={older.load} disabled={older.isLoading}>
+              {older.isLoading ? "…" : "Show more"}
+            </button>
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The stream, and a reload soon after what it brought. */
+function useLive(paused: boolean, reload: () => void) {
   const [live, setLive] = useState(false);
   const [skipped, setSkipped] = useState(0);
   const [fresh, setFresh] = useState<ReadonlyMap<string, RequestRow>>(new Map());
-  const [search, setSearch] = useState("");
-  const filter = { ...chosen, search: useSettled(search) };
-  const { data, error, reload } = useData<RequestRow[]>("requests", { ...filter, from });
-
-  const narrowed = Object.values(filter).some((value) => value !== "");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const again = useRef(reload);
   again.current = reload;
@@ -60,148 +150,40 @@ export function Requests({ names }: { names: Names }) {
       timer.current = undefined;
     };
   }, [paused, take]);
+  return { fresh, live, skipped };
+}
 
-  const rows = useMemo(
-    () => shownRows(data ?? [], narrowed || paused ? new Map() : fresh),
-    [data, fresh, narrowed, paused],
-  );
-  // The tables have it soon; how soon is not known.
-  const awaited = rows.some(({ question, state }) => question === "" || state === "open");
+/** The pages behind the first, of the time at which the first of them was asked for. */
+function useOlder(asked: Query, first: RequestList | undefined) {
+  const [rows, setRows] = useState<RequestRow[]>([]);
+  const [isEnd, setEnd] = useState(false);
+  const [isLoading, setLoading] = useState(false);
+  const [error, setError] = useState<Error>();
+  const until = useRef<number | undefined>(undefined);
+  const key = JSON.stringify(asked);
+  const current = useRef(key);
+  current.current = key;
   useEffect(() => {
-    if (!awaited || paused) return undefined;
-    const asking = setInterval(() => again.current(), openMs);
-    return () => clearInterval(asking);
-  }, [awaited, paused]);
-  const set = (name: string) => (event: { currentTarget: HTMLSelectElement }) => {
-    const { value } = event.currentTarget;
-    setChosen((before) => ({ ...before, [name]: value }));
+    [until.current] = [undefined];
+    setRows([]);
+    setEnd(false);
+    setError(undefined);
+  }, [key]);
+  const load = (): void => {
+    const { last, ...rest } = asked;
+    until.current ??= Date.now();
+    const times = last === undefined ? {} : { until: until.current, from: until.current - Number(last) };
+    setLoading(true);
+    get<RequestList>("requests", { ...rest, ...times, offset: pageRows + rows.length })
+      .then(
+        (page) => {
+          if (current.current !== key) return;
+          setRows((before) => [...before, ...page.rows]);
+          setEnd(page.rows.length < pageRows);
+        },
+        (cause: unknown) => setError(cause instanceof Error ? cause : new Error(String(cause))),
+      )
+      .finally(() => setLoading(false));
   };
-  const choice = (name: keyof typeof chosen, label: string, values: readonly string[]) => (
-    <label>
-      <span>{label}</span>
-      <select value={chosen[name]} onChange={set(name)}>
-        <option value="">all</option>
-        {values.map((value) => (
-          <option key={value}>{value}</option>
-        ))}
-      </select>
-    </label>
-  );
-
-  return (
-    <>
-      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Search placeholder="id or words of the question" value={search} onInput={setSearch} />
-        {choice("arm", "Arm", names.arms)}
-        {choice("domain", "Domain", names.domains)}
-        {choice("state", "State", ["ok", "open", "failed", "refused"])}
-        {choice("source", "Source", ["generated", "cache", "reuse", "imported", "none"])}
-        <Time spans={spans} value={spanMs} onChange={setSpan} />
-        <button type="button" id="pause" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? "Go on" : "Pause"}
-        </button>
-        <p class="live" role="status">
-          <i class={paused ? "off" : live ? "on" : "off"} aria-hidden="true" />
-          {paused ? "paused" : live ? "live" : "not connected"}
-          {skipped > 0 && `, ${count(skipped)} not shown live`}
-        </p>
-      </form>
-      <Problem error={error} />
-      {data !== undefined && rows.length === 0 ? (
-        <Nothing>
-          {narrowed
-            ? "No request of this time fits."
-            : "No requests in this time. Send one to /v1/chat/completions, and it shows here."}
-        </Nothing>
-      ) : (
-        <Table class="list" scrolls="Requests" {...{ rows, columns, keyOf }} rowClass={({ state }) => state} />
-      )}
-    </>
-  );
-}
-
-const columns: readonly Column<RequestRow>[] = [
-  ["Time", (row) => time(row.createdAt), { class: "time", hint: (row) => whole(row.createdAt) }],
-  [
-    "Request",
-    (row) => (
-      <a data-row="" href={linkTo("request", { tenant: row.tenant, id: row.id })}>
-        <bdi>{row.question === "" ? row.id : row.question}</bdi>
-      </a>
-    ),
-    { class: "text" },
-  ],
-  ["Domain", (row) => <bdi>{domainOf(row.domain, row.tenant)}</bdi>, { hint: (row) => `tenant ${row.tenant}` }],
-  [
-    "Arm",
-    ({ arm, source }) => (
-      <>
-        <Arm name={arm} />
-        {source !== null && !["generated", "routed", "none"].includes(source) && <small class="source">{source}</small>}
-      </>
-    ),
-    { class: "nowrap" },
-  ],
-  [
-    "p",
-    ({ probability }) => probability?.toFixed(2),
-    { ...numeric, title: "probability with which the arm was to be chosen" },
-  ],
-  ["Score", ({ score }) => score?.toFixed(2), { ...numeric, title: "quality less cost and load, by the router" }],
-  ["Ex.", ({ examples }) => (examples === 0 ? "" : examples), { ...numeric, title: "examples shown to the model" }],
-  [
-    "Tokens",
-    ({ promptTokens, completionTokens }) =>
-      promptTokens + completionTokens === 0 ? "" : `${promptTokens} + ${completionTokens}`,
-    numeric,
-  ],
-  ["Cost", (row) => (row.state === "open" ? "" : cost(row.cost)), numeric],
-  ["First token", ({ firstTokenMs }) => (firstTokenMs === null ? "" : duration(firstTokenMs)), numeric],
-  ["Total", ({ totalMs }) => (totalMs === null ? "" : duration(totalMs)), numeric],
-  ["Reward", ({ reward }) => (reward === null ? "" : figure(reward)), numeric],
-  ["State", (row) => <State state={row.state} code={row.errorCode} />],
-];
-
-const keyOf = ({ tenant, id }: { tenant: string; id: string }): string => JSON.stringify([tenant, id]);
-
-const unknown: Omit<RequestRow, "id" | "tenant" | "domain" | "createdAt"> = {
-  ...{ question: "", state: "open", arm: null, source: null, probability: null, score: null, examples: 0 },
-  ...{ policyVersion: null, cost: 0, promptTokens: 0, linkedTokens: 0, completionTokens: 0, queueMs: null },
-  ...{ firstTokenMs: null, totalMs: null, reward: null, errorCode: null, degraded: [] },
-};
-
-/** What the stream said, by request; the newest ones. */
-function merged(before: ReadonlyMap<string, RequestRow>, events: readonly LiveEvent[]): Map<string, RequestRow> {
-  const rows = new Map(before);
-  for (const event of events) {
-    const { id, tenant, at, domain = "", arm, source, examples } = event;
-    const known = rows.get(keyOf(event)) ?? { ...unknown, id, tenant, domain, createdAt: at };
-    rows.delete(keyOf(event));
-    rows.set(keyOf(event), {
-      ...known,
-      ...{ arm, source, examples },
-      domain: known.domain === "" ? domain : known.domain,
-      probability: event.probability ?? known.probability,
-      state: event.state ?? known.state,
-      cost: event.cost ?? known.cost,
-      totalMs: event.totalMs ?? known.totalMs,
-      firstTokenMs: event.firstTokenMs ?? known.firstTokenMs,
-      errorCode: event.errorCode ?? known.errorCode,
-    });
-  }
-  const old = Date.now() - provisionalMs;
-  for (const [key, { createdAt }] of rows) if (rows.size > mostShown || createdAt < old) rows.delete(key);
-  return rows;
-}
-
-function shownRows(read: readonly RequestRow[], fresh: ReadonlyMap<string, RequestRow>): RequestRow[] {
-  const known = new Set(read.map(keyOf));
-  const more = [...fresh].flatMap(([key, row]) => (known.has(key) ? [] : [row]));
-  const rows = read.map((row) => {
-    const newer = row.state === "open" ? fresh.get(keyOf(row)) : undefined;
-    return newer === undefined || newer.state === "open"
-      ? row
-      : { ...newer, question: row.question, createdAt: row.createdAt };
-  });
-  return [...more, ...rows].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, mostShown);
+  return { rows, load, isLoading, error, isMore: !isEnd && (first?.rows.length ?? 0) >= pageRows };
 }

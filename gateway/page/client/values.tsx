@@ -18,6 +18,7 @@ export function Values() {
           <Nothing>No rated decision yet.</Nothing>
         ) : (
           <Table
+            class="cards"
             rows={data.arms}
             keyOf={({ arm }) => arm}
             columns={[
@@ -44,6 +45,7 @@ export function Values() {
           <Nothing>None is saved: precedent policy evaluate router --save.</Nothing>
         ) : (
           <Table
+            class="cards"
             rows={data.evaluations}
             keyOf={(row) => `${row.evaluation}/${row.policy}`}
             columns={[

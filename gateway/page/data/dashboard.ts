@@ -25,29 +25,26 @@ const mostNames = 500;
 export function createDashboard({ clickhouse, policies, health, live, clock }: DashboardDependencies): Dashboard {
   const watching = createLive(live);
   return {
-    requests: (filter) => readRequests(clickhouse, filter, clock()),
+    requests: (filter) => readRequests(clickhouse, filter),
     request: (id, tenant) => findConversation(clickhouse, id, tenant),
-    overview: (from, until) => readOverview(clickhouse, { from, until }),
+    overview: (filter) => readOverview(clickhouse, filter),
     policies: (name) => readPolicies(clickhouse, name),
     examples: (search) => readExamples(clickhouse, search),
     uses: (id) => readUses(clickhouse, id),
     values: () => readValues(clickhouse),
     health: () => readHealth({ ...health, clickhouse }),
     async names() {
-      const recent = "created_at > now() - INTERVAL 1 WEEK";
-      const [arms, owners] = await Promise.all([
-        clickhouse.query<{ name: string }>(
-          `SELECT DISTINCT assumeNotNull(arm) AS name FROM responses WHERE ${recent} AND arm IS NOT NULL ORDER BY name LIMIT ${mostNames}`,
-        ),
-        clickhouse.query<{ tenant: string; domain: string }>(
-          `SELECT DISTINCT tenant, domain FROM requests WHERE ${recent} ORDER BY tenant, domain LIMIT ${mostNames}`,
-        ),
-      ]);
-      return {
-        arms: arms.map(({ name }) => name),
-        domains: [...new Set(owners.map(({ domain }) => domain))],
-        tenants: [...new Set(owners.map(({ tenant }) => tenant))],
-      };
+      const [found] = await clickhouse.query<Record<"arms" | "domains" | "tenants" | "keys", string[]>>(
+        `SELECT ${[
+          ["arm", "arms"],
+          ["domain", "domains"],
+          ["tenant", "tenants"],
+          ["account", "keys"],
+        ]
+          .map(([column, name]) => `arraySort(groupUniqArrayIf(${mostNames})(${column}, ${column} != '')) AS ${name}`)
+          .join(", ")} FROM answer_hours WHERE hour > now() - INTERVAL 1 MONTH`,
+      );
+      return found ?? { arms: [], domains: [], tenants: [], keys: [] };
     },
     revert: (name, version) => revert(policies, name, version, clock()),
     resume: (name) => resume(policies, name, clock()),

@@ -14,12 +14,14 @@ export interface HealthDependencies {
   kafka: Pick<Kafka, "lag" | "members" | "stuck">;
   clickhouse: Pick<ClickHouse, "query">;
   stages: () => readonly StageGroup[];
+  /** Those that are not closed. */
+  breakers: () => Promise<Health["breakers"]>;
 }
 
 const tables = ["requests", "decisions", "responses", "feedback", "policies"];
 
 /** What can't be reached is a problem in it, and no failure. */
-export async function readHealth({ kafka, clickhouse, stages }: HealthDependencies): Promise<Health> {
+export async function readHealth({ kafka, clickhouse, stages, breakers }: HealthDependencies): Promise<Health> {
   const problems: string[] = [];
   const orNothing = async <T>(what: string, look: () => Promise<T[]>): Promise<T[]> => {
     try {
@@ -29,8 +31,15 @@ export async function readHealth({ kafka, clickhouse, stages }: HealthDependenci
       return [];
     }
   };
-  const [lags, fresh] = await Promise.all([
+  const [lags, open, letters, fresh] = await Promise.all([
     Promise.all(stages().map((stage) => orNothing(stage.stage, () => lagsOf(kafka, stage)))),
+    orNothing("breakers", breakers),
+    orNothing("dead letters", () =>
+      clickhouse.query<Health["deadLetters"][number]>(
+        `SELECT source_topic AS topic, stage, code, substringUTF8(argMax(reason, created_at), 1, 300) AS reason, count() AS count, toUnixTimestamp64Milli(max(created_at)) AS newest
+         FROM dead_letters FINAL WHERE created_at > now() - INTERVAL 1 WEEK GROUP BY topic, stage, code ORDER BY newest DESC LIMIT 50`,
+      ),
+    ),
     orNothing("ClickHouse", () =>
       clickhouse.query<Health["tables"][number]>(
         tables
@@ -46,6 +55,8 @@ export async function readHealth({ kafka, clickhouse, stages }: HealthDependenci
   return {
     stages: lags.flat(),
     stuck: kafka.stuck().map(({ topic, partition, since }) => ({ topic, partition, since })),
+    breakers: open,
+    deadLetters: letters,
     tables: fresh.sort((one, other) => (order.get(one.table) ?? 0) - (order.get(other.table) ?? 0)),
     problems,
   };

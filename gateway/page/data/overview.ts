@@ -1,52 +1,86 @@
-// What the arms did over a time, in steps: share, quality, cost beside always asking the most
-// expensive arm, what the response cache and linked prefill saved.
+// The overview: figures of a time beside those of as long a time before, by arm and in steps; what
+// failed, what was learnt, what was given up.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { ArmStep, Overview } from "./port.ts";
+import { conditionsOf, figuresIn, hourMs, levels, timesOf } from "./answers.ts";
+import type { ArmFigures, ArmStep, Figures, Learnt, Overview, OverviewFilter } from "./port.ts";
+import { readQuality, readRewards, withQuality, type ArmQuality } from "./quality.ts";
+
+type Reader = Pick<ClickHouse, "query">;
+
+const within =
+  "created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')";
 
 const minuteMs = 60_000;
 const steps = 60;
-/** Arms times sources times steps; beyond it a chart could not be read anyway. */
-const mostRows = 20_000;
-const mostDays = 90;
-const within =
-  "created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')";
-const step = "toUnixTimestamp(toStartOfInterval(created_at, toIntervalSecond({step:UInt32}))) * 1000";
+const mostErrors = 50;
+const mostLearnt = 20;
+const mostDays = 400;
 
-export async function readOverview(
-  clickhouse: Pick<ClickHouse, "query">,
-  wanted: { from: number; until: number },
-): Promise<Overview> {
-  const { until } = wanted;
-  const from = Math.max(Math.min(wanted.from, until - minuteMs), until - mostDays * 24 * 60 * minuteMs);
-  const stepMs = niceStep((until - from) / steps);
-  const parameters = { from, until, step: stepMs / 1_000 };
-  const [arms, savings, prefill] = await Promise.all([
-    clickhouse.query<ArmStep>(
-      `SELECT ${step} AS at, ifNull(response.arm, '') AS arm, source, count() AS requests, countIf(status != 'ok') AS failed,
-              countIf(rewarded.weight > 0) AS rewarded, sumIf(rewarded.reward, rewarded.weight > 0) AS rewardSum,
-              sum(cost) AS cost, sum(saved_cost) AS savedCost, quantile(0.5)(total_ms) AS medianMs
-       FROM (SELECT * FROM responses FINAL WHERE ${within} AND NOT duplicate) AS response
-       LEFT JOIN (SELECT request_id, tenant, reward, weight FROM rewards FINAL WHERE weight > 0) AS rewarded
-         ON rewarded.request_id = response.request_id AND rewarded.tenant = response.tenant
-       GROUP BY at, arm, source ORDER BY at, arm, source LIMIT ${mostRows}`,
-      parameters,
-    ),
-    clickhouse.query<Overview["savings"][number]>(
-      `SELECT ${step} AS at, count() AS answers, sum(savings.cost) AS cost, sum(most_expensive_cost) AS alwaysLarge, sum(savings.saved) AS saved
-       FROM savings WHERE ${within} GROUP BY at ORDER BY at LIMIT ${mostRows}`,
-      parameters,
-    ),
-    clickhouse.query<Overview["prefill"][number]>(
-      `SELECT assumeNotNull(responses.arm) AS arm, sum(prompt_tokens) AS prompt, sum(linked_tokens) AS linked, sum(recomputed_tokens) AS recomputed, sum(prefilled_tokens) AS prefilled
-       FROM responses FINAL WHERE ${within} AND NOT duplicate AND status = 'ok' AND source = 'generated' AND responses.arm IS NOT NULL
-       GROUP BY arm HAVING linked > 0 ORDER BY arm LIMIT 100`,
+export async function readOverview(clickhouse: Reader, { from: wanted, ...filter }: OverviewFilter): Promise<Overview> {
+  const { until } = filter;
+  const from = Math.max(Math.min(wanted, until - minuteMs), until - mostDays * 24 * 60 * minuteMs, 0);
+  // From a day on whole hours are read.
+  const stepMs = niceStep(Math.max((until - from) / steps, until - from >= 24 * hourMs ? hourMs : 0));
+  const [now, before] = [
+    { ...filter, from },
+    { ...filter, from: Math.max(0, 2 * from - until), until: from },
+  ];
+  const names = { tenant: "", domain: "", arm: "", key: "", ...defined(filter) };
+  const parameters = { ...names, ...timesOf(now, stepMs) };
+  const earlier = { ...names, ...timesOf(before, stepMs) };
+  const sql = figuresIn(filter);
+  const [rows, rowsBefore, quality, qualityBefore, rewards, learnt, letters] = await Promise.all([
+    clickhouse.query<Row>(sql, parameters),
+    clickhouse.query<Row>(sql, earlier),
+    readQuality(clickhouse, now),
+    readQuality(clickhouse, before),
+    readRewards(clickhouse, now, stepMs),
+    readLearnt(clickhouse, now),
+    clickhouse.query<{ letters: number }>(
+      `SELECT count() AS letters FROM dead_letters WHERE ${within}${conditionsOf({ tenant: filter.tenant })}`,
       parameters,
     ),
   ]);
-  return { from, until, stepMs, arms, savings, prefill };
+  const at = (level: number, of = rows): Row[] => of.filter((row) => row.level === level);
+  const total = (of: Row[]): Figures => at(levels.all, of)[0] ?? nothing;
+  const none: ArmQuality = { arm: "", rated: 0, mean: null, reach: null };
+  return {
+    ...{ from, until, stepMs, rewards, learnt, steps: at(levels.step), deadLetters: letters[0]?.letters ?? 0 },
+    now: { ...total(rows), quality: quality.all },
+    before: { ...total(rowsBefore), quality: qualityBefore.all },
+    arms: at(levels.arm).map((row) => ({
+      ...row,
+      quality: quality.arms.find(({ arm }) => arm === row.arm) ?? none,
+    })),
+    errors: at(levels.code)
+      .filter(({ failed }) => failed > 0)
+      .map(({ code, failed: answers }) => ({ code, answers }))
+      .sort((one, other) => other.answers - one.answers)
+      .slice(0, mostErrors),
+  };
 }
 
-const nice = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1_440, 2_880].map((minutes) => minutes * minuteMs);
+type Row = ArmStep & ArmFigures & { level: number; code: string };
+
+const nothing: Figures = {
+  ...{ answers: 0, failed: 0, cacheHits: 0, cost: 0, savedCost: 0, tokens: 0 },
+  ...{ p50Ms: null, p95Ms: null, p99Ms: null, firstTokenP50Ms: null, firstTokenP95Ms: null },
+};
+
+async function readLearnt(clickhouse: Reader, { from, until }: OverviewFilter): Promise<Learnt[]> {
+  const rows = await clickhouse.query<Omit<Learnt, "quality" | "before">>(
+    `SELECT name, version, toUnixTimestamp64Milli(created_at) AS createdAt, revert_of AS revertOf FROM policies FINAL
+     WHERE ${within}
+     ORDER BY createdAt DESC, name LIMIT ${mostLearnt}`,
+    { from, until },
+  );
+  return withQuality(clickhouse, rows);
+}
+
+const defined = <T extends object>(given: T): Partial<T> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+const nice = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * minuteMs);
 
 /** The least usual step that is no shorter. */
 const niceStep = (ms: number): number => nice.find((one) => one >= ms) ?? nice.at(-1)!;

@@ -4,18 +4,39 @@ import type { Conversation } from "../../conversation.ts";
 
 export type RequestState = "ok" | "failed" | "refused" | "open";
 
-/** All of it optional; what is absent does not narrow. */
+/** Milliseconds since the epoch, `until` excluded; the rest does not narrow where it is absent. */
 export interface RequestFilter {
+  from: number;
+  until: number;
   search?: string | undefined;
   tenant?: string | undefined;
   domain?: string | undefined;
   arm?: string | undefined;
+  /** Id of a gateway key. */
+  key?: string | undefined;
   source?: string | undefined;
-  state?: RequestState | undefined;
-  /** Milliseconds since the epoch: from (by default an hour ago), and before. */
-  from?: number | undefined;
-  before?: number | undefined;
+  /** unanswered: failed or refused. */
+  state?: RequestState | "unanswered" | undefined;
+  /** Code of a failure. */
+  error?: string | undefined;
+  /** `user` of the request, or its session: values of its metadata. */
+  user?: string | undefined;
+  session?: string | undefined;
+  /** At least so much: cost, time in ms; at most so much reward. */
+  minCost?: number | undefined;
+  minMs?: number | undefined;
+  maxReward?: number | undefined;
+  /** Newest first, or the most expensive, the slowest, the worst rated. */
+  sort?: "time" | "cost" | "latency" | "reward" | undefined;
+  /** How many rows of that order come before. */
+  offset?: number | undefined;
   limit?: number | undefined;
+}
+
+export interface RequestList {
+  rows: RequestRow[];
+  /** Words were searched for back to this time only, as there is so much. */
+  searchedFrom: number | null;
 }
 
 export interface RequestRow {
@@ -23,6 +44,11 @@ export interface RequestRow {
   tenant: string;
   domain: string;
   question: string;
+  /** Values of its metadata; empty: none. */
+  user: string;
+  session: string;
+  /** How the answer begins. */
+  answer: string;
   createdAt: number;
   state: RequestState;
   /** Absent figures: not planned, or not answered yet. */
@@ -45,28 +71,86 @@ export interface RequestRow {
   degraded: string[];
 }
 
-/** Figures of an arm and a source in a step of time. */
-export interface ArmStep {
+/** What the overview is of; all of it optional but the time, milliseconds since the epoch. */
+export interface OverviewFilter {
+  from: number;
+  until: number;
+  tenant?: string | undefined;
+  domain?: string | undefined;
+  arm?: string | undefined;
+  /** Id of a gateway key: of the first one where it was rotated. */
+  key?: string | undefined;
+}
+
+/** Sums over answers. Times in ms; null: nothing was measured. */
+export interface Figures {
+  answers: number;
+  failed: number;
+  /** Answered from the response cache, or by an example's answer. */
+  cacheHits: number;
+  cost: number;
+  savedCost: number;
+  /** Those of generated answers, without the examples' tokens. */
+  tokens: number;
+  p50Ms: number | null;
+  p95Ms: number | null;
+  p99Ms: number | null;
+  firstTokenP50Ms: number | null;
+  firstTokenP95Ms: number | null;
+}
+
+/** Of an arm; empty: of no arm. */
+export interface ArmFigures extends Figures {
+  arm: string;
+  /** What its own generated answers cost, and their tokens: the price of a token. */
+  generatedCost: number;
+  generatedTokens: number;
+  promptTokens: number;
+  linkedTokens: number;
+  recomputedTokens: number;
+  prefilledTokens: number;
+}
+
+/** Of an arm and a source in a step of time. */
+export interface ArmStep extends Figures {
   at: number;
   arm: string;
   source: string;
-  requests: number;
-  failed: number;
-  rewarded: number;
-  rewardSum: number;
-  cost: number;
-  savedCost: number;
-  medianMs: number;
+}
+
+/** Ratings that were given in the time: mean reward, 0 to 1. */
+export interface Quality {
+  rated: number;
+  mean: number | null;
+  /** The 95 % interval is mean -+ this; null: one rating, or none. */
+  reach: number | null;
 }
 
 export interface Overview {
   from: number;
   until: number;
   stepMs: number;
-  arms: ArmStep[];
-  /** null where no price is known: the most expensive arm answered nothing in that month. */
-  savings: { at: number; answers: number; cost: number; alwaysLarge: number | null; saved: number | null }[];
-  prefill: { arm: string; prompt: number; linked: number; recomputed: number; prefilled: number }[];
+  now: Figures & { quality: Quality };
+  /** The same of as long a time before. */
+  before: Figures & { quality: Quality };
+  steps: ArmStep[];
+  arms: (ArmFigures & { quality: Quality })[];
+  /** Mean reward by arm in steps. */
+  rewards: { at: number; arm: string; rated: number; mean: number }[];
+  errors: { code: string; answers: number }[];
+  /** Policies that were published in the time, newest first. */
+  learnt: Learnt[];
+  deadLetters: number;
+}
+
+export interface Learnt {
+  name: string;
+  version: number;
+  createdAt: number;
+  revertOf: number | null;
+  /** Only of the router: it alone decides. */
+  quality: Quality | null;
+  before: Quality | null;
 }
 
 export interface PolicyVersion {
@@ -143,7 +227,11 @@ export interface Health {
   stages: StageLag[];
   /** Partitions that an open transaction keeps from readers. */
   stuck: { topic: string; partition: number; since: number }[];
+  /** Arms whose breaker is not closed, in a process. */
+  breakers: { arm: string; state: string; instance: string }[];
   tables: { table: string; newest: number | null; lastHour: number }[];
+  /** Of a week, by why they were given up. */
+  deadLetters: { topic: string; stage: string; code: string; reason: string; count: number; newest: number }[];
   problems: string[];
 }
 
@@ -172,10 +260,10 @@ export interface LiveBatch {
 }
 
 export interface Dashboard {
-  requests(filter: RequestFilter): Promise<RequestRow[]>;
+  requests(filter: RequestFilter): Promise<RequestList>;
   /** null: not recorded. */
   request(id: string, tenant: string): Promise<Conversation | null>;
-  overview(from: number, until: number): Promise<Overview>;
+  overview(filter: OverviewFilter): Promise<Overview>;
   /** The newest of each policy; of one, all its versions. */
   policies(name?: string): Promise<PolicyVersion[]>;
   examples(search: string): Promise<ExampleRow[]>;
@@ -183,7 +271,7 @@ export interface Dashboard {
   values(): Promise<PolicyValues>;
   health(): Promise<Health>;
   /** Names for filters. */
-  names(): Promise<{ arms: string[]; domains: string[]; tenants: string[] }>;
+  names(): Promise<{ arms: string[]; domains: string[]; tenants: string[]; keys: string[] }>;
   /** Rejects with PolicyRefused when there is nothing to go back to. */
   revert(name: string, version: number): Promise<PolicyVersion>;
   resume(name: string): Promise<PolicyVersion>;

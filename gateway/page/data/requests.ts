@@ -1,58 +1,36 @@
-// The list of requests, newest first. Filters narrow by time and identity before anything is
-// joined: of each request that is listed, its decision and response are looked up by key.
+// The rows of a list of requests: what is shown of each, looked up by key.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { RequestFilter, RequestRow } from "./port.ts";
+import type { RequestFilter, RequestList, RequestRow } from "./port.ts";
+import { findRequests, type Key } from "./requests-found.ts";
 
-const mostRows = 200;
 const shown = 400;
-const hourMs = 3_600_000;
-/** A decision or a response may be older than its request says: clocks of clients differ. */
-const slackMs = 24 * hourMs;
+const shownAnswer = 160;
 
-export async function readRequests(
-  clickhouse: Pick<ClickHouse, "query">,
-  filter: RequestFilter,
-  now: number,
-): Promise<RequestRow[]> {
-  const before = filter.before ?? now + slackMs;
-  const from = filter.from ?? Math.min(now, before) - hourMs;
-  const conditions = [
-    "created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')",
-    "created_at < fromUnixTimestamp64Milli({before:Int64}, 'UTC')",
-  ];
-  const when = (is: boolean, condition: string): void => {
-    if (is) conditions.push(condition);
-  };
-  const { search = "", tenant = "", domain = "", arm = "", source = "", state } = filter;
-  when(tenant !== "", "tenant = {tenant:String}");
-  when(domain !== "", "domain = {domain:String}");
-  when(
-    search !== "",
-    "(startsWith(request_id, {search:String}) OR positionCaseInsensitiveUTF8(question, {search:String}) > 0)",
-  );
-  const recent = "created_at >= fromUnixTimestamp64Milli({early:Int64}, 'UTC')";
-  const among = (table: string, condition: string): string =>
-    `(request_id, tenant) IN (SELECT request_id, tenant FROM ${table} WHERE ${recent}${condition})`;
-  when(source !== "", among("responses", " AND NOT duplicate AND source = {source:String}"));
-  when(
-    arm !== "",
-    `(${among("responses", " AND NOT duplicate AND arm = {arm:String}")} OR ${among("decisions", " AND arm = {arm:String}")})`,
-  );
-  when(state === "open", `NOT ${among("responses", "")}`);
-  when(state !== undefined && state !== "open", among("responses", " AND NOT duplicate AND status = {state:String}"));
+export async function readRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<RequestList> {
+  const { keys, searchedFrom } = await findRequests(clickhouse, filter);
+  return { rows: keys.length === 0 ? [] : await readRows(clickhouse, keys), searchedFrom };
+}
 
-  const limit = Math.min(filter.limit ?? mostRows, mostRows);
-  const found = await clickhouse.query<Pick<RequestRow, "id" | "tenant" | "domain" | "question" | "createdAt">>(
-    `SELECT request_id AS id, tenant, domain, substringUTF8(question, 1, ${shown}) AS question, toUnixTimestamp64Milli(created_at) AS createdAt
-     FROM requests FINAL WHERE ${conditions.join(" AND ")} ORDER BY created_at DESC, id LIMIT {limit:UInt32}`,
-    { search, tenant, domain, arm, source, state: state ?? "", from, before, early: from - slackMs, limit },
-  );
-  if (found.length === 0) return [];
-  const more = await readMore(clickhouse, found);
-  return found.map((row) => {
+type Asked = Key & Pick<RequestRow, "domain" | "question" | "user" | "session" | "createdAt">;
+
+async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Key[]): Promise<RequestRow[]> {
+  const [asked, more] = await Promise.all([
+    clickhouse.query<Asked>(
+      `SELECT request_id AS id, tenant, domain, substringUTF8(question, 1, ${shown}) AS question, metadata['user'] AS user, metadata['session'] AS session,
+              toUnixTimestamp64Milli(created_at) AS createdAt
+       FROM requests FINAL WHERE request_id IN {ids:Array(String)}`,
+      { ids: keys.map(({ id }) => id) },
+    ),
+    readMore(clickhouse, keys),
+  ]);
+  const byKey = new Map(asked.map((row) => [keyOf(row), row]));
+  return keys.flatMap((key) => {
+    const row = byKey.get(keyOf(key));
+    if (row === undefined) return [];
     const { decision, response, reward } = more.get(keyOf(row)) ?? {};
     return {
       ...row,
+      answer: response?.answer ?? "",
       state: response?.status ?? "open",
       arm: response?.arm ?? decision?.arm ?? null,
       source: response?.source ?? decision?.source ?? null,
@@ -76,7 +54,6 @@ export async function readRequests(
   });
 }
 
-type Key = Pick<RequestRow, "id" | "tenant">;
 const keyOf = ({ id, tenant }: Key): string => JSON.stringify([tenant, id]);
 
 type DecisionPart = Key &
@@ -90,7 +67,7 @@ type DecisionPart = Key &
 type ResponsePart = Key &
   Pick<
     RequestRow,
-    "arm" | "cost" | "promptTokens" | "linkedTokens" | "completionTokens" | "firstTokenMs" | "errorCode"
+    "arm" | "answer" | "cost" | "promptTokens" | "linkedTokens" | "completionTokens" | "firstTokenMs" | "errorCode"
   > & {
     status: Exclude<RequestRow["state"], "open">;
     source: string;
@@ -114,7 +91,7 @@ async function readMore(clickhouse: Pick<ClickHouse, "query">, rows: readonly Ke
       { ids },
     ),
     clickhouse.query<ResponsePart>(
-      `SELECT request_id AS id, tenant, status, arm, source, cost, prompt_tokens AS promptTokens, linked_tokens AS linkedTokens,
+      `SELECT request_id AS id, tenant, status, substringUTF8(text, 1, ${shownAnswer}) AS answer, arm, source, cost, prompt_tokens AS promptTokens, linked_tokens AS linkedTokens,
               completion_tokens AS completionTokens, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs, error_code AS errorCode
        FROM responses FINAL WHERE ${its} AND NOT duplicate`,
       { ids },

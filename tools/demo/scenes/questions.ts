@@ -3,6 +3,7 @@
 import pc from "picocolors";
 import { modelOf } from "../../../state/arms.ts";
 import type { ArmConfig } from "../../../config/schema.ts";
+import { anthropicUrl } from "../../../config/sections/arms.ts";
 import { describeAnswered } from "../describe.ts";
 import { createExampleTexts } from "../example-texts.ts";
 import type { Scene } from "../scene.ts";
@@ -47,7 +48,8 @@ function describeArm(arm: ArmConfig): string {
     case "reuse":
       return "answers of similar requests, given again as they are";
     case "openai":
-      return `${arm.model} at ${new URL(arm.baseUrl ?? arm.endpoints![0]!.baseUrl).host}, ${examples}${cost}`;
+    case "anthropic":
+      return `${arm.model} at ${new URL(arm.baseUrl ?? arm.endpoints?.[0]?.baseUrl ?? anthropicUrl).host}, ${examples}${cost}`;
   }
 }
 

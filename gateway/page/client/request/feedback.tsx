@@ -1,7 +1,8 @@
 // Feedback on the answer, and what became of it: the reward, and the example.
 import type { Conversation } from "../../../conversation.ts";
-import { whole } from "../format.ts";
+import { figure, fraction, whole } from "../format.ts";
 import { Nothing, Panel } from "../parts.tsx";
+import { outcomeWord, refusalWord } from "../words.ts";
 
 export const Feedback = ({ conversation: { feedback, reward, admission } }: { conversation: Conversation }) => (
   <Panel title="Feedback, reward and admission">
@@ -31,13 +32,15 @@ export const Feedback = ({ conversation: { feedback, reward, admission } }: { co
     )}
     {reward !== undefined && (
       <p class="note">
-        {reward.weight > 0 ? `Reward ${reward.reward.toFixed(3)}, weight ${reward.weight}.` : "Nothing of it counts."}
+        {reward.weight > 0
+          ? `Reward ${fraction(reward.reward)}, with weight ${figure(reward.weight)}.`
+          : "None of this feedback counts."}
       </p>
     )}
     {admission !== undefined && (
       <p class="note">
-        As an example: {admission.outcome}
-        {admission.reason !== "" && `: ${admission.reason}`}.
+        {outcomeWord(admission.outcome)}
+        {admission.reason !== "" && `, because ${refusalWord(admission.reason)}`}.
       </p>
     )}
   </Panel>

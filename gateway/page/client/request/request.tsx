@@ -9,6 +9,7 @@ import { Feedback } from "./feedback.tsx";
 import { Timeline } from "./timeline.tsx";
 import { WhyArm } from "./why-arm.tsx";
 import { WhyExamples } from "./why-examples.tsx";
+import { roleWord, sourceWord } from "../words.ts";
 
 export function Explain({ id, tenant }: { id: string; tenant: string }) {
   const { data, error } = useData<Conversation>("request", { id, tenant }, 5_000);
@@ -28,7 +29,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
         <Stat
           label="State"
           value={<State state={(response?.status ?? "open") as "ok"} code={response?.errorCode ?? null} />}
-          note={response?.source}
+          note={response === undefined ? undefined : sourceWord(response.source)}
         />
         <Stat
           label="Total"
@@ -54,11 +55,11 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
       <div class="columns">
         <Panel title="Question and answer">
           {request.messages.map(({ role, content }, i) => (
-            <Turn key={i} who={role} text={content} />
+            <Turn key={i} who={roleWord(role)} text={content} />
           ))}
           {response !== undefined && (
             <Turn
-              who={`answer of ${response.arm ?? "no arm"}`}
+              who={answerer(response)}
               text={
                 response.status === "ok" ? response.text : `${response.errorCode ?? ""}: ${response.errorMessage ?? ""}`
               }
@@ -66,7 +67,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
           )}
           {alternative !== undefined && (
             <Turn
-              who={`alternative answer, of ${alternative.arm ?? "no arm"}, for comparison`}
+              who={`Alternative answer of ${alternative.arm ?? "another arm"}, for comparison`}
               text={alternative.status === "ok" ? alternative.text : (alternative.errorMessage ?? "")}
             />
           )}
@@ -79,7 +80,9 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
       ) : (
         <WhyArm decision={decision} response={response} />
       )}
-      {decision !== undefined && <WhyExamples conversation={data} decision={decision} />}
+      {decision !== undefined && (decision.source ?? "routed") === "routed" && (
+        <WhyExamples conversation={data} decision={decision} />
+      )}
       <div class="columns">
         {response !== undefined && <Prompt response={response} />}
         <Feedback conversation={data} />
@@ -87,6 +90,16 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
     </div>
   );
 }
+
+/** Refusals and failures are no answer of an arm. */
+const answerer = ({ status, arm, source }: NonNullable<Conversation["response"]>): string =>
+  status === "refused"
+    ? "Refused"
+    : status !== "ok"
+      ? `Failed${arm === null ? "" : `, called last: ${arm}`}`
+      : source === "cache"
+        ? `Answer${arm === null ? "" : ` of ${arm}`}, from the response cache`
+        : `Answer${arm === null ? "" : ` of ${arm}`}`;
 
 const Turn = ({ who, text }: { who: string; text: string }) => (
   <div class="turn">

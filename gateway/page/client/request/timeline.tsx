@@ -3,6 +3,18 @@ import { duration } from "../format.ts";
 import { Nothing, Panel } from "../parts.tsx";
 import type { Answer, Decision } from "./conversation.ts";
 
+/** What the time between planning and the first token went to. */
+const callWord = ({ source, status, firstTokenMs }: Answer): string =>
+  source === "cache"
+    ? "looked up in the response cache"
+    : source === "reuse"
+      ? "the example's answer was sent"
+      : status === "refused"
+        ? "refused, without asking an arm"
+        : firstTokenMs === null
+          ? "called the arm"
+          : "called the arm, until the first token";
+
 export function Timeline({ decision, response }: { decision: Decision | undefined; response: Answer | undefined }) {
   if (response === undefined)
     return (
@@ -14,9 +26,9 @@ export function Timeline({ decision, response }: { decision: Decision | undefine
   const until = firstTokenMs ?? totalMs;
   const steps = [
     { label: "planned", ms: planMs, colour: "var(--arm-2)" },
-    { label: "waited for its turn", ms: queueMs, colour: "var(--warn)" },
+    ...(queueMs > 0 ? [{ label: "waited for its turn", ms: queueMs, colour: "var(--warn)" }] : []),
     {
-      label: firstTokenMs === null ? "topics and call" : "topics, and call until the first token",
+      label: callWord(response),
       ms: Math.max(0, until - planMs - queueMs),
       colour: "var(--accent)",
     },

@@ -1,39 +1,61 @@
 // Why this arm: every arm with its probability, its expected quality and its score.
 import { armColour } from "../colours.ts";
+import { count, fraction, probabilities, share } from "../format.ts";
 import { Arm, Bar, numeric, Panel, rowHead, Table } from "../parts.tsx";
+import { degradedWord, errorWord, reuseWord } from "../words.ts";
 import type { Answer, Decision } from "./conversation.ts";
 
-export function WhyArm({ decision, response }: { decision: Decision; response: Answer | undefined }) {
-  if (decision.source === "cache")
-    return (
-      <Panel
-        title="Why this arm"
-        note={`Answered from the response cache: ${decision.arm} had answered the same before, or at the same time.`}
-      >
-        <p class="note">
-          Key <code>{decision.cacheKey}</code>
-        </p>
-      </Panel>
-    );
-  const version = decision.policyVersion === 0 ? "the prior" : `version ${decision.policyVersion} of the router`;
-  const notes = [
-    decision.load > 0 ? `Load of the more expensive arms ${decision.load.toFixed(2)}.` : "",
-    ...Object.entries(decision.breakers).map(([arm, state]) => `The breaker of ${arm} was ${state}.`),
+/** How the arm came to answer, in a sentence. */
+function reasonOf({ source, arm, probability, policyVersion }: Decision): string {
+  if (source === "cache")
+    return `Answered from the response cache: ${arm} had answered the same before, or at the same time.`;
+  if (source === "imported")
+    return `Imported from the log of another system, in which ${arm} answered${
+      probability > 0 ? ` and was chosen with probability ${fraction(probability)}` : "; its probability is not logged"
+    }.`;
+  const by = policyVersion === 0 ? "the prior, before anything was learnt" : `version ${policyVersion} of the router`;
+  return `Chosen with probability ${fraction(probability)} by ${by}. The score is the sampled quality less what cost and load take; the highest score wins.`;
+}
+
+const notesOf = (decision: Decision, response: Answer | undefined): string[] =>
+  [
+    decision.load > 0 ? `The more expensive arms were ${share(decision.load)} busy.` : "",
+    ...Object.entries(decision.breakers).map(([arm, state]) =>
+      state === "half-open"
+        ? `The breaker of ${arm} let single probes through.`
+        : `The breaker of ${arm} was ${state}.`,
+    ),
     ...(response?.failedArms ?? []).map(
-      (one) => `${one.arm} failed (${one.code}) after ${one.attempts} attempts; another arm took over.`,
+      ({ arm, code, attempts }) =>
+        `${arm} failed after ${count(attempts)} ${attempts === 1 ? "call" : "calls"} (${errorWord(code)}), and another arm took over.`,
     ),
     (decision.reuseArm ?? "") === ""
       ? ""
-      : `${decision.reuseArm ?? ""} could give the answer of example ${decision.reuseExample?.slice(0, 12) ?? ""}: ${decision.reuseState ?? ""}.`,
+      : `${decision.reuseArm ?? ""} had the answer of example ${decision.reuseExample?.slice(0, 12) ?? ""}: ${reuseWord(decision.reuseState ?? "")}.`,
     decision.asked ? "Feedback was asked for." : "",
-    decision.degraded.length > 0 ? `Degraded: ${decision.degraded.join(", ")}.` : "",
+    decision.degraded.length > 0 ? `Answered with less: ${decision.degraded.map(degradedWord).join("; ")}.` : "",
   ].filter((one) => one !== "");
+
+export function WhyArm({ decision, response }: { decision: Decision; response: Answer | undefined }) {
+  const notes = notesOf(decision, response);
+  if (decision.source !== "routed" && decision.source !== undefined)
+    return (
+      <Panel title="Why this arm" note={reasonOf(decision)}>
+        {(decision.cacheKey ?? "") !== "" && (
+          <p class="note">
+            Key of the entry: <code>{decision.cacheKey}</code>
+          </p>
+        )}
+        {notes.length > 0 && <p class="note">{notes.join(" ")}</p>}
+      </Panel>
+    );
+  const chances = new Map(
+    probabilities(decision.arms.map(({ probability }) => probability)).map((text, i) => [decision.arms[i]?.arm, text]),
+  );
   return (
-    <Panel
-      title="Why this arm"
-      note={`Chosen with probability ${decision.probability.toFixed(3)} by ${version}. The score is the sampled quality less what cost and load take; the highest score wins.`}
-    >
+    <Panel title="Why this arm" note={reasonOf(decision)}>
       <Table
+        class="cards"
         scrolls="Arms"
         rows={decision.arms}
         keyOf={({ arm }) => arm}
@@ -50,18 +72,18 @@ export function WhyArm({ decision, response }: { decision: Decision; response: A
             rowHead,
           ],
           ["Model", ({ model }) => model],
-          ["Probability", ({ arm, probability }) => bar(arm, probability)],
+          ["Probability", ({ arm, probability }) => bar(arm, probability, chances.get(arm))],
           ["Expected quality", ({ arm, mean }) => bar(arm, mean)],
-          ["Deviation", ({ deviation }) => `± ${deviation.toFixed(3)}`, numeric],
-          ["Sampled", ({ sampled }) => sampled.toFixed(3), numeric],
-          ["Cost", (one) => one.cost.toFixed(3), numeric],
+          ["Deviation", ({ deviation }) => `± ${fraction(deviation)}`, numeric],
+          ["Sampled", ({ sampled }) => fraction(sampled), numeric],
+          ["Cost", (one) => fraction(one.cost), numeric],
           [
             "Taken off",
-            ({ bias }) => bias.toFixed(3),
+            ({ bias }) => fraction(bias),
             {
               ...numeric,
               hint: ({ saturation }) =>
-                saturation > 0 ? `${saturation.toFixed(3)} of it for its own saturation` : undefined,
+                saturation > 0 ? `${fraction(saturation)} of it for its own saturation` : undefined,
             },
           ],
           ["Score", ({ arm, sampled, bias }) => bar(arm, sampled - bias)],
@@ -73,8 +95,8 @@ export function WhyArm({ decision, response }: { decision: Decision; response: A
   );
 }
 
-const bar = (arm: string, value: number) => (
+const bar = (arm: string, value: number, text = fraction(value)) => (
   <Bar value={value} colour={armColour(arm)}>
-    {value.toFixed(3)}
+    {text}
   </Bar>
 );

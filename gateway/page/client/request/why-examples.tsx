@@ -1,6 +1,6 @@
 // Why these examples: those that were shown, and those that only another arm would have had.
 import type { Conversation } from "../../../conversation.ts";
-import { figure } from "../format.ts";
+import { fraction } from "../format.ts";
 import { linkTo } from "../hooks.ts";
 import { Bar, Nothing, numeric, Panel, Table } from "../parts.tsx";
 import type { Decision } from "./conversation.ts";
@@ -40,33 +40,34 @@ export function WhyExamples({ conversation, decision }: { conversation: Conversa
       ? "similarity stands for helpfulness"
       : `helpfulness as predicted by model version ${helpfulnessVersion}`;
   const tau =
-    exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold}, tried for ${threshold}`;
+    exploredThreshold === null
+      ? `threshold ${fraction(threshold)}`
+      : `threshold ${fraction(exploredThreshold)}, tried in place of ${fraction(threshold)}`;
+  const how = template === "" ? "" : `; template ${template}`;
   return (
-    <Panel
-      title="Why these examples"
-      note={`In the order of the prompt, the most helpful last; ${by}; ${tau}; template ${template}.`}
-    >
+    <Panel title="Why these examples" note={`In the order of the prompt, the most helpful last; ${by}; ${tau}${how}.`}>
       {rows.length === 0 ? (
         <Nothing>None was shown: none was similar and helpful enough, or the arm takes none.</Nothing>
       ) : (
         <Table
+          class="cards"
           scrolls="Examples"
           rows={rows}
           keyOf={({ id }) => id}
           columns={[
             ["Position", ({ what }) => what, { class: "nowrap" }],
             ["Example", ({ id }) => <ExampleText text={texts.get(id)} id={id} />, { class: "text" }],
-            ["Similarity", ({ similarity }) => <Bar value={similarity}>{similarity.toFixed(3)}</Bar>],
-            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{helpfulness.toFixed(3)}</Bar>],
+            ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
+            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
             ["Tokens", ({ tokens }) => tokens, numeric],
-            ["Cache bonus", ({ cachedBonus }) => (cachedBonus > 0 ? cachedBonus.toFixed(3) : ""), numeric],
+            ["Cache bonus", ({ cachedBonus }) => (cachedBonus > 0 ? fraction(cachedBonus) : ""), numeric],
           ]}
         />
       )}
       {trial !== undefined && (
         <p class="note">
           Example <code>{trial.id.slice(0, 12)}</code> was {trial.shown ? "forced in" : "kept out"} by chance
-          (probability {figure(trial.probability)}): the trial that teaches what helps.
+          (probability {fraction(trial.probability)}): the trial that teaches what helps.
         </p>
       )}
     </Panel>

@@ -1,0 +1,66 @@
+// Content blocks of Anthropic's format in pieces: which member of a block is its text, and blocks
+// put together again. Pure.
+import { RawJson } from "./exact-json.ts";
+import { isObject, listOf } from "./json-shape.ts";
+
+type Json = Record<string, unknown>;
+
+/** A block without its text, or {delta} of another kind, which belongs to the block before it. */
+export interface NativePiece {
+  head: Json;
+  text: string;
+}
+
+/** The member of an answer's message that holds {pieces, end, usage}. */
+export const nativeAnswerMember = "anthropic";
+
+interface BlockText {
+  /** The member that comes in pieces; kind null: none does. */
+  name: string;
+  kind: "text" | "json" | null;
+  delta: { type: string; member: string } | null;
+}
+
+/** By the type of a block. */
+export function blockText({ type }: Json): BlockText {
+  if (type === "text" || type === "thinking")
+    return { name: type, kind: "text", delta: { type: `${type}_delta`, member: type } };
+  if (typeof type === "string" && type.endsWith("tool_use"))
+    return { name: "input", kind: "json", delta: { type: "input_json_delta", member: "partial_json" } };
+  return { name: "", kind: null, delta: null };
+}
+
+/** Values for exactJson: inputs of tools keep their text, unless it is no JSON of an object. */
+export function blocksOf(pieces: readonly NativePiece[]): Json[] {
+  const blocks: Json[] = [];
+  for (const { head, text } of pieces) {
+    const { delta } = head;
+    const last = blocks.at(-1);
+    if (isObject(delta)) {
+      if (last !== undefined) follow(last, delta);
+      continue;
+    }
+    const { name, kind } = blockText(head);
+    if (kind === "json") blocks.push({ ...head, [name]: new RawJson(isObjectJson(text) ? text : "{}") });
+    else blocks.push(kind === "text" && !(name in head) ? { ...head, [name]: text } : { ...head });
+  }
+  return blocks;
+}
+
+/** Texts grow, citations are listed, others are set. */
+function follow(block: Json, delta: Json): void {
+  for (const [name, value] of Object.entries(delta)) {
+    if (name === "type" || name === "__proto__") continue;
+    const before = block[name];
+    if (name === "citation") block["citations"] = [...listOf(block["citations"]), value];
+    else block[name] = typeof before === "string" && typeof value === "string" ? before + value : value;
+  }
+}
+
+function isObjectJson(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}

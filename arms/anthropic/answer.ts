@@ -1,0 +1,133 @@
+// An answer of the Messages API, whole or as a stream of events, read as the pieces of a chat
+// completion, so that all that holds for those holds here. For a client of the same format the
+// blocks are kept as well (blocks.ts).
+import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import { createAnswer, type Answer, type AnswerOptions } from "../openai/answer.ts";
+import { createBlocks, inputsOf } from "./blocks.ts";
+
+type Json = Record<string, unknown>;
+
+/** native: the client speaks this format, too. */
+export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, native: boolean): Answer {
+  const blocks = createBlocks(native && options.extra);
+  const answer = createAnswer({
+    ...options,
+    onPiece: onPiece && ((text, calls) => onPiece(text, calls, blocks.next())),
+  });
+  /** By the index of its block: which call of a tool it is, and whether it has got arguments. */
+  const calls = new Map<unknown, { index: number; input: string; hasInput: boolean }>();
+  let isDone = false;
+  let usage: Json = {};
+
+  const chunk = (delta: Json, more: Json = {}): void =>
+    answer.take({ choices: [{ index: 0, delta, finish_reason: null, ...more }] });
+  const piece = (index: number, call: Json): void => chunk({ tool_calls: [{ index, ...call }] });
+
+  const start = ({ index, content_block: block }: Json): void => {
+    if (!isObject(block)) return;
+    const { type, text, thinking, id, name, input } = block;
+    if (type === "text" && typeof text === "string" && text !== "") chunk({ content: text });
+    if (type === "thinking" && typeof thinking === "string") chunk({ reasoning_content: thinking });
+    if (type !== "tool_use") return;
+    const call = { index: calls.size, input: isObject(input) ? JSON.stringify(input) : "{}", hasInput: false };
+    calls.set(index, call);
+    piece(call.index, { id, type: "function", function: { name, arguments: "" } });
+  };
+  const add = ({ index, delta }: Json): void => {
+    if (!isObject(delta)) return;
+    const { type, text, thinking, partial_json: json } = delta;
+    if (type === "text_delta") chunk({ content: text });
+    if (type === "thinking_delta") chunk({ reasoning_content: thinking });
+    const call = calls.get(index);
+    if (type !== "input_json_delta" || call === undefined || json === "") return;
+    call.hasInput = true;
+    piece(call.index, { function: { arguments: json } });
+  };
+  const stop = ({ index }: Json): void => {
+    const call = calls.get(index);
+    if (call === undefined || call.hasInput) return;
+    call.hasInput = true;
+    piece(call.index, { function: { arguments: call.input } });
+  };
+  const note = (reported: unknown): void => {
+    if (isObject(reported)) usage = { ...usage, ...reported };
+  };
+  /** The end of the message: why, and what is kept beside the text. */
+  const end = (event: Json): void => {
+    const { delta, usage: reported } = event;
+    note(reported);
+    blocks.end(event, usage);
+    const reason = isObject(delta) ? delta["stop_reason"] : null;
+    answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason ?? null }] });
+  };
+
+  const event = (value: Json): void => {
+    const { type, message } = value;
+    blocks.take(value);
+    if (type === "message_start" && isObject(message)) {
+      note(message["usage"]);
+      answer.take({ model: message["model"], usage: message["usage"] });
+      chunk({ role: "assistant" });
+    } else if (type === "content_block_start") start(value);
+    else if (type === "content_block_delta") add(value);
+    else if (type === "content_block_stop") stop(value);
+    else if (type === "message_delta") end(value);
+    else if (type === "message_stop") isDone = true;
+    // Events of other names may come at any time.
+    else if (type === "error" || typeof type !== "string") answer.take(value);
+    const left = onPiece === undefined ? [] : blocks.next();
+    if (left.length > 0) onPiece?.("", [], left);
+  };
+
+  /** A body as the events that would have said it. */
+  const whole = (body: Json, text: string): void => {
+    const { content, model, stop_reason, usage: reported, ...rest } = body;
+    const [message, inputs] = [{ model, usage: reported }, inputsOf(text)];
+    const calls: Json[] = [];
+    const parts = listOf(content).filter(isObject);
+    for (const [index, block] of parts.entries()) {
+      blocks.whole(block, inputs[index] ?? "{}");
+      if (block["type"] === "tool_use")
+        calls.push({
+          ...{ id: block["id"], type: "function" },
+          function: { name: block["name"], arguments: inputs[index] },
+        });
+    }
+    const { stop_sequence = null } = rest;
+    blocks.end({ delta: { stop_reason, stop_sequence } }, isObject(reported) ? reported : {});
+    const texts = parts.map(({ type, text: one }) => (type === "text" && typeof one === "string" ? one : "")).join("");
+    const thoughts = parts.map(({ thinking }) => (typeof thinking === "string" ? thinking : "")).join("");
+    answer.take({
+      ...message,
+      choices: [
+        {
+          index: 0,
+          message: {
+            ...{ role: "assistant", content: texts },
+            ...(thoughts !== "" && { reasoning_content: thoughts }),
+            ...(calls.length > 0 && { tool_calls: calls }),
+            ...blocks.members(),
+          },
+          finish_reason: stop_reason ?? null,
+        },
+      ],
+    });
+  };
+
+  return {
+    ...answer,
+    take(value, text) {
+      if (!isObject(value)) answer.take(value);
+      else if (value["type"] === "message" && text !== undefined) whole(value, text);
+      else if (options.isWhole) answer.take(value);
+      else event(value);
+    },
+    complete(isWhole) {
+      if (!options.isWhole) {
+        const members = blocks.members();
+        if (Object.keys(members).length > 0) chunk(members);
+      }
+      return answer.complete(isWhole || isDone);
+    },
+  };
+}

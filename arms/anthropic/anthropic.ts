@@ -1,0 +1,51 @@
+// Any endpoint of Anthropic's Messages API. Slots, replicas, retries, deadline and prices are those
+// of the openai arm: only the format differs.
+import { nativeMember } from "../../algorithms/routing/passthrough.ts";
+import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
+import type { Arm, ArmRequest } from "../arm.ts";
+import { createEndpointArm, type OpenAiArmDependencies } from "../openai/openai.ts";
+import type { Protocol } from "../openai/protocol.ts";
+import { createMessageAnswer } from "./answer.ts";
+import { messagesBody } from "./body.ts";
+
+const version = "2023-06-01";
+
+export const createAnthropicArm = (config: AnthropicArmConfig, dependencies: OpenAiArmDependencies): Arm =>
+  createEndpointArm(config, anthropicProtocol(config), dependencies);
+
+const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
+  maxTokensField: "max_tokens",
+  body: (request) => messagesBody(config, request),
+  url: messagesUrl,
+  headers({ apiKey }, request) {
+    const betas = betasOf(request);
+    return {
+      "anthropic-version": version,
+      ...(apiKey !== "" && { "x-api-key": apiKey }),
+      ...(betas !== "" && { "anthropic-beta": betas }),
+    };
+  },
+  reader: (request) => (options) => createMessageAnswer(options, nativeOf(request) !== null),
+});
+
+/** The base may end in /v1, as OpenAI's clients have it, or not. Its query stays. */
+export function messagesUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  const path = url.pathname.replace(/\/$/, "");
+  url.pathname = /\/v\d+$/.test(path) ? `${path}/messages` : `${path}/v1/messages`;
+  return url.href;
+}
+
+function nativeOf({ passthrough }: ArmRequest): Record<string, unknown> | null {
+  const members: unknown = passthrough === undefined ? null : JSON.parse(passthrough);
+  const native = isObject(members) ? members[nativeMember] : null;
+  return isObject(native) ? native : null;
+}
+
+/** Names of betas that the client asks for, as the header has them. */
+const betasOf = (request: ArmRequest): string =>
+  listOf(nativeOf(request)?.["betas"])
+    .filter((one) => typeof one === "string" && /^[\w.-]{1,100}$/.test(one))
+    .slice(0, 32)
+    .join(",");

@@ -1,0 +1,109 @@
+// The content blocks of an answer as they came, for clients of the same format: pieces for a
+// stream, and all of them with the answer. A block is its head and its text (text, thoughts, or a
+// tool's input as JSON); a delta of another kind, such as a signature, follows as a piece of its
+// own.
+import { rawItems, rawMembers } from "../../algorithms/text/exact-json.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import { blockText, nativeAnswerMember, type NativePiece } from "../../algorithms/text/message-blocks.ts";
+import { wellFormedPieces, type Pieces } from "../../algorithms/text/well-formed.ts";
+import type { BlockPiece } from "../../schemas/types.ts";
+
+type Json = Record<string, unknown>;
+
+export interface Blocks {
+  /** Takes an event of a stream. */
+  take(event: Json): void;
+  /** Takes a block of a whole body; `input`: JSON of its input. */
+  whole(block: Json, input: string): void;
+  /** `event`: the last one, with the reason. */
+  end(event: Json, usage: Json): void;
+  /** Pieces that were not given yet. */
+  next(): BlockPiece[];
+  /** What the message has besides: the blocks, or thoughts with their signatures. */
+  members(): Json;
+}
+
+/** native: all blocks are given; else only thoughts, at the end. */
+export function createBlocks(native: boolean): Blocks {
+  const pieces: NativePiece[] = [];
+  const open = new Map<unknown, { piece: NativePiece; position: number; pass: Pieces }>();
+  let ready: BlockPiece[] = [];
+  let ended: { end: Json; usage: Json } | null = null;
+
+  const add = (head: Json, text: string): number => {
+    pieces.push({ head, text });
+    ready.push({ index: pieces.length - 1, head: JSON.stringify(head).toWellFormed(), text });
+    return pieces.length - 1;
+  };
+  const start = ({ index, content_block: block }: Json): void => {
+    if (!isObject(block)) return;
+    const { name, kind } = blockText(block);
+    const { [name]: begun, ...rest } = block;
+    const isText = kind === "text" && typeof begun === "string";
+    // A tool's input begins as an empty object, and comes in pieces.
+    const head = kind === null || (kind === "text" && !isText) ? block : rest;
+    const position = add(head, isText ? begun : "");
+    open.set(index, { piece: pieces[position]!, position, pass: wellFormedPieces() });
+  };
+  const follow = ({ index, delta }: Json): void => {
+    const of = open.get(index);
+    if (of === undefined || !isObject(delta)) return;
+    const { delta: kind } = blockText(of.piece.head);
+    const given = kind === null || delta["type"] !== kind.type ? undefined : delta[kind.member];
+    if (typeof given !== "string") {
+      add({ delta }, "");
+      return;
+    }
+    const text = of.pass(given);
+    of.piece.text += text;
+    if (text !== "") ready.push({ index: of.position, head: null, text });
+  };
+
+  return {
+    take(event) {
+      if (event["type"] === "content_block_start") start(event);
+      if (event["type"] === "content_block_delta") follow(event);
+    },
+    whole(block, input) {
+      const { name, kind } = blockText(block);
+      const { [name]: own, ...rest } = block;
+      if (kind === "json") add(rest, input);
+      else if (kind === "text" && typeof own === "string") add(rest, own);
+      else add(block, "");
+    },
+    end({ type: _type, usage: _usage, ...end }, usage) {
+      ended = { end, usage };
+    },
+    next() {
+      const next = native ? ready : [];
+      ready = [];
+      return next;
+    },
+    members() {
+      if (native) return { [nativeAnswerMember]: { pieces, ...ended } };
+      const thoughts = signed(pieces);
+      return thoughts.length === 0 ? {} : { thinking_blocks: thoughts };
+    },
+  };
+}
+
+/** Thoughts as clients of chat completions send them back. */
+function signed(pieces: readonly NativePiece[]): Json[] {
+  const found: Json[] = [];
+  let last: Json | null = null;
+  for (const { head, text } of pieces) {
+    const { delta, type } = head;
+    if (isObject(delta)) {
+      if (last !== null && typeof delta["signature"] === "string")
+        last["signature"] = `${typeof last["signature"] === "string" ? last["signature"] : ""}${delta["signature"]}`;
+      continue;
+    }
+    last = type === "thinking" ? { ...head, thinking: text } : type === "redacted_thinking" ? { ...head } : null;
+    if (last !== null) found.push(last);
+  }
+  return found;
+}
+
+/** The inputs of a body's blocks, as they are written; "{}" where a block has none. */
+export const inputsOf = (body: string): string[] =>
+  rawItems(rawMembers(body).get("content") ?? "[]").map((block) => rawMembers(block).get("input") ?? "{}");

@@ -1,0 +1,33 @@
+// What differs between the formats in which endpoints are called.
+import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { ArmRequest } from "../arm.ts";
+import { createAnswer, type Answer, type AnswerOptions } from "./answer.ts";
+import { completionBody, completionsUrl, keyHeaders } from "./body.ts";
+
+export interface Protocol {
+  /** How the endpoint calls the most tokens of an answer. */
+  maxTokensField: "max_tokens" | "max_completion_tokens";
+  /** JSON. Throws Unsendable. */
+  body(request: ArmRequest): string;
+  url(baseUrl: string): string;
+  headers(replica: { baseUrl: string; apiKey: string }, request: ArmRequest): Record<string, string>;
+  reader(request: ArmRequest): (options: AnswerOptions) => Answer;
+}
+
+/** The format has no member for it; the message says what it is. */
+export class Unsendable extends Error {
+  constructor(
+    what: string,
+    readonly param: string,
+  ) {
+    super(what);
+  }
+}
+
+export const openAiProtocol = (config: OpenAiArmConfig): Protocol => ({
+  maxTokensField: config.maxTokensField,
+  body: (request) => completionBody(config, request),
+  url: completionsUrl,
+  headers: keyHeaders,
+  reader: () => createAnswer,
+});

@@ -1,0 +1,14 @@
+// Ids of requests as clients have them: that of the request, or of the answer that they got.
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { requestIdOf } from "../gateway/api/response.ts";
+
+/** Id of the recorded request: without chatcmpl-, msg_ or resp_, unless it has that itself. */
+export async function recordedId(clickhouse: Pick<ClickHouse, "query">, given: string): Promise<string> {
+  const bare = requestIdOf(given);
+  if (bare === given) return given;
+  const rows = await clickhouse.query<{ id: string }>(
+    "SELECT DISTINCT request_id AS id FROM requests WHERE request_id = {given:String} LIMIT 1",
+    { given },
+  );
+  return rows[0]?.id ?? bare;
+}

@@ -1,0 +1,102 @@
+// A body of Anthropic's API for arms of the same format: what a chat completion has no member for
+// goes to them as it is written. What can be translated goes along, for arms of the other format.
+import { nativeMember, type Capability } from "../../../algorithms/routing/passthrough.ts";
+import { objectOf, rawMembers } from "../../../algorithms/text/exact-json.ts";
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { ApiError } from "../../errors.ts";
+import type { ChatBody, Served } from "../request.ts";
+import { translatedRequest } from "../translated.ts";
+
+type Json = Record<string, unknown>;
+
+export interface NativeBody {
+  body: Json;
+  /** Of which it was parsed. */
+  text: string;
+  betas: string | undefined;
+  served: Served;
+}
+
+/** translate: to a chat completion. Throws ApiError. */
+export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatBody {
+  let translated: ChatBody;
+  try {
+    translated = translate();
+  } catch (error) {
+    if (!(error instanceof ApiError) || !untranslatable.has(error.code)) throw error;
+    // Only arms of this format can get it.
+    const param = error.param ?? "messages";
+    const read = standIn(of);
+    return withNative({ ...read, fields: new Map<Capability, string>([["anthropic", param]]) }, of, ["anthropic"]);
+  }
+  const { passthrough, requires } = translated.request;
+  return passthrough === null && !saysMore(of.body) ? translated : withNative(translated, of, requires);
+}
+
+const untranslatable = new Set(["unsupported_value", "unsupported_parameter"]);
+
+/** Members that have a field of a request, or none at all for an endpoint. */
+const ofRequest = [...["model", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "precedent"]];
+
+function withNative(read: ChatBody, { body, text, betas }: NativeBody, requires: string[]): ChatBody {
+  const native = rawMembers(text);
+  for (const name of [...native.keys()]) if (body[name] === null || ofRequest.includes(name)) native.delete(name);
+  const names = (betas ?? "").split(",").map((name) => name.trim());
+  if (names.some((name) => name !== "")) native.set("betas", JSON.stringify(names));
+  const members = rawMembers(read.request.passthrough ?? "{}");
+  members.set(nativeMember, objectOf(native));
+  const privacy = isObject(body["precedent"]) ? body["precedent"]["privacy"] : null;
+  const { cache, share } = isObject(privacy) ? privacy : {};
+  return {
+    ...read,
+    request: {
+      ...read.request,
+      passthrough: objectOf(members),
+      requires,
+      // As of all requests that pass something on.
+      privacy: { ...read.request.privacy, cache: cache === true, share: share === true },
+    },
+  };
+}
+
+/** A request of its texts alone, by which arms are chosen and which the log shows. */
+function standIn({ body, served }: NativeBody): ChatBody {
+  const { model, max_tokens, temperature, top_p, stream, stop_sequences: stop, precedent, system } = body;
+  const turns = listOf(body["messages"]).map((turn) => {
+    const { role, content } = isObject(turn) ? turn : {};
+    return { role: role === "assistant" ? "assistant" : "user", content: textsOf(content) };
+  });
+  const first = system === undefined || system === null ? [] : [{ role: "system", content: textsOf(system) }];
+  const same = { model, max_tokens, temperature, top_p, stream, stop, precedent };
+  const origins = [...first.map(() => "system"), ...turns.map((_, index) => `messages[${index}]`)];
+  return translatedRequest(
+    { chat: { ...same, messages: [...first, ...turns] }, origins, names: { stop: "stop_sequences" } },
+    served,
+  );
+}
+
+/** Blocks without text are named. */
+function textsOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return listOf(content)
+    .map((block) => {
+      const { type, text } = isObject(block) ? block : {};
+      return typeof text === "string" ? text : `[${String(type).slice(0, 40)}]`;
+    })
+    .join("\n");
+}
+
+const wishes = ["context_management", "speed", "inference_geo"];
+
+/** Whether the translation of a body without tools and images leaves something out. */
+function saysMore(body: Json): boolean {
+  const { thinking, output_config: config, messages } = body;
+  const thinks = isObject(thinking) && thinking["type"] !== "disabled";
+  const effort = isObject(config) && (config["effort"] ?? null) !== null;
+  const thought = listOf(messages).some(
+    (turn) => isObject(turn) && listOf(turn["content"]).some((block) => isObject(block) && isThought(block)),
+  );
+  return thinks || effort || thought || wishes.some((name) => (body[name] ?? null) !== null);
+}
+
+const isThought = ({ type }: Json): boolean => type === "thinking" || type === "redacted_thinking";

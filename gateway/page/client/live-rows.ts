@@ -1,0 +1,61 @@
+// What the stream of decisions and answers adds to the list of requests, until the tables have it.
+import type { LiveEvent, RequestRow } from "../data/port.ts";
+
+const mostShown = 200;
+/** What the tables have not got by then stands there no longer. */
+const provisionalMs = 30_000;
+
+export const keyOf = ({ tenant, id }: { tenant: string; id: string }): string => JSON.stringify([tenant, id]);
+
+const unknown: Omit<RequestRow, "id" | "tenant" | "domain" | "createdAt"> = {
+  ...{
+    question: "",
+    user: "",
+    session: "",
+    answer: "",
+    state: "open",
+    arm: null,
+    source: null,
+    probability: null,
+    score: null,
+    examples: 0,
+  },
+  ...{ policyVersion: null, cost: 0, promptTokens: 0, linkedTokens: 0, completionTokens: 0, queueMs: null },
+  ...{ firstTokenMs: null, totalMs: null, reward: null, errorCode: null, degraded: [] },
+};
+
+/** What the stream brought, by request; the newest ones. */
+export function merged(before: ReadonlyMap<string, RequestRow>, events: readonly LiveEvent[]): Map<string, RequestRow> {
+  const rows = new Map(before);
+  for (const event of events) {
+    const { id, tenant, at, domain = "", arm, source, examples } = event;
+    const known = rows.get(keyOf(event)) ?? { ...unknown, id, tenant, domain, createdAt: at };
+    rows.delete(keyOf(event));
+    rows.set(keyOf(event), {
+      ...known,
+      ...{ arm, source, examples },
+      domain: known.domain === "" ? domain : known.domain,
+      probability: event.probability ?? known.probability,
+      state: event.state ?? known.state,
+      cost: event.cost ?? known.cost,
+      totalMs: event.totalMs ?? known.totalMs,
+      firstTokenMs: event.firstTokenMs ?? known.firstTokenMs,
+      errorCode: event.errorCode ?? known.errorCode,
+    });
+  }
+  const old = Date.now() - provisionalMs;
+  for (const [key, { createdAt }] of rows) if (rows.size > mostShown || createdAt < old) rows.delete(key);
+  return rows;
+}
+
+export function shownRows(read: readonly RequestRow[], fresh: ReadonlyMap<string, RequestRow>): RequestRow[] {
+  const known = new Set(read.map(keyOf));
+  const more = [...fresh].flatMap(([key, row]) => (known.has(key) ? [] : [row]));
+  const rows = read.map((row) => {
+    const newer = row.state === "open" ? fresh.get(keyOf(row)) : undefined;
+    return newer === undefined || newer.state === "open"
+      ? row
+      : { ...newer, question: row.question, createdAt: row.createdAt };
+  });
+  return [...more, ...rows].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, mostShown);
+}

@@ -1,0 +1,58 @@
+// Filters that are asked for less often, and the columns that are shown.
+import type { SetQuery } from "./range.tsx";
+
+/** Of the address, what narrows or sorts the list. */
+export const narrowing = [
+  ...["search", "tenant", "domain", "arm", "key", "state", "source", "error", "user", "session"],
+  ...["minCost", "minMs", "maxReward", "sort"],
+] as const;
+
+const fields = [
+  ["user", "User", "text", "as in the request"],
+  ["session", "Session", "text", "metadata.session"],
+  ["error", "Error code", "text", "endpoint_timeout"],
+  ["minCost", "Cost at least", "number", "0.01"],
+  ["minMs", "Took at least, ms", "number", "2000"],
+  ["maxReward", "Reward at most", "number", "0.5"],
+] as const;
+
+interface Props {
+  query: URLSearchParams;
+  set: SetQuery;
+  hidden: ReadonlySet<string>;
+  optional: readonly string[];
+}
+
+export function MoreFilters({ query, set, hidden, optional }: Props) {
+  const used = fields.filter(([name]) => query.get(name)).length;
+  const toggled = (name: string): string =>
+    optional.filter((one) => (one === name ? !hidden.has(one) : hidden.has(one))).join(",");
+  return (
+    <details class="more">
+      <summary>More{used > 0 && ` (${used})`}</summary>
+      <div>
+        {fields.map(([name, label, type, example]) => (
+          <label key={name}>
+            <span>{label}</span>
+            <input
+              type="text"
+              inputMode={type === "number" ? "decimal" : "text"}
+              placeholder={example}
+              value={query.get(name) ?? ""}
+              onChange={({ currentTarget: { value } }) => set({ [name]: value.trim() })}
+            />
+          </label>
+        ))}
+        <fieldset>
+          <legend>Columns</legend>
+          {optional.map((name) => (
+            <label key={name} class="check">
+              <input type="checkbox" checked={!hidden.has(name)} onChange={() => set({ hide: toggled(name) })} />
+              {name}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,99 @@
+// Sums over answers of any time, from the table of whole hours (schemas/clickhouse/0012) and, at
+// the ends and where steps are shorter than an hour, from the answers themselves. A month of ten
+// million answers is read in less than a second.
+import type { OverviewFilter } from "./port.ts";
+
+export const hourMs = 3_600_000;
+/** Arms times sources times steps; beyond it a chart could not be read anyway. */
+const mostRows = 20_000;
+
+/** Milliseconds since the epoch; hours within [hoursFrom, hoursUntil) are read as a whole. */
+interface Times {
+  from: number;
+  until: number;
+  hoursFrom: number;
+  hoursUntil: number;
+  /** Seconds. */
+  step: number;
+}
+
+/** Parameters of answersIn. stepMs: at least an hour, or no whole hour is read. */
+export function timesOf({ from, until }: Pick<OverviewFilter, "from" | "until">, stepMs: number): Times {
+  const [first, last] = [Math.ceil(from / hourMs) * hourMs, Math.floor(until / hourMs) * hourMs];
+  const isWhole = stepMs % hourMs === 0 && first < last;
+  return { from, until, hoursFrom: isWhole ? first : until, hoursUntil: isWhole ? last : until, step: stepMs / 1_000 };
+}
+
+const at = (name: string): string => `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+const hour = (name: string): string => `toDateTime(intDiv({${name}:Int64}, 1000), 'UTC')`;
+const keys = "tenant, domain, account, arm, source, status, error_code";
+const sums = [
+  ...["cost", "failed_cost", "saved_cost", "example_tokens", "prompt_tokens"],
+  ...["linked_tokens", "recomputed_tokens", "prefilled_tokens", "cached_tokens"],
+];
+
+/** The conditions of a filter on columns that all tables of answers have. */
+export const conditionsOf = ({ tenant = "", domain = "", arm = "", key = "" }: Partial<OverviewFilter>): string =>
+  [
+    tenant === "" ? "" : " AND tenant = {tenant:String}",
+    domain === "" ? "" : " AND domain = {domain:String}",
+    arm === "" ? "" : " AND arm = {arm:String}",
+    key === "" ? "" : " AND account = {key:String}",
+  ].join("");
+
+/**
+ * A subquery: rows of answer_hours, with `at` in place of `hour`. An answer that was recorded twice
+ * and is not merged yet counts once.
+ */
+export const answersIn = (filter: Partial<OverviewFilter>): string => `
+  SELECT toDateTime(toStartOfInterval(hour, toIntervalSecond({step:UInt32})), 'UTC') AS at, ${keys}, answers, tokens,
+    ${sums.join(", ")}, total_ms, first_token_ms
+  FROM answer_hours WHERE hour >= ${hour("hoursFrom")} AND hour < ${hour("hoursUntil")}${conditionsOf(filter)}
+  UNION ALL
+  SELECT toDateTime(toStartOfInterval(one.created_at, toIntervalSecond({step:UInt32})), 'UTC') AS at,
+    one.tenant AS tenant, one.domain AS domain, one.account AS account, ifNull(one.arm, '') AS arm,
+    one.source AS source, one.status AS status, ifNull(one.error_code, '') AS error_code,
+    count() AS answers, sum(toUInt64(one.prompt_tokens) + one.completion_tokens) AS tokens,
+    ${sums.map((name) => `sum(one.${name}) AS ${name}`).join(", ")},
+    quantilesBFloat16State(0.5, 0.95, 0.99)(toFloat32(one.total_ms)) AS total_ms,
+    quantilesBFloat16IfState(0.5, 0.95, 0.99)(toFloat32(ifNull(one.first_token_ms, 0)), one.first_token_ms IS NOT NULL) AS first_token_ms
+  FROM (
+    SELECT ${keys}, completion_tokens, created_at, total_ms, first_token_ms, ${sums.join(", ")}
+    FROM responses
+    WHERE created_at >= ${at("from")} AND created_at < ${at("until")} AND NOT duplicate
+      AND (created_at < ${at("hoursFrom")} OR created_at >= ${at("hoursUntil")})${conditionsOf(filter)}
+    LIMIT 1 BY request_id, tenant
+  ) AS one
+  GROUP BY at, ${keys}`;
+
+const part = (name: string): string => `sum(${name}) AS ${name}_sum`;
+const total = "quantilesBFloat16Merge(0.5, 0.95, 0.99)(answer.total)";
+const first = "quantilesBFloat16IfMerge(0.5, 0.95, 0.99)(answer.first_token)";
+const known = (quantiles: string, place: number): string =>
+  `if(isNaN(${quantiles}[${place}]), NULL, ${quantiles}[${place}])`;
+
+/** What a row of figuresIn is of: a step, arm and source; an arm; a code of failures; all. */
+export const levels = { step: 1, arm: 11, code: 14, all: 15 } as const;
+
+/** Rows of every level, in one pass: states are merged by step, arm and source once. */
+export const figuresIn = (filter: Partial<OverviewFilter>): string => `
+  SELECT grouping(answer.at, answer.arm, answer.source, answer.error_code) AS level,
+    toUnixTimestamp(answer.at) * 1000 AS at, answer.arm AS arm, answer.source AS source, answer.error_code AS code,
+    sum(answer.n) AS answers, sumIf(answer.n, answer.status != 'ok') AS failed, sumIf(answer.n, answer.source IN ('cache', 'reuse')) AS cacheHits,
+    sum(answer.cost_sum) AS cost, sum(answer.saved_cost_sum) AS savedCost,
+    toUInt64(sumIf(greatest(toInt64(answer.all_tokens) - toInt64(answer.example_tokens_sum), 0), answer.source = 'generated')) AS tokens,
+    sumIf(answer.cost_sum - answer.failed_cost_sum, answer.source = 'generated') AS generatedCost,
+    sumIf(answer.all_tokens, answer.source = 'generated') AS generatedTokens,
+    sum(answer.prompt_tokens_sum) AS promptTokens, sum(answer.linked_tokens_sum) AS linkedTokens,
+    sum(answer.recomputed_tokens_sum) AS recomputedTokens, sum(answer.prefilled_tokens_sum) AS prefilledTokens,
+    ${known(total, 1)} AS p50Ms, ${known(total, 2)} AS p95Ms, ${known(total, 3)} AS p99Ms,
+    ${known(first, 1)} AS firstTokenP50Ms, ${known(first, 2)} AS firstTokenP95Ms
+  FROM (
+    SELECT at, arm, source, status, error_code, sum(answers) AS n, sum(tokens) AS all_tokens, ${sums.map(part).join(", ")},
+      quantilesBFloat16MergeState(0.5, 0.95, 0.99)(total_ms) AS total,
+      quantilesBFloat16IfMergeState(0.5, 0.95, 0.99)(first_token_ms) AS first_token
+    FROM (${answersIn(filter)})
+    GROUP BY at, arm, source, status, error_code
+  ) AS answer
+  GROUP BY GROUPING SETS ((answer.at, answer.arm, answer.source), (answer.arm), (answer.error_code), ())
+  ORDER BY level, at, arm, source, answers DESC, code LIMIT ${mostRows}`;

@@ -1,0 +1,87 @@
+// Quality: the mean reward of the ratings that were given in a time, with its interval.
+import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import { conditionsOf } from "./answers.ts";
+import type { Learnt, Overview, OverviewFilter, Quality } from "./port.ts";
+
+type Reader = Pick<ClickHouse, "query">;
+
+export type ArmQuality = Quality & { arm: string };
+interface Sums {
+  rated: number;
+  total: number;
+  squares: number;
+}
+
+const mostArms = 200;
+const mostRows = 20_000;
+
+const sumColumns = "count() AS rated, sum(reward) AS total, sum(reward * reward) AS squares";
+const ratings = (filter: Partial<OverviewFilter>): string => `
+  rewards FINAL WHERE weight > 0
+    AND newest_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND newest_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')${conditionsOf(filter)}`;
+const parametersOf = (filter: OverviewFilter): Record<string, unknown> => ({
+  ...{ tenant: "", domain: "", arm: "", key: "" },
+  ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)),
+});
+
+export async function readQuality(
+  clickhouse: Reader,
+  filter: OverviewFilter,
+): Promise<{ all: Quality; arms: ArmQuality[] }> {
+  const arms = await clickhouse.query<Sums & { arm: string }>(
+    `SELECT arm, ${sumColumns} FROM ${ratings(filter)} GROUP BY arm ORDER BY arm LIMIT ${mostArms}`,
+    parametersOf(filter),
+  );
+  const add = (one: Sums, other: Sums): Sums => ({
+    ...{ rated: one.rated + other.rated, total: one.total + other.total, squares: one.squares + other.squares },
+  });
+  return {
+    all: qualityOf(arms.reduce(add, { rated: 0, total: 0, squares: 0 })),
+    arms: arms.map((one) => ({ arm: one.arm, ...qualityOf(one) })),
+  };
+}
+
+/** By arm in steps. */
+export const readRewards = (clickhouse: Reader, filter: OverviewFilter, stepMs: number): Promise<Overview["rewards"]> =>
+  clickhouse.query<Overview["rewards"][number]>(
+    `SELECT toUnixTimestamp(toStartOfInterval(newest_at, toIntervalSecond({step:UInt32}))) * 1000 AS at, arm, count() AS rated, avg(reward) AS mean
+     FROM ${ratings(filter)} GROUP BY at, arm ORDER BY at, arm LIMIT ${mostRows}`,
+    { ...parametersOf(filter), step: stepMs / 1_000 },
+  );
+
+/** Of the answers that each of these versions of the router chose, whenever they were rated. */
+export async function readVersions(
+  clickhouse: Reader,
+  versions: readonly number[],
+): Promise<ReadonlyMap<number, Quality>> {
+  if (versions.length === 0) return new Map();
+  const rows = await clickhouse.query<Sums & { version: number }>(
+    `SELECT policy_version AS version, ${sumColumns} FROM rewards FINAL
+     WHERE weight > 0 AND policy_version IN {versions:Array(UInt64)} GROUP BY version`,
+    { versions },
+  );
+  return new Map(rows.map((row) => [row.version, qualityOf(row)]));
+}
+
+/** What was learnt, with the quality of each version of the router and of the one before it. */
+export async function withQuality(
+  clickhouse: Reader,
+  learnt: readonly Omit<Learnt, "quality" | "before">[],
+): Promise<Learnt[]> {
+  const own = learnt.filter(({ name }) => name === "router").map(({ version }) => version);
+  const found = await readVersions(clickhouse, [...new Set(own.flatMap((version) => [version, version - 1]))]);
+  return learnt.map((one) => ({
+    ...one,
+    quality: one.name === "router" ? (found.get(one.version) ?? null) : null,
+    before: one.name === "router" ? (found.get(one.version - 1) ?? null) : null,
+  }));
+}
+
+/** 95 %, by the normal approximation. */
+function qualityOf({ rated, total, squares }: Sums): Quality {
+  if (rated === 0) return { rated, mean: null, reach: null };
+  const mean = total / rated;
+  if (rated === 1) return { rated, mean, reach: null };
+  const variance = Math.max(0, (squares - rated * mean * mean) / (rated - 1));
+  return { rated, mean, reach: 1.96 * Math.sqrt(variance / rated) };
+}

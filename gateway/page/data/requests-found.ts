@@ -1,0 +1,110 @@
+// Which requests a list shows. One table drives it: that of what it is narrowed or sorted by, read
+// within its time and cut to a few rows; whatever else narrows is looked up of these times.
+import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import { conditionsOf } from "./answers.ts";
+import type { RequestFilter, RequestRow } from "./port.ts";
+
+export type Key = Pick<RequestRow, "id" | "tenant">;
+export interface Found {
+  /** In the order of the list. */
+  keys: Key[];
+  searchedFrom: number | null;
+}
+
+const mostRows = 200;
+const dayMs = 86_400_000;
+/** After so long a search for words ends with what it has; it goes back by ever longer windows. */
+const searchMs = 700;
+const firstWindowMs = dayMs / 4;
+
+export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<Found> {
+  const { search = "", state, until, offset = 0 } = filter;
+  const limit = Math.min(filter.limit ?? mostRows, mostRows);
+  // None is open for longer: no deadline is.
+  const from = state === "open" ? Math.max(filter.from, until - dayMs) : filter.from;
+  const ask = (times: { from: number; until: number }, rows = { offset, limit }, byId = false): Promise<Key[]> =>
+    clickhouse.query<Key>(statementOf(filter, byId), { ...parametersOf(filter), ...times, ...rows });
+  if (search === "") return { keys: await ask({ from, until }), searchedFrom: null };
+  const byId = /\s/.test(search) ? [] : await ask({ from, until }, undefined, true);
+  if (byId.length > 0) return { keys: byId, searchedFrom: null };
+  const found: Key[] = [];
+  const begun = performance.now();
+  let [end, window] = [until, firstWindowMs];
+  while (end > from && found.length < offset + limit && performance.now() - begun < searchMs) {
+    const start = Math.max(from, end - window);
+    found.push(...(await ask({ from: start, until: end }, { offset: 0, limit: offset + limit - found.length })));
+    [end, window] = [start, window * 4];
+  }
+  return { keys: found.slice(offset), searchedFrom: end > from && found.length < offset + limit ? end : null };
+}
+
+const at = (name: string, slackMs = 0): string => `fromUnixTimestamp64Milli({${name}:Int64} + ${slackMs}, 'UTC')`;
+
+/** What narrows requests themselves. */
+const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
+  `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND metadata['session'] = {session:String}"}`;
+
+/** What narrows their answers. */
+const ofResponses = ({ arm = "", key = "", source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
+  [
+    conditionsOf({ arm, key }),
+    source === "" ? "" : " AND source = {source:String}",
+    error === "" ? "" : " AND error_code = {error:String}",
+    state === "unanswered" ? " AND status != 'ok'" : "",
+    state === "ok" || state === "failed" || state === "refused" ? " AND status = {state:String}" : "",
+    minCost === undefined ? "" : " AND cost >= {minCost:Float64}",
+    minMs === undefined ? "" : " AND total_ms >= {minMs:Float64}",
+  ].join("");
+
+const orders = {
+  requests: "created_at DESC, request_id",
+  time: "created_at DESC, request_id",
+  cost: "cost DESC, created_at DESC, request_id",
+  latency: "total_ms DESC, created_at DESC, request_id",
+  reward: "reward, newest_at DESC, request_id",
+};
+
+/** offset and limit: of the rows without repeats, which are few. */
+function statementOf(filter: RequestFilter, byId: boolean): string {
+  const { search = "", state, maxReward } = filter;
+  const sort = search === "" ? (filter.sort ?? "time") : "time";
+  const [request, response] = [ofRequests(filter), ofResponses(filter)];
+  const owner = conditionsOf({ tenant: filter.tenant, domain: filter.domain });
+  const searched =
+    search === ""
+      ? ""
+      : byId
+        ? " AND startsWith(request_id, {search:String})"
+        : " AND positionCaseInsensitiveUTF8(question, {search:String}) > 0";
+  const during = (column: string, slackMs = 0): string =>
+    `${column} >= ${at("from", -slackMs)} AND ${column} < ${at("until", slackMs)}`;
+  const among = (table: string, conditions: string, column = "created_at"): string =>
+    ` (request_id, tenant) IN (SELECT request_id, tenant FROM ${table} WHERE ${during(column, dayMs)}${conditions})`;
+  const rated = " AND weight > 0 AND reward <= {maxReward:Float64}";
+  const inRequests = request === "" ? "" : ` AND${among("requests", owner + request)}`;
+  const inResponses = response === "" ? "" : ` AND${among("responses", ` AND NOT duplicate${response}`)}`;
+  const [table, conditions, order] =
+    search === "" && sort === "reward"
+      ? ["rewards FINAL", `${during("newest_at")}${owner}${rated}${inRequests}${inResponses}`, orders.reward]
+      : search === "" && (response !== "" || sort !== "time")
+        ? ["responses", `${during("created_at")} AND NOT duplicate${owner}${response}${inRequests}`, orders[sort]]
+        : ["requests", `${during("created_at")}${owner}${request}${searched}${inResponses}`, orders.requests];
+  const isRated =
+    maxReward === undefined || table === "rewards FINAL" ? "" : ` AND${among("rewards FINAL", rated, "newest_at")}`;
+  const isOpen = state === "open" ? ` AND NOT${among("responses", "")}` : "";
+  return `SELECT request_id AS id, tenant FROM (
+      SELECT request_id, tenant FROM ${table} WHERE ${conditions}${isRated}${isOpen}
+      ORDER BY ${order} LIMIT {most:UInt32}
+    ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;
+}
+
+/** What the statement does not name is ignored. */
+function parametersOf(filter: RequestFilter): Record<string, unknown> {
+  const { limit = mostRows, offset = 0 } = filter;
+  return {
+    ...{ tenant: "", domain: "", arm: "", key: "", source: "", error: "", user: "", session: "", search: "" },
+    ...{ state: "", minCost: 0, minMs: 0, maxReward: 1 },
+    ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)),
+    most: offset + Math.min(limit, mostRows) + mostRows,
+  };
+}

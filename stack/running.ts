@@ -1,0 +1,65 @@
+// Which `precedent up` processes use a state folder, by which configuration, where they listen: one
+// file a process, removed at its end. A process that was killed is recognised as dead.
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { isAlive } from "../connections/process/identity.ts";
+import { self } from "./process.ts";
+import { writePrivately } from "./state.ts";
+
+const runningSystem = z.object({
+  pid: z.number().int().positive(),
+  started: z.string(),
+  /** Absolute; null: the defaults. */
+  file: z.string().nullable(),
+  /** Of the file's text when it was read last. */
+  hash: z.string(),
+  stages: z.array(z.string()),
+  /** False until all its stages run. */
+  ready: z.boolean(),
+  /** Base URL for OpenAI clients, where a gateway runs here. */
+  baseUrl: z.string().optional(),
+});
+export type RunningSystem = z.infer<typeof runningSystem>;
+
+const folderOf = (folder: string): string => join(folder, "running");
+
+/** Hash of a configuration file's text; empty without one, or where it can't be read. */
+export function hashOfFile(file: string | null): string {
+  try {
+    return file === null ? "" : createHash("sha256").update(readFileSync(file)).digest("hex");
+  } catch {
+    return "";
+  }
+}
+
+/** Puts this process on record, or what is new of it. Returns what removes the record. */
+export function recordRunning(folder: string, system: Omit<RunningSystem, "pid" | "started">): () => void {
+  mkdirSync(folderOf(folder), { recursive: true });
+  runningSystems(folder); // Removes what dead ones left.
+  const me = self();
+  const file = join(folderOf(folder), `${me.pid}.json`);
+  writePrivately(file, JSON.stringify({ ...me, ...system }));
+  return () => rmSync(file, { force: true });
+}
+
+/** The living ones; records of the dead and of other versions count as none. */
+export function runningSystems(folder: string): RunningSystem[] {
+  let names: string[];
+  try {
+    names = readdirSync(folderOf(folder)).filter((name) => name.endsWith(".json"));
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => {
+    try {
+      const system = runningSystem.parse(JSON.parse(readFileSync(join(folderOf(folder), name), "utf8")));
+      if (isAlive(system)) return [system];
+      rmSync(join(folderOf(folder), name), { force: true });
+      return [];
+    } catch {
+      return [];
+    }
+  });
+}
