@@ -16,7 +16,7 @@ import { measureLog } from "./mixed.ts";
 import type { Field } from "./passes.ts";
 import { measureDominated, measureFeedback } from "./special.ts";
 import { measureTwoModels } from "./two-models.ts";
-import { priced } from "./worth.ts";
+import { costWeights, priced } from "./worth.ts";
 
 interface Plan {
   orders: number;
@@ -24,11 +24,11 @@ interface Plan {
   /** Rows of a log that are looked at, and their answers: rows times arms. */
   rows: number;
   seen: number;
-  /** A pass takes time in proportion to rows and arms: of larger logs fewer orders are run. */
+  /** Rows times arms times cost weights of all passes: of larger logs fewer orders are run. */
   answers: number;
 }
-const quick: Plan = { orders: 1, resamples: 400, rows: 500, seen: 5_000, answers: 5_000 };
-const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 600_000 };
+const quick: Plan = { orders: 1, resamples: 400, rows: 500, seen: 5_000, answers: 40_000 };
+const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 700_000 };
 /** Fewer are no sample. */
 const fewest = 60;
 
@@ -51,7 +51,9 @@ async function run(context: BenchContext): Promise<Measured> {
     };
   }
   const two = await readDataFile(undefined, "gsm8k-two-models-a.jsonl");
-  const { figures, reasons = {} } = await measureTwoModels(parseRoutingLog(two.text, two.file), context);
+  const { figures, reasons = {} } = await context.checkpoints.part("two models", () =>
+    measureTwoModels(parseRoutingLog(two.text, two.file), context),
+  );
   const all: Figures = { ...figures };
   for (const [name, usual] of [
     ["seven", "seven-models-a.jsonl"],
@@ -82,7 +84,8 @@ async function measure(name: string, given: MixedLog, context: BenchContext): Pr
     learner: { prior: settings, indifference: settings.indifference, every: 8 },
     domains: context.domains === true,
   };
-  const orders = Math.max(1, Math.min(plan.orders, Math.floor(plan.answers / (rows.length * log.arms.length))));
+  const answers = rows.length * log.arms.length * (log.priced ? costWeights.length : 1);
+  const orders = Math.max(1, Math.min(plan.orders, Math.floor(plan.answers / answers)));
   const measured = await measureLog(name, field, { orders }, context);
   const { figures, reasons } = figuresOf(measured, requests, splitmix64(5), plan.resamples);
   const few = Math.max(1, orders >> 1);
