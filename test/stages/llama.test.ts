@@ -106,7 +106,8 @@ function armTests(model: string, called: string): void {
     expect(cut).toMatchObject({ finishReason: "length", usage: { completion: 3 } });
   });
 
-  // One at a time and computed in full: other work in a batch, and links, change the last digits of the logits.
+  // One at a time and computed in full: other work in a batch, and links, change the last digits of
+  // the logits.
   it("samples the same with the same seed", async () => {
     const alone = await createArm({ concurrency: 1 });
     const params = { temperature: 1.5, seed: 7, maxTokens: 6, stop: [] };
