@@ -86,13 +86,19 @@ export interface Fold {
   test: number[];
 }
 
-/** Drawn by prompt: one that occurs twice is never on both sides. Empty ones are left out. */
+/**
+ * Drawn by prompt: one that occurs twice is never on both sides. Empty ones are left out. Throws an
+ * error for people where nothing is left to test on.
+ */
 export function foldsOf({ rows }: Priced): Fold[] {
   const folds = rows.map(({ request }) => foldOf(request, 0, foldCount));
-  return Array.from({ length: foldCount }, (_, fold) => ({
+  const found = Array.from({ length: foldCount }, (_, fold) => ({
     train: folds.flatMap((own, i) => (own === fold ? [] : [i])),
     test: folds.flatMap((own, i) => (own === fold ? [i] : [])),
   })).filter(({ train, test }) => train.length > 0 && test.length > 0);
+  if (found.length > 0) return found;
+  const prompts = new Set(rows.map(({ request }) => request)).size;
+  throw new Error(`the log has ${prompts} different requests: more are needed to keep some for testing`);
 }
 
 /** Expected quality of every arm for each row of the test part, from all labels of the other. */

@@ -17,8 +17,9 @@ export function nearestRows({ contexts: { vectors } }: Field, { train, test }: F
     const vector = vectors[row]!;
     for (const [k, other] of train.entries()) similarities[k] = dot(vector, vectors[other]!);
     const least = similarities.toSorted().at(-Math.min(neighbours, train.length))!;
-    const found = train.filter((_, k) => similarities[k]! >= least);
-    return Int32Array.from(found.slice(0, neighbours));
+    const above = train.filter((_, k) => similarities[k]! > least);
+    const level = train.filter((_, k) => similarities[k] === least);
+    return Int32Array.from([...above, ...level].slice(0, neighbours));
   });
 }
 

@@ -16,18 +16,21 @@ import { measureLog } from "./mixed.ts";
 import type { Field } from "./passes.ts";
 import { measureDominated, measureFeedback } from "./special.ts";
 import { measureTwoModels } from "./two-models.ts";
-import { priced } from "./worth.ts";
+import { costWeights, priced } from "./worth.ts";
 
 interface Plan {
   orders: number;
   resamples: number;
-  /** Rows of a log that are looked at. */
+  /** Rows of a log that are looked at, and their answers: rows times arms. */
   rows: number;
-  /** A pass takes time in proportion to rows and arms: of larger logs fewer orders are run. */
+  seen: number;
+  /** Rows times arms times cost weights of all passes: of larger logs fewer orders are run. */
   answers: number;
 }
-const quick: Plan = { orders: 1, resamples: 400, rows: 500, answers: 4_000 };
-const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, answers: 600_000 };
+const quick: Plan = { orders: 1, resamples: 400, rows: 500, seen: 5_000, answers: 40_000 };
+const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 700_000 };
+/** Fewer are no sample. */
+const fewest = 60;
 
 export const routing: Benchmark = {
   name: "routing",
@@ -48,7 +51,9 @@ async function run(context: BenchContext): Promise<Measured> {
     };
   }
   const two = await readDataFile(undefined, "gsm8k-two-models-a.jsonl");
-  const { figures, reasons = {} } = await measureTwoModels(parseRoutingLog(two.text, two.file), context);
+  const { figures, reasons = {} } = await context.checkpoints.part("two models", () =>
+    measureTwoModels(parseRoutingLog(two.text, two.file), context),
+  );
   const all: Figures = { ...figures };
   for (const [name, usual] of [
     ["seven", "seven-models-a.jsonl"],
@@ -68,7 +73,8 @@ const prefixed = (name: string, reasons: Record<string, string>): Record<string,
 
 async function measure(name: string, given: MixedLog, context: BenchContext): Promise<Measured> {
   const plan = context.quick ? quick : full;
-  const rows = given.rows.length > plan.rows ? shuffled(given.rows, 11).slice(0, plan.rows) : given.rows;
+  const most = Math.max(fewest, Math.min(plan.rows, Math.floor(plan.seen / given.arms.length)));
+  const rows = given.rows.length > most ? shuffled(given.rows, 11).slice(0, most) : given.rows;
   const log = priced({ ...given, rows });
   const requests = rows.map(({ request }) => request);
   const settings = routingSection.parse({});
@@ -78,7 +84,8 @@ async function measure(name: string, given: MixedLog, context: BenchContext): Pr
     learner: { prior: settings, indifference: settings.indifference, every: 8 },
     domains: context.domains === true,
   };
-  const orders = Math.max(1, Math.min(plan.orders, Math.floor(plan.answers / (rows.length * log.arms.length))));
+  const answers = rows.length * log.arms.length * (log.priced ? costWeights.length : 1);
+  const orders = Math.max(1, Math.min(plan.orders, Math.floor(plan.answers / answers)));
   const measured = await measureLog(name, field, { orders }, context);
   const { figures, reasons } = figuresOf(measured, requests, splitmix64(5), plan.resamples);
   const few = Math.max(1, orders >> 1);
