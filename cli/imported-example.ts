@@ -51,7 +51,6 @@ export function toExample(
     bytes: exampleBytes(pair.request, pair.response, embedding.length / Float32Array.BYTES_PER_ELEMENT),
     expiresAt: null,
     replays: 0,
-    shown: 0,
     createdAt: now,
   };
 }

@@ -46,8 +46,6 @@ export interface SelectedExample {
   cachedBonus: number;
   /** Its row of the helpfulness features; empty: not made. */
   features: number[];
-  /** Published count of its uses (algorithms/selection/shown-count.ts). */
-  shown: number;
 }
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;

@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 import { ROUTER } from "../state/policies/router.ts";
 import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Decided } from "./admit/decide.ts";
-import type { ExampleChange } from "./example-change.ts";
 import type { Eviction } from "./evict/evict.ts";
 import type { Solved } from "./learnt.ts";
 import type { Placed } from "./placement/placement.ts";
@@ -17,17 +16,16 @@ export interface ReportDependencies {
 
 interface Curated extends Decided {
   evicted: readonly Eviction[];
-  counted: readonly ExampleChange[];
   placed: Placed;
   more: boolean;
 }
 
 export function createCurateReport({ metrics, log }: ReportDependencies) {
-  return function report({ decided, waiting, evicted, counted, placed, more }: Curated): boolean {
+  return function report({ decided, waiting, evicted, placed, more }: Curated): boolean {
     const admissions = decided.map(({ admission }) => admission);
     metrics.received(admissions.length);
     for (const { reason } of admissions) if (reason !== null) metrics.dropped(reason);
-    const changed = admissions.reduce((sum, { changes }) => sum + changes.length, 0) + evicted.length + counted.length;
+    const changed = admissions.reduce((sum, { changes }) => sum + changes.length, 0) + evicted.length;
     if (changed > 0) metrics.sent("examples", changed);
     if (placed.copied > 0) metrics.sent("examples", placed.copied);
     if (placed.placed > 0) log.info({ ...placed }, "domains are whole on more partitions");

@@ -96,7 +96,6 @@ export function anExample(id: string, similarity = 0.8): SelectedExample {
     explored: false,
     cachedBonus: 0,
     features: [],
-    shown: 0,
   };
 }
 

@@ -14,7 +14,6 @@ export const plainExample = (change: Partial<Example> = {}): Example => ({
   bytes: 1,
   expiresAt: null,
   replays: 0,
-  shown: 0,
   createdAt: 0,
   ...change,
 });

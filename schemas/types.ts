@@ -245,7 +245,6 @@ export interface Example {
   bytes: number;
   expiresAt: number | null;
   replays: number;
-  shown: number;
   createdAt: number;
 }
 

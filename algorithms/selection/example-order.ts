@@ -2,18 +2,17 @@
 // requests that share examples should share prefixes. Pure; O(n log n).
 import type { Random } from "../numeric/random.ts";
 
-/** shown: the published count of uses (shown-count.ts); helpfulness in [0, 1]. */
+/** helpfulness in [0, 1]. */
 export interface Orderable {
   id: string;
   helpfulness: number;
   similarity: number;
-  shown: number;
 }
 
 /**
  * best_last: the most helpful next to the question. shared_prefix: first a sequence that the engine
- * has cached (live-prefixes.ts), then by descending use count, as in an FP-tree (Han et al. 2000).
- * The latter needs no state. random: uniform over all permutations, to measure what an order costs.
+ * has cached (live-prefixes.ts), then as best_last. random: uniform over all permutations, to
+ * measure what an order costs.
  */
 export type ExampleOrder = "best_last" | "shared_prefix" | "random";
 
@@ -41,7 +40,7 @@ export function ordered<T extends Orderable>(
   if (order === "shared_prefix") {
     const place = new Map(first.map((id, i) => [id, i]));
     const placeOf = ({ id }: T): number => place.get(id) ?? first.length;
-    return [...examples].sort((a, b) => placeOf(a) - placeOf(b) || b.shown - a.shown || byId(a, b));
+    return [...examples].sort((a, b) => placeOf(a) - placeOf(b) || leastHelpfulFirst(a, b));
   }
   const sorted = [...examples].sort(leastHelpfulFirst);
   return order === "random" ? shuffled(sorted, random) : sorted;

@@ -29,7 +29,7 @@ interface ExampleRow extends Omit<Example, "embedding" | "source" | "embeddingMo
 // No name of a column for what is made of it: WHERE would compare that.
 const selectExamples = `
   SELECT example_id AS id, tenant, domain, request, response, embedding, embedding_model, source_arm, source_model, source_request_id,
-    quality, bytes, replays, shown, toUnixTimestamp64Milli(expires_at) AS expires_ms, toUnixTimestamp64Milli(created_at) AS created_ms
+    quality, bytes, replays, toUnixTimestamp64Milli(expires_at) AS expires_ms, toUnixTimestamp64Milli(created_at) AS created_ms
   FROM examples FINAL
   WHERE domain IN {domains:Array(String)} AND (domain, example_id) > ({domain:String}, {id:String})
     AND NOT deleted AND created_at < fromUnixTimestamp64Milli({at:Int64}, 'UTC')
@@ -71,7 +71,7 @@ const exampleOf = (row: ExampleRow, shift: number): Example => ({
   embedding: embeddingToBytes(Float32Array.from(row.embedding)),
   embeddingModel: row.embedding_model,
   source: { arm: row.source_arm, model: row.source_model, requestId: row.source_request_id },
-  ...{ quality: row.quality, bytes: row.bytes, replays: row.replays, shown: row.shown },
+  ...{ quality: row.quality, bytes: row.bytes, replays: row.replays },
   expiresAt: row.expires_ms === null ? null : row.expires_ms + shift,
   createdAt: row.created_ms + shift,
 });

@@ -106,6 +106,5 @@ const heldExample = (id: string, { request, response }: CandidateFacts): Rated["
   bytes: 0,
   expiresAt: null,
   replays: 0,
-  shown: 0,
   createdAt: 0,
 });

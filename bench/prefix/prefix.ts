@@ -22,7 +22,7 @@ export const prefix: Benchmark = {
 const capacities = [20_000, 2_000, 50_000];
 /** Tokens a second that the predicted time to first token assumes: a 7B model on one GPU. */
 const prefillPerSecond = 10_000;
-const bonuses = { frequency: [0, 0.1, 0.2], tree: [0, 0.02, 0.05, 0.1], shared_prefix: [0, 0.02, 0.05, 0.1] };
+const bonuses = { frequency: [0, 0.1, 0.2], tree_frequency: [0, 0.02, 0.05, 0.1], shared_prefix: [0, 0.02, 0.05, 0.1] };
 const requestsOf = { quick: 500, full: 2_000 };
 
 async function run(context: BenchContext): Promise<Measured> {
@@ -108,7 +108,7 @@ function rowsOf(stream: Stream, prompts: Prompts): Row[] {
   const base = play({ way: "best_last", bonus: 0, processes: 1 });
   return ways.flatMap((way) => {
     const tried = way === "random" || way === "best_last" ? [0] : bonuses[way];
-    const spread = way === "tree" || way === "shared_prefix" ? [1, 4] : [1];
+    const spread = way === "tree_frequency" || way === "shared_prefix" ? [1, 4] : [1];
     return tried.flatMap((bonus) =>
       spread.map((processes): Row => {
         const { cached, helpfulness, published, computed } = play({ way, bonus, processes });

@@ -2,16 +2,16 @@
 import { drawIndex, splitmix64 } from "../../algorithms/numeric/random.ts";
 import { ordered } from "../../algorithms/selection/example-order.ts";
 import { LivePrefixes } from "../../algorithms/selection/live-prefixes.ts";
-import { shownStep } from "../../algorithms/selection/shown-count.ts";
+import { shownStep } from "./shown-count.ts";
 import { createBlockCache } from "./block-cache.ts";
 import { joined, type Prompts } from "./prompts.ts";
 import type { Stream } from "./streams.ts";
 
 /**
- * random, best_last: as serving has them. frequency: the most shown first. tree: a live prefix
- * first, the rest best last. shared_prefix, as served: a live prefix, then the most shown first.
+ * random, best_last: as serving has them. frequency: the most shown first. tree_frequency: a live
+ * prefix first, then the most shown. shared_prefix, as served: a live prefix, the rest best last.
  */
-export const ways = ["random", "best_last", "frequency", "tree", "shared_prefix"] as const;
+export const ways = ["random", "best_last", "frequency", "tree_frequency", "shared_prefix"] as const;
 export type Way = (typeof ways)[number];
 
 export interface Settings {
@@ -93,17 +93,20 @@ export function choices(stream: Stream, { way, bonus, processes }: Omit<Settings
   return { chosen, published, helpfulness };
 
   function arrange(candidates: readonly Candidate[], memory: LivePrefixes, now: number): Candidate[] {
-    if (way === "tree" || way === "shared_prefix") {
+    if (way === "tree_frequency" || way === "shared_prefix") {
       const ids = memory.longest(candidates, examples, bonus * examples, now);
       const first = ids.map((id) => candidates.find((one) => one.id === id)!);
       const rest = candidates.filter((one) => !first.includes(one)).slice(0, examples - first.length);
-      return [...first, ...ordered(rest, way === "tree" ? "best_last" : "shared_prefix", random)];
+      return [...first, ...(way === "shared_prefix" ? ordered(rest, "best_last", random) : mostShownFirst(rest))];
     }
     const worth = (one: Candidate): number => one.helpfulness + bonus * Math.min(1, Math.log2(1 + one.shown) / 6);
     const best = [...candidates].sort((a, b) => worth(b) - worth(a)).slice(0, examples);
-    return ordered(best, way === "frequency" ? "shared_prefix" : way, random);
+    return way === "frequency" ? mostShownFirst(best) : ordered(best, way, random);
   }
 }
+
+const mostShownFirst = (examples: readonly Candidate[]): Candidate[] =>
+  [...examples].sort((a, b) => b.shown - a.shown || a.index - b.index);
 
 export function simulate(stream: Stream, prompts: Prompts, settings: Settings): Simulated {
   const caches = settings.capacities.map((capacity) => ({

@@ -183,7 +183,6 @@ function exampleOf({ request, response }: Pair, i: number, vector: Float32Array)
     bytes: own.length + response.length + 2 * dimension,
     expiresAt: null,
     replays: 0,
-    shown: 0,
     createdAt: 1_700_000_000_000,
   };
 }

@@ -26,7 +26,6 @@ export const importedExample = (
   bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
   expiresAt: null,
   replays: 0,
-  shown: 0,
   createdAt,
 });
 

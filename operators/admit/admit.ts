@@ -192,7 +192,6 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
       bytes: exampleBytes(made.request, made.response, made.vector.length),
       expiresAt: rules.ttlMs === null ? null : now + rules.ttlMs,
       replays: 0,
-      shown: 0,
       createdAt: now,
     };
   }

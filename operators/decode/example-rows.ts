@@ -23,7 +23,6 @@ export const exampleRow = (record: Example, position: RowPosition): Row => ({
   bytes: record.bytes,
   expires_at: timeOrNull(record.expiresAt),
   replays: record.replays,
-  shown: record.shown,
   deleted: false,
   created_at: time(ownTime(record.createdAt, position)),
   kafka_timestamp: time(position.timestamp),

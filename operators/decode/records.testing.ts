@@ -40,7 +40,9 @@ const response: RecordOf["responses"] = {
   model: "smol",
   source: "generated",
   failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3, cost: 0, billed: 1, ms: 0 }],
-  exampleIds: ["e1", "e2"], domain: "default/default", exampleTokens: 0,
+  exampleIds: ["e1", "e2"],
+  domain: "default/default",
+  exampleTokens: 0,
   usage: { ...NO_USAGE, prompt: 80, prefilled: 80, completion: 20 },
   duplicate: false,
   cost: 0.001,
@@ -160,7 +162,6 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     bytes: 30,
     expiresAt: null,
     replays: 0,
-    shown: 0,
     createdAt,
   },
   policies: {

@@ -32,7 +32,7 @@ const selectIds = `
 const selectExamples = `
   SELECT example_id AS id, tenant, domain, request, response, embedding AS vector, embedding_model AS embeddingModel,
     source_arm AS sourceArm, source_model AS sourceModel, source_request_id AS sourceRequestId, quality, bytes,
-    toUnixTimestamp64Milli(expires_at) AS expiresAt, replays, shown, toUnixTimestamp64Milli(created_at) AS createdAt,
+    toUnixTimestamp64Milli(expires_at) AS expiresAt, replays, toUnixTimestamp64Milli(created_at) AS createdAt,
     toUnixTimestamp64Milli(kafka_timestamp) AS timestamp
   FROM examples FINAL
   WHERE NOT deleted AND domain IN {domains:Array(String)}`;

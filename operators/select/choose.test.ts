@@ -43,7 +43,6 @@ test("the most helpful stands last; what is below the threshold is not shown", (
     explored: false,
     cachedBonus: 0,
     features: [Math.fround(0.9)],
-    shown: 0,
   });
 });
 

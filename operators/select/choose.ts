@@ -191,7 +191,7 @@ const bonusOf = ({ cached = false, example }: Rated, { cachedBonus = 0, first }:
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {
-  const { id, request, response, shown } = candidate.example;
+  const { id, request, response } = candidate.example;
   const { similarity, helpfulness, tokens, row, features } = candidate;
   return {
     id,
@@ -203,7 +203,6 @@ const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: numbe
     explored,
     cachedBonus,
     features: features(row),
-    shown,
   };
 };
 

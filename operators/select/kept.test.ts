@@ -19,11 +19,11 @@ const ids = (choice: ReturnType<typeof keptChoice>) => choice?.examples.map(({ i
 
 describe("a later turn", () => {
   it("is shown what the turn before it was, in that order and with what is known of it", () => {
-    const choice = keptChoice(kept("b", "a"), poolOf(example("a"), example("b", { shown: 4 })), asker, open);
+    const choice = keptChoice(kept("b", "a"), poolOf(example("a"), example("b")), asker, open);
     expect(choice).toMatchObject({ order: { order: "kept", orderProbability: 1 }, trial: null });
     expect(choice?.examples[0]).toEqual({
       ...{ id: "b", request: "request b", response: "response b", similarity: 0.9, helpfulness: 0.8, tokens: 10 },
-      ...{ explored: false, cachedBonus: 0, features: [], shown: 4 },
+      ...{ explored: false, cachedBonus: 0, features: [] },
     });
     expect(ids(choice)).toEqual(["b", "a"]);
   });

@@ -34,7 +34,7 @@ export function keptChoice(
     left -= kept.tokens;
     if (left < 0) break;
     shown.push({
-      ...{ ...kept, request: held.request, response: held.response, shown: held.shown },
+      ...{ ...kept, request: held.request, response: held.response },
       // Without features: it was selected for another question, so training must not use it.
       ...{ explored: false, cachedBonus: 0, features: [] },
     });

@@ -29,7 +29,7 @@ export function reusable(
     if (quality < settings.minimumQuality || quality <= (best?.helpfulness ?? 0)) continue;
     best = {
       ...{ id: example.id, request: example.request, response: example.response, similarity, helpfulness: quality },
-      ...{ tokens: 0, explored: false, cachedBonus: 0, features: [], shown: 0 },
+      ...{ tokens: 0, explored: false, cachedBonus: 0, features: [] },
     };
   }
   return best;

@@ -325,7 +325,7 @@ test("what the pool knows of its examples changes nothing: it is asked for less 
 describe("the order of the examples", () => {
   const arms = () => [arm("small"), arm("engine", { order: "shared_prefix" })];
   const pool = {
-    nearest: async () => [0.9, 0.5, 0.7].map((similarity, i) => candidate(`${i}`, similarity, { shown: i * 2 }, i)),
+    nearest: async () => [0.9, 0.5, 0.7].map((similarity, i) => candidate(`${i}`, similarity, {}, i)),
     get: (id: string) => candidate(id, 0.9).example,
   };
   /** A selection after a prompt with these examples. */
@@ -337,11 +337,11 @@ describe("the order of the examples", () => {
     return memory;
   };
 
-  test("is the most helpful last, or for arms whose engines cache prefixes the most shown first", async () => {
+  test("is the most helpful last, whatever the arm, as long as no prefix is cached", async () => {
     const value = await select({ pool, arms });
     expect([ids(value), ids(value, "engine")]).toEqual([
       ["1", "2", "0"],
-      ["2", "1", "0"],
+      ["1", "2", "0"],
     ]);
     expect(value.orderByArm).toEqual(
       new Map([
@@ -358,8 +358,8 @@ describe("the order of the examples", () => {
     const memory = remembered("2");
     const given = { pool: near, arms, memory };
     expect(ids(await select({ ...given, selection: two(0.05) }), "engine")).toEqual(["2", "0"]);
-    expect(ids(await select({ ...given, selection: two(0.01) }), "engine")).toEqual(["0", "1"]);
-    expect(ids(await select({ ...given, selection: two(0) }), "engine")).toEqual(["0", "1"]);
+    expect(ids(await select({ ...given, selection: two(0.01) }), "engine")).toEqual(["1", "0"]);
+    expect(ids(await select({ ...given, selection: two(0) }), "engine")).toEqual(["1", "0"]);
     expect(ids(await select({ ...given, selection: two(0.05) }))).toEqual(["1", "0"]);
   });
 

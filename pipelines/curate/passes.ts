@@ -2,7 +2,6 @@
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { openAdmit } from "../../operators/admit/open.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
-import { createCount } from "../../operators/count/count.ts";
 import { openEvict } from "../../operators/evict/open.ts";
 import { createCurateReport } from "../../operators/pass-reports.ts";
 import { openPlacer } from "../../operators/placement/open.ts";
@@ -31,9 +30,6 @@ export interface Run {
   log: CurateSession["log"];
 }
 
-/** Counts of two weeks hardly change faster. */
-const countEveryMs = 300_000;
-
 /** Resolves when the lease ends; then everything is closed. */
 export async function runPasses(
   session: CurateSession,
@@ -54,7 +50,6 @@ export async function runPasses(
   const pass = curate.bind({
     ...openAdmit(session, { examples, sharing, clock, signal, log }),
     ...openEvict(session, { clock, log }),
-    ...{ count: createCount({ clickhouse, examples }), countEveryMs },
     place: place.pass,
     publish: createPublishChanges({
       writer,

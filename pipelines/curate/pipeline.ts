@@ -4,13 +4,12 @@
 import type { Admission } from "../../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../../operators/admit/candidates.ts";
 import type { Decided } from "../../operators/admit/decide.ts";
-import { createCounting, nothingCounted, type CountingDependencies } from "../../operators/count/count.ts";
 import { createEviction, noEviction, type EvictionDependencies } from "../../operators/evict/evict.ts";
 import type { Placed } from "../../operators/placement/placement.ts";
 import type { Declaration } from "../../runtime/declaration.ts";
 import { pass } from "../../runtime/pass.ts";
 
-export interface CurateDependencies extends EvictionDependencies, CountingDependencies {
+export interface CurateDependencies extends EvictionDependencies {
   candidates: () => Promise<CandidateBatch>;
   /** Decides on one batch; what fails is left for later and holds no other up. */
   decide: (candidates: readonly Candidate[]) => Promise<Decided>;
@@ -21,7 +20,6 @@ export interface CurateDependencies extends EvictionDependencies, CountingDepend
     cursors: readonly Cursor[],
   ) => Promise<void>;
   evictEveryMs: number;
-  countEveryMs: number;
   signal: AbortSignal;
 }
 
@@ -60,7 +58,6 @@ const steps = pass<CurateDependencies>()
         remember(decided, waiting > 0 ? [] : cursors),
   )
   .every("evict", ({ evictEveryMs }) => evictEveryMs, noEviction, createEviction)
-  .every("count", ({ countEveryMs }) => countEveryMs, nothingCounted, createCounting)
   .step("placement", ({ place }) => async () => ({ placed: await place() }))
   .end();
 

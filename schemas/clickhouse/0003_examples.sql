@@ -49,7 +49,6 @@ CREATE TABLE IF NOT EXISTS {table:examples} {on_cluster}
     bytes UInt64 COMMENT 'Size of texts and embedding, bytes',
     expires_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it expires, UTC; NULL: never',
     replays UInt32 COMMENT 'Number of example replays, at most 5',
-    shown UInt32 DEFAULT 0 COMMENT 'Uses in two weeks as curate published them: the power of two at or below; 0: less than twice',
     deleted Bool COMMENT 'Evicted or withdrawn; its texts are gone',
     created_at DateTime64(3, 'UTC') COMMENT 'When it was admitted, UTC' CODEC(Delta, ZSTD(1)),
     kafka_timestamp DateTime64(3, 'UTC') COMMENT 'Timestamp of the record in Kafka, UTC; the newest state wins' CODEC(Delta, ZSTD(1)),

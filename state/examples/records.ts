@@ -59,7 +59,6 @@ export function encodeExample(key: number, example: Example): Buffer {
     example.bytes,
     example.expiresAt,
     example.replays,
-    example.shown,
     example.createdAt,
     example.embeddingModel,
     crc32(example.embedding),
@@ -82,7 +81,6 @@ type Row = [
   bytes: number,
   expiresAt: number | null,
   replays: number,
-  shown: number,
   createdAt: number,
   embeddingModel: string,
   embeddingChecksum: number,
@@ -90,12 +88,12 @@ type Row = [
 
 export function decodeExample(key: number, bytes: Buffer): HeldExample | null {
   if (!isComplete(bytes, key, checksumBytes + 2)) return null;
-  const [id, tenant, domain, request, response, arm, model, requestId, quality, size, expiresAt, replays, shown, at] =
+  const [id, tenant, domain, request, response, arm, model, requestId, quality, size, expiresAt, replays, at] =
     // The checksum says that this is what encodeExample wrote.
     JSON.parse(bytes.toString("utf8", checksumBytes, bytes.length)) as Row;
   const source = { arm, model, requestId };
   const texts = { id, tenant, domain, request, response };
-  return { ...texts, source, quality, bytes: size, expiresAt, replays, shown, createdAt: at };
+  return { ...texts, source, quality, bytes: size, expiresAt, replays, createdAt: at };
 }
 
 /** The expiry stands here too: the expired are passed over without reading their texts. */

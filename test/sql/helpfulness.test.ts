@@ -3,8 +3,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { plainExample } from "../../schemas/example.testing.ts";
-import { createCount } from "../../operators/count/count.ts";
 import { createHelpfulnessRows, type HelpfulnessRow } from "../../operators/aggregate/helpfulness-rows.ts";
 import { readThresholds } from "../../operators/aggregate/thresholds.ts";
 import { readExampleOutcomes } from "../../state/helpfulness/example-outcomes.ts";
@@ -401,17 +399,4 @@ it("compares orders of examples by what their chances undo, and counts uses in s
     ["shared_prefix", false, 8, 0.5],
   ]);
   expect(orders[2]?.error).toBeCloseTo(0, 6);
-
-  await clickhouse.command("TRUNCATE TABLE examples");
-  const place = { topic: "t", partition: 0, offset: 0, timestamp: now };
-  const published = { e1: 0, e22: 8, e333: 32 };
-  const held = new Map(Object.entries(published).map(([id, step]) => [id, plainExample({ id, shown: step })]));
-  for (const example of held.values())
-    for (const { table, rows } of rowsOf.examples(example, place)) await clickhouse.insert(table, rows);
-  const count = createCount({ clickhouse, examples: () => Promise.resolve({ pool: { get: (id) => held.get(id) } }) });
-  // 13, 12 and 11 uses: the second stays.
-  expect((await count()).map(({ id, value }) => [id, value?.shown, value?.embedding])).toEqual([
-    ["e333", 8, Buffer.alloc(8)],
-    ["e1", 8, Buffer.alloc(8)],
-  ]);
 });

@@ -100,7 +100,6 @@ async function publishExamples(): Promise<void> {
         bytes: 100,
         expiresAt: null,
         replays: 0,
-        shown: 0,
         createdAt: Date.now(),
       };
     }),

@@ -1,5 +1,4 @@
-// How often an example is shown, as a power of two. curate publishes this step, so that the order
-// of examples in prompts rarely changes (example-order.ts). Pure.
+// How often an example was shown, as a power of two, so that an order by it rarely changes. Pure.
 
 /**
  * The step to publish for an example that was shown `count` times and has the step `published`:
