@@ -6,7 +6,16 @@ import { createOutlet, outletContract } from "./outlet.ts";
 
 const response: Response = {
   ...{ requestId: "r1", tenant: "acme", attempt: 1, status: "ok", text: "answer", finishReason: "stop" },
-  ...{ arm: "small", model: "m", failedArms: [], source: "generated", exampleIds: [], domain: "default/default", exampleTokens: 0, usage: { ...NO_USAGE } },
+  ...{
+    arm: "small",
+    model: "m",
+    failedArms: [],
+    source: "generated",
+    exampleIds: [],
+    domain: "default/default",
+    exampleTokens: 0,
+    usage: { ...NO_USAGE },
+  },
   ...{ duplicate: false, cost: 0, failedCost: 0, billed: 0, savedCost: 0, account: null, createdAt: NOW },
   ...{ timings: { plan: 1, queue: 1, firstToken: null, total: 3 }, error: null, passthrough: null, linkPolicy: null },
   ...{ degraded: [], asked: false, alternative: null },

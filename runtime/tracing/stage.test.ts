@@ -11,7 +11,16 @@ const answered: Emit[] = [
     ...{ output: "responses", key: "r" },
     record: {
       ...{ requestId: "r", tenant: "t", attempt: 1, status: "ok", text: "a secret", finishReason: "stop" },
-      ...{ arm: "small", model: "m", failedArms: [], source: "generated", exampleIds: ["e"], domain: "default/default", exampleTokens: 0, duplicate: false },
+      ...{
+        arm: "small",
+        model: "m",
+        failedArms: [],
+        source: "generated",
+        exampleIds: ["e"],
+        domain: "default/default",
+        exampleTokens: 0,
+        duplicate: false,
+      },
       usage: {
         ...{ prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1, estimated: false },
         ...{ cached: 0, cacheWrite: 0, reasoning: 0 },

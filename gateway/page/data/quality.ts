@@ -51,10 +51,7 @@ export const readRewards = (clickhouse: Reader, filter: OverviewFilter, stepMs: 
   );
 
 /** Of the answers that each of these versions of the router chose, whenever they were rated. */
-async function readVersions(
-  clickhouse: Reader,
-  versions: readonly number[],
-): Promise<ReadonlyMap<number, Quality>> {
+async function readVersions(clickhouse: Reader, versions: readonly number[]): Promise<ReadonlyMap<number, Quality>> {
   if (versions.length === 0) return new Map();
   const rows = await clickhouse.query<Sums & { version: number }>(
     `SELECT policy_version AS version, ${sumColumns} FROM rewards FINAL
