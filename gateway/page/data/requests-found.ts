@@ -67,7 +67,8 @@ const orders = {
 /** offset and limit: of the rows without repeats, which are few. */
 function statementOf(filter: RequestFilter, byId: boolean): string {
   const { search = "", state, maxReward } = filter;
-  const sort = search === "" ? (filter.sort ?? "time") : "time";
+  // What is open has no cost, time or reward yet.
+  const sort = search === "" && state !== "open" ? (filter.sort ?? "time") : "time";
   const [request, response] = [ofRequests(filter), ofResponses(filter)];
   const owner = conditionsOf({ tenant: filter.tenant, domain: filter.domain });
   const searched =
@@ -95,7 +96,8 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
   return `SELECT request_id AS id, tenant FROM (
       SELECT request_id, tenant FROM ${table} WHERE ${conditions}${isRated}${isOpen}
       ORDER BY ${order} LIMIT {most:UInt32}
-    ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;
+    ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}
+    SETTINGS distributed_product_mode = 'local'`;
 }
 
 /** What the statement does not name is ignored. */
