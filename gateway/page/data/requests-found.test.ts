@@ -37,6 +37,21 @@ describe("requests that are looked for", () => {
       for (const { sql } of await asked(filter)) expect(sql).toMatch(/SETTINGS distributed_product_mode = 'local'$/);
   });
 
+  it("are found by ratings that came later", async () => {
+    const [found] = await asked({ maxReward: 0.5 });
+    const [, ratings] = found?.sql.split("FROM rewards FINAL WHERE ") ?? [];
+    expect(ratings).toMatch(/^newest_at >= .* AND weight > 0 AND reward <= \{maxReward:Float64\}\)/);
+    expect(ratings).not.toContain("newest_at <");
+  });
+
+  it("rated, are those of an arm whenever it answered", async () => {
+    const [byArm] = await asked({ sort: "reward", arm: "a", key: "k" });
+    expect(byArm?.sql).toContain("AND arm = {arm:String} AND account = {key:String}");
+    expect(byArm?.sql).not.toContain("FROM responses");
+    const [failed] = await asked({ sort: "reward", arm: "a", state: "failed" });
+    expect(failed?.sql).toContain("FROM responses");
+  });
+
   it("are bounded in number, however far the page is", async () => {
     const [found] = await asked({ offset: 1_000, limit: 1e9 });
     expect(found?.parameters).toMatchObject({ offset: 1_000, limit: 200, most: 1_400 });
