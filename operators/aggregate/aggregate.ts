@@ -110,7 +110,9 @@ export function createAggregate({
 
   /** Learning goes on as before where there is none: a statement less for each round. */
   const hasLate = async (ranges: readonly Range[], parameters: Record<string, unknown>): Promise<boolean> =>
-    ranges.length > 0 && (await clickhouse.query(`${answeredLate} LIMIT 1`, parameters)).length > 0;
+    ranges.length > 0 &&
+    (await clickhouse.query(`${answeredLate} LIMIT 1 SETTINGS distributed_product_mode = 'local'`, parameters)).length >
+      0;
 
   const excess = createExcess({ clickhouse, reader, limits });
 
