@@ -1,5 +1,6 @@
 // Hints for an engine's prefix cache: which requests share a prefix, and which must not.
 import { hash } from "node:crypto";
+import { objectOf, rawItems, rawMembers } from "../../algorithms/text/exact-json.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { prefixKey } from "./replicas/prefix-key.ts";
@@ -21,3 +22,37 @@ export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_ke
 }
 
 const digest = (text: string): string => hash("sha256", text).slice(0, 32);
+
+/** OpenAI and Azure refuse members that they don't know. */
+const strictHost = /(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/;
+
+/** Whether the endpoint refuses Anthropic's marks of what to cache: several are of one kind. */
+export function refusesMarks({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl" | "endpoints">): boolean {
+  const at = baseUrl ?? endpoints?.[0]?.baseUrl;
+  if (at === undefined) return false;
+  const { hostname, searchParams } = new URL(at);
+  return strictHost.test(hostname) || searchParams.has("api-version");
+}
+
+/** Takes the marks from tools, messages, and the parts and calls of these. */
+export function dropMarks(members: Map<string, string>): void {
+  for (const [name, inner] of [["tools"], ["messages", ["content", "tool_calls"]]] as const) {
+    const list = members.get(name);
+    if (list !== undefined) members.set(name, unmarked(list, inner));
+  }
+}
+
+function unmarked(list: string, inner: readonly string[] = []): string {
+  if (!list.startsWith("[") || !list.includes('"cache_control"')) return list;
+  const items = rawItems(list).map((item) => {
+    if (!item.startsWith("{") || !item.includes('"cache_control"')) return item;
+    const members = rawMembers(item);
+    members.delete("cache_control");
+    for (const name of inner) {
+      const value = members.get(name);
+      if (value !== undefined) members.set(name, unmarked(value));
+    }
+    return objectOf(members);
+  });
+  return `[${items.join(",")}]`;
+}
