@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest } from "../arm.ts";
-import { dropMarks, engineHints, refusesMarks } from "./hints.ts";
+import { dropForeign, engineHints, refusesForeign } from "./hints.ts";
 
 const arm = { name: "large", parameters: false, promptCacheKey: false, cacheSalt: false };
 const asked = (change: Partial<ArmRequest> = {}): ArmRequest => ({
@@ -61,7 +61,7 @@ describe("an engine's hints", () => {
   });
 });
 
-describe("marks of what to cache", () => {
+describe("what only Anthropic's format has", () => {
   it.each([
     ["https://api.openai.com/v1", true],
     ["https://eu.api.openai.com/v1", true],
@@ -74,8 +74,8 @@ describe("marks of what to cache", () => {
     ["https://openrouter.ai/api/v1", false],
     ["http://127.0.0.1:4000/v1", false],
   ])("are refused by %s: %s", (baseUrl, refused) => {
-    expect(refusesMarks({ baseUrl })).toBe(refused);
-    expect(refusesMarks({ endpoints: [{ baseUrl }] })).toBe(refused);
+    expect(refusesForeign({ baseUrl })).toBe(refused);
+    expect(refusesForeign({ endpoints: [{ baseUrl }] })).toBe(refused);
   });
 
   it("are taken away wherever they may stand, and all else stays as it is written", () => {
@@ -85,10 +85,13 @@ describe("marks of what to cache", () => {
     const call = '{"id":"c","function":{"arguments":"{}"}';
     const members = new Map([
       ["tools", `[{"type":"function","function":{"parameters":${schema}},${mark}},null]`],
-      ["messages", `[{"role":"user","content":[${text},${mark}},5]},{"tool_calls":[${call},${mark}}],${mark}}]`],
+      [
+        "messages",
+        `[{"role":"user","content":[${text},${mark}},5]},{"tool_calls":[${call},${mark}}],${mark},"thinking_blocks":[{"type":"thinking"}]}]`,
+      ],
       ["response_format", `{${mark}}`],
     ]);
-    dropMarks(members);
+    dropForeign(members);
     expect([...members.values()]).toEqual([
       `[{"type":"function","function":{"parameters":${schema}}},null]`,
       `[{"role":"user","content":[${text}},5]},{"tool_calls":[${call}}]}]`,
@@ -99,7 +102,7 @@ describe("marks of what to cache", () => {
       ["messages", '[{"content":{"cache_control":1}},{"content":"x"}]'],
     ]);
     const before = [...odd];
-    dropMarks(odd);
+    dropForeign(odd);
     expect([...odd]).toEqual(before);
   });
 });

@@ -23,34 +23,36 @@ export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_ke
 
 const digest = (text: string): string => hash("sha256", text).slice(0, 32);
 
-/** OpenAI and Azure refuse members that they don't know. */
+/** Members of Anthropic's clients. OpenAI and Azure refuse those that they don't know. */
+const foreign = ["cache_control", "thinking_blocks"];
+const hasForeign = new RegExp(`"(${foreign.join("|")})"`);
 const strictHost = /(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/;
 
-/** Whether the endpoint refuses Anthropic's marks of what to cache: several are of one kind. */
-export function refusesMarks({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl" | "endpoints">): boolean {
+/** Whether the endpoint refuses them: several are of one kind. */
+export function refusesForeign({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl" | "endpoints">): boolean {
   const at = baseUrl ?? endpoints?.[0]?.baseUrl;
   if (at === undefined) return false;
   const { hostname, searchParams } = new URL(at);
   return strictHost.test(hostname) || searchParams.has("api-version");
 }
 
-/** Takes the marks from tools, messages, and the parts and calls of these. */
-export function dropMarks(members: Map<string, string>): void {
+/** Takes them from tools, messages, and the parts and calls of these. */
+export function dropForeign(members: Map<string, string>): void {
   for (const [name, inner] of [["tools"], ["messages", ["content", "tool_calls"]]] as const) {
     const list = members.get(name);
-    if (list !== undefined) members.set(name, unmarked(list, inner));
+    if (list !== undefined) members.set(name, withoutForeign(list, inner));
   }
 }
 
-function unmarked(list: string, inner: readonly string[] = []): string {
-  if (!list.startsWith("[") || !list.includes('"cache_control"')) return list;
+function withoutForeign(list: string, inner: readonly string[] = []): string {
+  if (!list.startsWith("[") || !hasForeign.test(list)) return list;
   const items = rawItems(list).map((item) => {
-    if (!item.startsWith("{") || !item.includes('"cache_control"')) return item;
+    if (!item.startsWith("{") || !hasForeign.test(item)) return item;
     const members = rawMembers(item);
-    members.delete("cache_control");
+    for (const name of foreign) members.delete(name);
     for (const name of inner) {
       const value = members.get(name);
-      if (value !== undefined) members.set(name, unmarked(value));
+      if (value !== undefined) members.set(name, withoutForeign(value));
     }
     return objectOf(members);
   });
