@@ -75,12 +75,20 @@ it("fails where one fails, and asks no further where the first does", async () =
   const first: Request[] = [];
   expect(await answers(first, () => failed).ask(request, options)).toMatchObject({ status: "failed" });
   expect([asked.length, first.length]).toEqual([3, 1]);
+});
+
+it("asks for none where the limit leaves fewer than all", async () => {
+  let [asked, left] = [0, 2];
   const limited = askSeveral(
-    () => Promise.resolve(aResponse()),
-    2,
     () => {
-      throw new Error("no request left");
+      asked++;
+      return Promise.resolve(aResponse());
+    },
+    4,
+    () => {
+      if (left-- === 0) throw new Error("no request left");
     },
   );
   await expect(limited.ask(request, options)).rejects.toThrow("no request left");
+  expect(asked).toBe(0);
 });

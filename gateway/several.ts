@@ -11,23 +11,21 @@ export interface Several {
 }
 
 /**
- * count: how many, at least 2. onAnother is called before each further one; what it throws, or a
- * failure of one, is that of all.
+ * count: how many, at least 2. onAnother is called for each further one before any is asked for, so
+ * that none is paid for in vain; what it throws, or a failure of one, is that of all.
  */
 export function askSeveral(ask: Ask, count: number, onAnother: () => void): Several {
   let others: readonly Response[] = [];
   return {
     others: () => others,
     async ask(request, options) {
+      for (let further = 1; further < count; further++) onAnother();
       const part = partOf(request, count);
       const first = await ask(part, options);
       if (first.status !== "ok") return first;
       const { onDelta: _onDelta, ...quiet } = options;
       const rest = await Promise.all(
-        Array.from({ length: count - 1 }, (_, index) => {
-          onAnother();
-          return ask(another(part, first, index + 1), quiet);
-        }),
+        Array.from({ length: count - 1 }, (_, index) => ask(another(part, first, index + 1), quiet)),
       );
       const failed = rest.find(({ status }) => status !== "ok");
       if (failed !== undefined) return failed;

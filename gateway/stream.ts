@@ -117,7 +117,7 @@ export function openStream(
       parts.take(delta);
       if (blocked) {
         for (const { arguments: piece } of delta.calls) behind += piece.length;
-        for (const { text } of delta.blocks) behind += text.length;
+        for (const { head, text } of delta.blocks) behind += (head?.length ?? 0) + text.length;
         behind += delta.text.length;
         hold();
       } else pump();

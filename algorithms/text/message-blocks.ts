@@ -41,7 +41,9 @@ export function blocksOf(pieces: readonly NativePiece[]): Json[] {
       continue;
     }
     const { name, kind } = blockText(head);
-    if (kind === "json") blocks.push({ ...head, [name]: new RawJson(isObjectJson(text) ? text : "{}") });
+    // Some endpoints give an input whole, with the head.
+    if (kind === "json")
+      blocks.push({ ...head, [name]: isObjectJson(text) ? new RawJson(text) : objectIn(head[name]) });
     else blocks.push(kind === "text" && (head[name] ?? "") === "" ? { ...head, [name]: text } : { ...head });
   }
   return blocks;
@@ -56,6 +58,8 @@ function follow(block: Json, delta: Json): void {
     else block[name] = typeof before === "string" && typeof value === "string" ? before + value : value;
   }
 }
+
+const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
 
 function isObjectJson(text: string): boolean {
   try {

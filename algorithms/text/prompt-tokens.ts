@@ -36,11 +36,26 @@ function withoutData(json: string): string {
   });
 }
 
-/** A body of Anthropic's format without the data of its images. */
-const withoutImages = (json: string): string =>
-  JSON.stringify(JSON.parse(json), (_name, value: unknown) =>
-    isObject(value) && value["type"] === "image" ? { type: "image" } : value,
-  );
+/**
+ * A body of Anthropic's format without the data of its images, in messages and in results of tools.
+ * What looks like an image elsewhere, such as in a tool's input, goes out as text, and is paid.
+ */
+function withoutImages(json: string): string {
+  const body: unknown = JSON.parse(json);
+  if (!isObject(body)) return json;
+  const messages = listOf(body["messages"]).map((one) => withoutImagesIn(one, true));
+  return JSON.stringify({ ...body, messages });
+}
+
+function withoutImagesIn(of: unknown, withResults: boolean): unknown {
+  if (!isObject(of) || !Array.isArray(of["content"])) return of;
+  const content = (of["content"] as unknown[]).map((block) => {
+    if (!isObject(block)) return block;
+    if (block["type"] === "image") return { type: "image" };
+    return withResults && block["type"] === "tool_result" ? withoutImagesIn(block, false) : block;
+  });
+  return { ...of, content };
+}
 
 /**
  * What goes out: JSON for the endpoint without data, "" for none, and the pieces' texts; messages

@@ -85,7 +85,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     const [message, inputs] = [{ model, usage: reported }, inputsOf(text)];
     const calls: Json[] = [];
     const parts = listOf(content).filter(isObject);
-    for (const [index, block] of parts.entries()) {
+    for (const [index, block] of listOf(content).entries()) {
+      if (!isObject(block)) continue;
       blocks.whole(block, inputs[index] ?? "{}");
       if (block["type"] === "tool_use")
         calls.push({
@@ -118,7 +119,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     ...answer,
     take(value, text) {
       if (!isObject(value)) answer.take(value);
-      else if (value["type"] === "message" && text !== undefined) whole(value, text);
+      else if (value["type"] === "message" && Array.isArray(value["content"]) && text !== undefined) whole(value, text);
       else if (options.isWhole) answer.take(value);
       else event(value);
     },

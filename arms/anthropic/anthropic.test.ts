@@ -165,6 +165,7 @@ describe("what passes through", () => {
     [{ logprobs: true }, "logprobs"],
     [{ functions: [] }, "functions"],
     [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools[0]"],
+    [{ tools: [null] }, "tools[0]"],
     [{ tool_choice: { type: "allowed_tools" }, tools: [] }, "tool_choice"],
     [{ messages: [{ role: "user", content: [{ type: "input_audio" }] }] }, "messages[0].content[0]"],
     [
@@ -196,10 +197,60 @@ describe("what passes through", () => {
     ];
     await large.answer(passing({ anthropic: { system: "S", messages: own } }), never());
     expect(received[0]?.body).toMatchObject({ system: "S", messages: own });
+    const whole = { cache_control: { type: "ephemeral" }, system: "S", messages: [{ role: "user", content: "x" }] };
+    await large.answer(passing({ anthropic: whole }), never());
+    expect(received[1]?.body).toMatchObject(whole);
+    const texts = ["a", "b", "c", "d"].map((text) => ({ ...own[0]!.content[0]!, text }));
+    const turns = [
+      { role: "user", content: texts.slice(0, 2) },
+      { role: "assistant", content: texts.slice(2) },
+    ];
+    await large.answer(passing({ tools: [], messages: [...turns, { role: "user", content: "x" }] }), never());
+    expect(received[2]?.text.match(/"cache_control"/g)).toHaveLength(4);
+  });
+
+  it.each([
+    { messages: [null, null] },
+    { messages: [{ role: "user" }, 5], system: [null] },
+    { messages: [{ role: "user", content: [null] }, {}], system: 7 },
+    { messages: [{ content: ["a"] }, {}], tools: [null] },
+    { messages: [{ content: { a: 1 } }, {}], system: { text: "a" } },
+  ])("goes out as it is where no mark can be set: %j", async (anthropic) => {
+    const { arm: large, received } = await arm(says(hello));
+    await large.answer({ ...passing({ anthropic }), pieces: [] }, never());
+    expect(received[0]?.body).toMatchObject(anthropic);
+    expect(received[0]?.text).not.toContain("cache_control");
+  });
+
+  it("buys no fast answers, which cost more than the arm's prices", async () => {
+    const { arm: large, received } = await arm(says(hello));
+    await large.answer(passing({ anthropic: { ...native.anthropic, speed: "fast" } }), never());
+    expect(received[0]?.body).not.toHaveProperty("speed");
   });
 });
 
 describe("an answer", () => {
+  it("has each call's own input, whatever stands beside it, and is none without a list of blocks", async () => {
+    const blocks = [null, 5, { type: "tool_use", id: "t", name: "f", input: { a: 1 } }] as object[];
+    const said = message({ content: blocks as Said["content"], stop: "tool_use" });
+    const { arm: large } = await arm((_request, response) => json(response, said), { stream: false });
+    const answer = await large.answer(passing({ tools: [] }), never());
+    expect(answer.kind === "answer" && answer.passthrough).toContain('"arguments":"{\\"a\\":1}"');
+    const { arm: odd } = await arm((_request, response) => json(response, { ...said, content: "text" }), {
+      retries: 0,
+    });
+    expect(await odd.answer(request(), never())).toMatchObject({ kind: "failure" });
+  });
+
+  it("keeps an input that comes whole, with the head of its block", () => {
+    const head = { type: "tool_use", id: "t", name: "f", input: { a: 1 } };
+    expect(JSON.parse(exactJson(blocksOf([{ head, text: "" }])))).toEqual([head]);
+    expect(JSON.parse(exactJson(blocksOf([{ head, text: '{"b":2}' }])))).toEqual([{ ...head, input: { b: 2 } }]);
+    expect(JSON.parse(exactJson(blocksOf([{ head: { ...head, input: 5 }, text: '{"b"' }])))).toEqual([
+      { ...head, input: {} },
+    ]);
+  });
+
   const thinking = { type: "thinking", thinking: "Let me see 😀.", signature: "EqQBCgIYAhIM/+==" };
   const content = [
     thinking,

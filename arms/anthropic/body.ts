@@ -2,6 +2,7 @@
 // completion's members or of the prompt's pieces.
 import { nativeMember } from "../../algorithms/routing/passthrough.ts";
 import { exactJson, objectOf, rawItems, rawMembers } from "../../algorithms/text/exact-json.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
 import type { ArmRequest } from "../arm.ts";
 import { chatMessages } from "../messages.ts";
@@ -26,8 +27,8 @@ export function messagesBody(config: AnthropicArmConfig, request: ArmRequest): s
     stream: config.stream,
   };
   for (const [name, value] of Object.entries(ours)) body.set(name, JSON.stringify(value));
-  // A client that sets marks of its own knows where its prefixes end.
-  if (native?.includes('"cache_control"') !== true) markStable(body);
+  // A client that sets marks of its own knows where its prefixes end; the API takes four in all.
+  if (![...body].some(([name, json]) => name === "cache_control" || json.includes('"cache_control"'))) markStable(body);
   return objectOf(body);
 }
 
@@ -36,6 +37,8 @@ type Body = Map<string, string>;
 /** As it was written, behind the arm's own system prompt where it has none. */
 function ofClient(body: Body, { pieces }: ArmRequest): Body {
   body.delete("betas");
+  // Fast answers cost several times the prices that are known here.
+  body.delete("speed");
   const system = systemOf(pieces);
   if (!body.has("system") && system !== "") body.set("system", JSON.stringify(system));
   return body;
@@ -86,22 +89,27 @@ function markStable(body: Body): void {
   else if (tools !== undefined) body.set("tools", marked(tools));
   const turns = rawItems(messages ?? "[]");
   const stable = turns.at(-2);
-  if (stable === undefined) return;
-  const turn = rawMembers(stable);
-  turn.set("content", marked(turn.get("content") ?? '""'));
+  const turn = rawMembers(stable ?? "{}");
+  const content = turn.get("content");
+  if (content === undefined) return;
+  turn.set("content", marked(content));
   body.set("messages", `[${turns.with(-2, objectOf(turn)).join(",")}]`);
 }
 
 /** Thoughts and empty texts take no mark. */
 const unmarkable = new Set(["thinking", "redacted_thinking"]);
 
-/** A list with the mark at its last element, or a text as a list of one block with it. */
+/**
+ * A list with the mark at its last element, or a text as a list of one block with it. What is
+ * neither goes on as it is, for the API to refuse.
+ */
 function marked(json: string): string {
   if (json.startsWith('"')) return json === '""' ? json : `[{"type":"text","text":${json},"cache_control":${mark}}]`;
-  const items = rawItems(json);
+  const items = json.startsWith("[") ? rawItems(json) : [];
+  const block: unknown = JSON.parse(items.at(-1) ?? "null");
+  if (!isObject(block) || (typeof block["type"] === "string" && unmarkable.has(block["type"])) || block["text"] === "")
+    return json;
   const last = rawMembers(items.at(-1) ?? "{}");
-  const { type, text } = JSON.parse(items.at(-1) ?? "{}") as { type?: unknown; text?: unknown };
-  if (items.length === 0 || (typeof type === "string" && unmarkable.has(type)) || text === "") return json;
   last.set("cache_control", mark);
   return `[${items.with(-1, objectOf(last)).join(",")}]`;
 }

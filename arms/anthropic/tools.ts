@@ -12,7 +12,8 @@ const noInput = new RawJson('{"type":"object","properties":{}}');
 export function toolsOf(members: Members): object[] | undefined {
   if (members.has("functions")) throw new Unsendable("functions, only tools", "functions");
   const tools = rawItems(members.get("tools") ?? "[]").map((text, index) => {
-    const { type, function: called, cache_control: hint } = JSON.parse(text) as Record<string, unknown>;
+    const tool: unknown = JSON.parse(text);
+    const { type, function: called, cache_control: hint } = isObject(tool) ? tool : {};
     if (type !== "function" || !isObject(called)) throw new Unsendable("this tool", `tools[${index}]`);
     const { name, description, strict } = called;
     const parameters = rawMembers(rawMembers(text).get("function") ?? "{}").get("parameters") ?? "null";

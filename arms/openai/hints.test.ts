@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest } from "../arm.ts";
-import { engineHints } from "./hints.ts";
+import { dropForeign, engineHints, refusesForeign } from "./hints.ts";
 
 const arm = { name: "large", parameters: false, promptCacheKey: false, cacheSalt: false };
 const asked = (change: Partial<ArmRequest> = {}): ArmRequest => ({
@@ -58,5 +58,51 @@ describe("an engine's hints", () => {
     );
     expect(tried.some((salt) => victims.includes(salt))).toBe(false);
     expect(saltOf(asked({ cacheSalt: "s" }), { ...arm, parameters: true })).toBe(victims[1]);
+  });
+});
+
+describe("what only Anthropic's format has", () => {
+  it.each([
+    ["https://api.openai.com/v1", true],
+    ["https://eu.api.openai.com/v1", true],
+    ["https://x.openai.azure.com/openai/v1", true],
+    ["https://x.services.ai.azure.com/openai/v1", true],
+    ["https://gateway.example/openai/deployments/d?api-version=2024-10-21", true],
+    ["https://notopenai.com/v1", false],
+    ["https://api.openai.com.example/v1", false],
+    ["https://vm.westeurope.cloudapp.azure.com/v1", false],
+    ["https://openrouter.ai/api/v1", false],
+    ["http://127.0.0.1:4000/v1", false],
+  ])("are refused by %s: %s", (baseUrl, refused) => {
+    expect(refusesForeign({ baseUrl })).toBe(refused);
+    expect(refusesForeign({ endpoints: [{ baseUrl }] })).toBe(refused);
+  });
+
+  it("are taken away wherever they may stand, and all else stays as it is written", () => {
+    const mark = '"cache_control":{"type":"ephemeral"}';
+    const schema = '{"properties":{"cache_control":{"default":12345678901234567890}}}';
+    const text = '{"type":"text","text":"\\"cache_control\\" \\u00e9"';
+    const call = '{"id":"c","function":{"arguments":"{}"}';
+    const members = new Map([
+      ["tools", `[{"type":"function","function":{"parameters":${schema}},${mark}},null]`],
+      [
+        "messages",
+        `[{"role":"user","content":[${text},${mark}},5]},{"tool_calls":[${call},${mark}}],${mark},"thinking_blocks":[{"type":"thinking"}]}]`,
+      ],
+      ["response_format", `{${mark}}`],
+    ]);
+    dropForeign(members);
+    expect([...members.values()]).toEqual([
+      `[{"type":"function","function":{"parameters":${schema}}},null]`,
+      `[{"role":"user","content":[${text}},5]},{"tool_calls":[${call}}]}]`,
+      `{${mark}}`,
+    ]);
+    const odd = new Map([
+      ["tools", '"cache_control"'],
+      ["messages", '[{"content":{"cache_control":1}},{"content":"x"}]'],
+    ]);
+    const before = [...odd];
+    dropForeign(odd);
+    expect([...odd]).toEqual(before);
   });
 });

@@ -1,5 +1,6 @@
 // Hints for an engine's prefix cache: which requests share a prefix, and which must not.
 import { hash } from "node:crypto";
+import { objectOf, rawItems, rawMembers } from "../../algorithms/text/exact-json.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { prefixKey } from "./replicas/prefix-key.ts";
@@ -21,3 +22,39 @@ export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_ke
 }
 
 const digest = (text: string): string => hash("sha256", text).slice(0, 32);
+
+/** Members of Anthropic's clients. OpenAI and Azure refuse those that they don't know. */
+const foreign = ["cache_control", "thinking_blocks"];
+const hasForeign = new RegExp(`"(${foreign.join("|")})"`);
+const strictHost = /(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/;
+
+/** Whether the endpoint refuses them: several are of one kind. */
+export function refusesForeign({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl" | "endpoints">): boolean {
+  const at = baseUrl ?? endpoints?.[0]?.baseUrl;
+  if (at === undefined) return false;
+  const { hostname, searchParams } = new URL(at);
+  return strictHost.test(hostname) || searchParams.has("api-version");
+}
+
+/** Takes them from tools, messages, and the parts and calls of these. */
+export function dropForeign(members: Map<string, string>): void {
+  for (const [name, inner] of [["tools"], ["messages", ["content", "tool_calls"]]] as const) {
+    const list = members.get(name);
+    if (list !== undefined) members.set(name, withoutForeign(list, inner));
+  }
+}
+
+function withoutForeign(list: string, inner: readonly string[] = []): string {
+  if (!list.startsWith("[") || !hasForeign.test(list)) return list;
+  const items = rawItems(list).map((item) => {
+    if (!item.startsWith("{") || !hasForeign.test(item)) return item;
+    const members = rawMembers(item);
+    for (const name of foreign) members.delete(name);
+    for (const name of inner) {
+      const value = members.get(name);
+      if (value !== undefined) members.set(name, withoutForeign(value));
+    }
+    return objectOf(members);
+  });
+  return `[${items.join(",")}]`;
+}

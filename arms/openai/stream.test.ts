@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { partsOf } from "./bounded-fetch.ts";
@@ -42,6 +43,25 @@ describe("a stream of pieces", () => {
       ),
       { numRuns: 100 },
     );
+  });
+
+  it("ends with Anthropic's last event, though the connection stays", async () => {
+    const left = new AbortController();
+    async function* open() {
+      yield Buffer.from('data: "a"\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\ndata: "b"\n\n');
+      await once(left.signal, "abort");
+      throw new Error("left");
+    }
+    const values: unknown[] = [];
+    expect(
+      await readStream(
+        open(),
+        100,
+        (value) => void values.push(value),
+        () => left.abort(),
+      ),
+    ).toBe(true);
+    expect(values).toEqual(["a"]);
   });
 
   it.each(["[DONE]", " [DONE] ", '"[DONE]"'])("ends with %s: what follows is not looked at", async (done) => {

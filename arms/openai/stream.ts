@@ -1,5 +1,5 @@
-// The stream of a chat completion: server-sent events, each a piece of the answer. The client's own
-// reader takes as long again as everything else of a call.
+// The stream of an answer: server-sent events, each a piece of it. The client's own reader takes as
+// long again as everything else of a call.
 import { createParser } from "eventsource-parser";
 import { counted, mostBytes } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
@@ -8,9 +8,10 @@ import { NotACompletion } from "./errors.ts";
 const longestEndMs = 50;
 
 /**
- * Resolves at the end of the stream; true: it was in order, with [DONE]. Throws what the connection
- * does, what onValue does, SyntaxError, AnswerTooLong, or NotACompletion: no event is longer than
- * `most` characters. leave() has to end the call: it is made where the endpoint does not.
+ * Resolves at the end of the stream; true: it was in order, with [DONE] or message_stop. Throws
+ * what the connection does, what onValue does, SyntaxError, AnswerTooLong, or NotACompletion: no
+ * event is longer than `most` characters. leave() has to end the call: it is made where the
+ * endpoint does not.
  */
 export async function readStream(
   bytes: AsyncIterable<Uint8Array>,
@@ -24,7 +25,7 @@ export async function readStream(
     maxBufferSize: most,
     onEvent({ event, data }) {
       // What follows is not looked at.
-      done ||= /^\s*"?\[DONE\]/.test(data);
+      done ||= event === "message_stop" || /^\s*"?\[DONE\]/.test(data);
       if (done || saysNothing.test(data.trim())) return;
       let value: unknown;
       try {

@@ -12,6 +12,7 @@ import {
 } from "../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../algorithms/text/exact-json.ts";
 import { badRequest, type ApiError } from "../errors.ts";
+import { storedMark } from "../previous-response.ts";
 import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
 
 const int32 = 2 ** 31 - 1;
@@ -151,6 +152,8 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
     through.push("messages");
   }
   const isPlain = through.length === 0;
+  // The mark says that a response may be gone on from: it is the gateway's.
+  const { [storedMark]: _mark, ...ofClient } = metadata ?? {};
   const allow = precedent?.allow;
   const request = plainRequest("", {
     domain: precedent?.domain ?? null,
@@ -181,7 +184,7 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
     cacheSalt: params.cache_salt || null,
     passthrough: isPlain ? null : only(text ?? JSON.stringify(body), through),
     requires: capabilities.filter((one) => fields.has(one)),
-    metadata: { ...(typeof user === "string" ? { user } : {}), ...metadata },
+    metadata: { ...(typeof user === "string" ? { user } : {}), ...ofClient },
   });
   return {
     request,

@@ -80,6 +80,10 @@ describe("a request", () => {
       4_000,
     );
     expect(tokens("w ".repeat(10_000))).toBeLessThan(12_000);
+    const hidden = { type: "image", text: "w ".repeat(10_000) };
+    expect(tokens([{ type: "tool_use", id: "t", name: "f", input: hidden }])).toBeGreaterThan(6_000);
+    const tools = [{ name: "f", input_schema: { type: "object", properties: { a: hidden } } }];
+    expect(promptTokens([], requestOf({ tools, thinking: { type: "adaptive" } }).passthrough)).toBeGreaterThan(6_000);
   });
 });
 
