@@ -32,7 +32,7 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import("./doctor.ts")).addDoctor,
 };
 
-/** With the command that `argv` names alone; with all of them where it names none. */
+/** Loads only the command that argv names; without one, all commands. */
 export async function createProgram(io: Io, argv: readonly string[] = []): Promise<Command> {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;

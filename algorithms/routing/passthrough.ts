@@ -3,13 +3,13 @@
 import { isObject } from "../text/json-shape.ts";
 
 /**
- * common: parameters that Anthropic's format has, too, for which `parameters` also will do.
- * anthropic: what that format alone has.
+ * common: parameters that both formats have; an arm with `parameters` takes them, too.
+ * anthropic: members that only Anthropic's format has.
  */
 export const capabilities = ["tools", "vision", "parameters", "common", "anthropic"] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** Whether what is declared is enough for it. */
+/** Whether an arm with the declared capabilities can take the required one. */
 export const covers = (declared: readonly string[], required: string): boolean =>
   declared.includes(required) || (required === "common" && declared.includes("parameters"));
 
@@ -95,9 +95,9 @@ export function readPassthrough(json: string): Passthrough {
   try {
     members = JSON.parse(json);
   } catch {
-    return { problem: "it is no JSON" };
+    return { problem: "it is not JSON" };
   }
-  if (!isObject(members)) return { problem: "it is no JSON object" };
+  if (!isObject(members)) return { problem: "it is not a JSON object" };
   const requires = new Set<Capability>();
   for (const [name, value] of Object.entries(members)) {
     if (name === nativeMember) {

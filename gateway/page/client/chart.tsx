@@ -71,7 +71,7 @@ export function Chart({ title, at, series, stacked = false, format, theme }: Pro
 
 const stepOf = (at: readonly number[]): number => (at.length > 1 ? (at[1] ?? 0) - (at[0] ?? 0) : 60_000) / 1_000;
 
-/** Steps are drawn to where the next one begins: the last has one, too. */
+/** A step is drawn up to the next one's start, so the last one needs an end, too. */
 function dataOf(at: readonly number[], values: (number | null)[][], stacked: boolean): uPlot.AlignedData {
   const seconds = at.map((one) => one / 1_000);
   if (!stacked) return [seconds, ...values];

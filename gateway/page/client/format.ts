@@ -19,13 +19,13 @@ function decimals(value: number): string {
     : value.toLocaleString("en-US", { maximumSignificantDigits: 3, maximumFractionDigits: 20 });
 }
 
-/** Three figures. */
+/** Three significant figures. */
 export const figure = (value: Figure): string => (!isKnown(value) ? unknown : value === 0 ? "0" : decimals(value));
 
 /** In the currency of the prices. */
 export const cost = (value: Figure): string => figure(value);
 
-/** Three decimals, of what lies between 0 and 1 or is a sum of such. */
+/** Three decimals, for probabilities, rewards and their sums. */
 export function fraction(value: Figure): string {
   if (!isKnown(value)) return unknown;
   if (value > 0 && value < 0.0005) return "< 0.001";

@@ -4,7 +4,7 @@
 import type { OverviewFilter } from "./port.ts";
 
 export const hourMs = 3_600_000;
-/** Arms times sources times steps; beyond it a chart could not be read anyway. */
+/** Most rows: arms times sources times steps of a chart. */
 const mostRows = 20_000;
 
 /** Milliseconds since the epoch; hours within [hoursFrom, hoursUntil) are read as a whole. */
@@ -72,7 +72,7 @@ const first = "quantilesBFloat16IfMerge(0.5, 0.95, 0.99)(answer.first_token)";
 const known = (quantiles: string, place: number): string =>
   `if(isNaN(${quantiles}[${place}]), NULL, ${quantiles}[${place}])`;
 
-/** What a row of figuresIn is of: a step, arm and source; an arm; a code of failures; all. */
+/** Level of a row of figuresIn: step, arm and source; arm; error code; all. */
 export const levels = { step: 1, arm: 11, code: 14, all: 15 } as const;
 
 /** Rows of every level, in one pass: states are merged by step, arm and source once. */

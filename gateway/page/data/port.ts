@@ -37,7 +37,7 @@ export interface RequestFilter {
 
 export interface RequestList {
   rows: RequestRow[];
-  /** Words were searched for back to this time only, as there is so much. */
+  /** The word search stopped at this time; older requests were not searched. */
   searchedFrom: number | null;
 }
 
@@ -101,7 +101,7 @@ export interface Figures {
   firstTokenP95Ms: number | null;
 }
 
-/** Of an arm; empty: of no arm. */
+/** Figures of one arm; "": answers without an arm. */
 export interface ArmFigures extends Figures {
   arm: string;
   /** What its own generated answers cost, and their tokens: the price of a token. */
@@ -113,7 +113,7 @@ export interface ArmFigures extends Figures {
   prefilledTokens: number;
 }
 
-/** Of an arm and a source in a step of time. */
+/** Figures of one arm and source in one time step. */
 export interface ArmStep extends Figures {
   at: number;
   arm: string;
@@ -150,7 +150,7 @@ export interface Learnt {
   version: number;
   createdAt: number;
   revertOf: number | null;
-  /** Only of the router: it alone decides. */
+  /** Router policies only: others choose no arm. */
   quality: Quality | null;
   before: Quality | null;
 }
@@ -232,7 +232,7 @@ export interface Health {
   /** Arms whose breaker is not closed, in a process. */
   breakers: { arm: string; state: string; instance: string }[];
   tables: { table: string; newest: number | null; lastHour: number }[];
-  /** Of a week, by why they were given up. */
+  /** Dead letters of the last week, by reason. */
   deadLetters: { topic: string; stage: string; code: string; reason: string; count: number; newest: number }[];
   problems: string[];
 }

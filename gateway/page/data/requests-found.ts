@@ -20,7 +20,7 @@ const firstWindowMs = dayMs / 4;
 export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<Found> {
   const { search = "", state, until, offset = 0 } = filter;
   const limit = Math.min(filter.limit ?? mostRows, mostRows);
-  // None is open for longer: no deadline is.
+  // No request is open for longer: deadlines are shorter.
   const from = state === "open" ? Math.max(filter.from, until - dayMs) : filter.from;
   const ask = (times: { from: number; until: number }, rows = { offset, limit }, byId = false): Promise<Key[]> =>
     clickhouse.query<Key>(statementOf(filter, byId), { ...parametersOf(filter), ...times, ...rows });
@@ -40,11 +40,11 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
 
 const at = (name: string, slackMs = 0): string => `fromUnixTimestamp64Milli({${name}:Int64} + ${slackMs}, 'UTC')`;
 
-/** What narrows requests themselves. */
+/** Filters on requests. */
 const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
   `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND metadata['session'] = {session:String}"}`;
 
-/** What narrows their answers. */
+/** Filters on responses. */
 const ofResponses = ({ arm = "", key = "", source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
   [
     conditionsOf({ arm, key }),
@@ -98,7 +98,7 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
     ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;
 }
 
-/** What the statement does not name is ignored. */
+/** Parameters that the statement does not use are ignored. */
 function parametersOf(filter: RequestFilter): Record<string, unknown> {
   const { limit = mostRows, offset = 0 } = filter;
   return {

@@ -117,7 +117,7 @@ const answerOf = (response: Answered): Turn => ({
   note: response.finishReason === "length" ? "cut off at its most tokens" : undefined,
 });
 
-/** As the arm got it: examples stand before the conversation, which is the last of it. */
+/** The prompt as the arm got it: examples, then the conversation. */
 function Composed({ conversation: { request, decision, examples } }: { conversation: WholeRequest }) {
   const shown = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? [];
   if (shown.length === 0) return null;
