@@ -1,5 +1,5 @@
 // All commands and their options; each command's code is in a file of its own, loaded when it is
-// named: a query waits for no code of the stages.
+// named, so that a query does not load the stages.
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { Io } from "./io.ts";

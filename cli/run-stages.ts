@@ -27,7 +27,7 @@ interface RunOptions {
   out?: Io["out"];
 }
 
-/** Rejects when something can't be started; what was started by then is stopped again. */
+/** Rejects when something can't be started, and stops what it has started. */
 export async function runStages(options: RunOptions): Promise<void> {
   const { config, file, named, say } = options;
   const stages = named ?? stagesOf(config);

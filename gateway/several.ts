@@ -12,7 +12,7 @@ export interface Several {
 
 /**
  * count: how many, at least 2. onAnother is called before each further one; what it throws, or a
- * failure of one, is that of all.
+ * failure of one, fails all.
  */
 export function askSeveral(ask: Ask, count: number, onAnother: () => void): Several {
   let others: readonly Response[] = [];

@@ -95,9 +95,9 @@ export function readPassthrough(json: string): Passthrough {
   try {
     members = JSON.parse(json);
   } catch {
-    return { problem: "it is not JSON" };
+    return { problem: "it is no JSON" };
   }
-  if (!isObject(members)) return { problem: "it is not a JSON object" };
+  if (!isObject(members)) return { problem: "it is no JSON object" };
   const requires = new Set<Capability>();
   for (const [name, value] of Object.entries(members)) {
     if (name === nativeMember) {

@@ -23,7 +23,7 @@ export interface Chosen {
   /** Index of the arm drawn. */
   arm: number;
   probability: number;
-  /** Whether plan would ask for feedback whatever askShare is. */
+  /** Whether plan would ask for feedback even with askShare 0. */
   undecided: boolean;
 }
 

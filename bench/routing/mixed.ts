@@ -21,7 +21,7 @@ export interface AtWeight {
   weight: number;
   /** null: not known for this log. */
   tallies: Record<Policy, Tally | null>;
-  /** Mean worth of each arm, where it has no answer that of the best other. */
+  /** Mean worth of each arm; a missing answer counts as the best other arm's. */
   constants: Record<string, number>;
   bestArm: string;
 }

@@ -101,7 +101,7 @@ function optionsOf(
     cursor: { y: false, points: { size: 6 } },
     padding: [8, 12, 0, 0],
     scales: {
-      // Half a step beside the first and the last: their marks are whole.
+      // Half a step before the first and after the last, so that their marks are whole.
       ...(stacked ? {} : { x: { range: (_plot, low, high) => [low - stepOf(at) / 2, high + stepOf(at) / 2] } }),
       y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] },
     },

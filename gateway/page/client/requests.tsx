@@ -117,7 +117,7 @@ export function Requests({ names }: { names: Names }) {
   );
 }
 
-/** The stream, and a reload soon after what it brought. */
+/** The live stream; reloads the list soon after each event. */
 function useLive(paused: boolean, reload: () => void) {
   const [live, setLive] = useState(false);
   const [skipped, setSkipped] = useState(0);

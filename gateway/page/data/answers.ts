@@ -1,4 +1,4 @@
-// Sums over answers of any time, from the table of whole hours (schemas/clickhouse/0012) and, at
+// Sums over answers of any period, from the table of whole hours (schemas/clickhouse/0012) and, at
 // the ends and where steps are shorter than an hour, from the answers themselves. A month of ten
 // million answers is read in less than a second.
 import type { OverviewFilter } from "./port.ts";
@@ -7,7 +7,7 @@ export const hourMs = 3_600_000;
 /** Most rows: arms times sources times steps of a chart. */
 const mostRows = 20_000;
 
-/** Milliseconds since the epoch; hours within [hoursFrom, hoursUntil) are read as a whole. */
+/** Milliseconds since the epoch; [hoursFrom, hoursUntil) is read from the table of hours. */
 interface Times {
   from: number;
   until: number;

@@ -1,5 +1,5 @@
 // Which requests a list shows. One table drives it: that of what it is narrowed or sorted by, read
-// within its time and cut to a few rows; whatever else narrows is looked up of these times.
+// within its time and cut to a few rows; other filters are looked up in the same time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf } from "./answers.ts";
 import type { RequestFilter, RequestRow } from "./port.ts";
@@ -13,7 +13,7 @@ export interface Found {
 
 const mostRows = 200;
 const dayMs = 86_400_000;
-/** After so long a search for words ends with what it has; it goes back by ever longer windows. */
+/** A word search ends after this time; it goes back by ever longer windows. */
 const searchMs = 700;
 const firstWindowMs = dayMs / 4;
 

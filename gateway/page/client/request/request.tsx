@@ -151,7 +151,7 @@ function Composed({ conversation: { request, decision, examples } }: { conversat
   );
 }
 
-/** Refusals and failures are no answer of an arm. */
+/** Refusals and failures are not an arm's answer. */
 const answerer = ({ status, arm, source }: Answered): string =>
   status === "refused"
     ? "Refused"
