@@ -52,9 +52,12 @@ test("every pair is produced with its own vector, in the file's order, two piece
   const { session, batches, isOpen } = memory();
   const hash = createHashEmbedder(8);
   let calls = 0;
-  // The first piece takes longest: the others wait for it.
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  // The first piece ends after the second has begun: the others wait for it.
   const { embedder, most } = watched(async (texts, onProgress) => {
-    await new Promise((resolve) => setTimeout(resolve, calls++ === 0 ? 60 : 1));
+    if (calls++ === 0) await begun;
+    else begin();
     return hash.embedAll(texts, onProgress);
   });
   const progress: number[] = [];

@@ -22,6 +22,8 @@ const reserved: ReadonlySet<string> = new Set([
   ...["model", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop", "user", "metadata"],
   ...["stream", "stream_options", "n", "modalities", "audio", "store", "precedent"],
   ...["prompt_cache_key", "cache_salt", nativeMember],
+  // Who asks is the key's alone.
+  "tenant",
   // Other names of the longest answer, more answers than one, or other models: what they cost would
   // not be bounded.
   ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],

@@ -25,7 +25,8 @@ export const statements = (from: number, count: number, until: number, all: numb
        map('user', concat('user-', toString(other % 50000))), at, number FROM (${rows})`,
     `INSERT INTO decisions (request_id, tenant, domain, arm, probability, policy_version, arms, source, created_at, kafka_offset)
      SELECT id, owner, place, chosen, 0.5, 1 + intDiv(number, 100000),
-       [('small', 's', 0.1, [], 0.6, 0.1, 0.6, 0.1, 0.5, []), ('large', 'l', 1., [], 0.8, 0.1, 0.8, 0.3, 0.5, [])],
+       [('small', 's', 0.1, [], 0.6, 0.1, 0.6, 0.1, 0.5, [], 'best_last'),
+        ('large', 'l', 1., [], 0.8, 0.1, 0.8, 0.3, 0.5, [], 'best_last')],
        if(hash % 100 < 20, 'cache', 'routed'), at, number FROM (${rows})`,
     `INSERT INTO responses (request_id, tenant, domain, account, attempt, status, text, arm, model, source, example_tokens,
        prompt_tokens, completion_tokens, cost, billed, first_token_ms, total_ms, error_code, created_at, kafka_offset)

@@ -110,7 +110,9 @@ export function createAggregate({
 
   /** If there is none, learning continues without this statement. */
   const hasLate = async (ranges: readonly Range[], parameters: Record<string, unknown>): Promise<boolean> =>
-    ranges.length > 0 && (await clickhouse.query(`${answeredLate} LIMIT 1`, parameters)).length > 0;
+    ranges.length > 0 &&
+    (await clickhouse.query(`${answeredLate} LIMIT 1 SETTINGS distributed_product_mode = 'local'`, parameters)).length >
+      0;
 
   const excess = createExcess({ clickhouse, reader, limits });
 

@@ -192,14 +192,15 @@ const working: readonly StageName[] = ["plan", "generate", "record", "gateway"];
  */
 const idle = [
   ...["gateway Write cancels", "gateway Write feedback"],
-  // The page, while a viewer is connected or reverts a policy.
+  // The page, while a viewer is connected, reverts a policy or takes an example out.
   ...[
     "gateway Read decisions",
     "gateway Read reader.decisions.",
     "gateway Read policies",
     "gateway Read reader.policies.",
   ],
-  ...["gateway Write policies", "gateway Write policies."],
+  ...["gateway Write policies", "gateway Write policies.", "gateway Write examples"],
+  ...["gateway Read breakers", "gateway Read reader.breakers."],
   ...["plan Write response-cache", "plan Write dead-letters", "plan Write deltas"],
   // Repeats of what is recorded with placeholders (privacy.redact).
   ...["plan Read responses", "plan Read reader.responses."],

@@ -12,6 +12,9 @@ it("has a line for each row, whatever its texts hold", () => {
   expect(cells({})).toMatch(/^"1970-01-01T00:00:00.000Z","r",.*,0.5,,,$/);
 });
 
-it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])("runs no formula: %j", (question) => {
-  expect(cells({ question })).toContain(`"'${question}"`);
-});
+it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＠SUM(A1)"])(
+  "runs no formula: %j",
+  (question) => {
+    expect(cells({ question })).toContain(`"'${question}"`);
+  },
+);

@@ -12,7 +12,7 @@ function cellOf(value: RequestRow[keyof RequestRow]): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
   const text = typeof value === "string" ? value : value.join(" ");
-  return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  return `"${(/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 }
 
 export const csvOf = (rows: readonly RequestRow[]): string =>

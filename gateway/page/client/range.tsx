@@ -31,6 +31,18 @@ export function rangeOf(query: URLSearchParams, now: number): Range {
   return { from: end - span, until: end, isLive: true };
 }
 
+/** With one end elsewhere; beyond the other end it takes that along. */
+export function movedEnd(
+  { from, until }: Pick<Range, "from" | "until">,
+  name: "from" | "until",
+  at: number,
+): Pick<Range, "from" | "until"> {
+  const span = until - from;
+  return name === "from"
+    ? { from: at, until: at < until ? until : at + span }
+    : { from: from < at ? from : Math.max(0, at - span), until: at };
+}
+
 const names = ["tenant", "domain", "arm", "key"] as const;
 
 /** Parameters of the address that filter figures. */
@@ -54,8 +66,10 @@ export function TimeFields({ query, set, range }: { query: URLSearchParams; set:
         value={fieldOf(range[name])}
         onChange={({ currentTarget: { value } }) => {
           const at = new Date(value).getTime();
-          if (Number.isFinite(at))
-            set({ last: "", from: String(range.from), until: String(range.until), [name]: String(at) });
+          // A year that is still being typed, such as 0002, is no time yet.
+          if (!(at >= 0)) return;
+          const { from, until } = movedEnd(range, name, at);
+          set({ last: "", from: String(from), until: String(until) });
         }}
       />
     </label>

@@ -75,7 +75,10 @@ const known = (quantiles: string, place: number): string =>
 /** Level of a row of figuresIn: step, arm and source; arm; error code; all. */
 export const levels = { step: 1, arm: 11, code: 14, all: 15 } as const;
 
-/** Rows of every level, in one pass: states are merged by step, arm and source once. */
+/**
+ * Rows of every level, in one pass: states are merged by step, arm and source once. The sums come
+ * first, so that none is cut off.
+ */
 export const figuresIn = (filter: Partial<OverviewFilter>): string => `
   SELECT grouping(answer.at, answer.arm, answer.source, answer.error_code) AS level,
     toUnixTimestamp(answer.at) * 1000 AS at, answer.arm AS arm, answer.source AS source, answer.error_code AS code,
@@ -96,4 +99,4 @@ export const figuresIn = (filter: Partial<OverviewFilter>): string => `
     GROUP BY at, arm, source, status, error_code
   ) AS answer
   GROUP BY GROUPING SETS ((answer.at, answer.arm, answer.source), (answer.arm), (answer.error_code), ())
-  ORDER BY level, at, arm, source, answers DESC, code LIMIT ${mostRows}`;
+  ORDER BY level DESC, at, arm, source, answers DESC, code LIMIT ${mostRows}`;

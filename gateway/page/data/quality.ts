@@ -67,7 +67,10 @@ export async function withQuality(
   learnt: readonly Omit<Learnt, "quality" | "before">[],
 ): Promise<Learnt[]> {
   const own = learnt.filter(({ name }) => name === "router").map(({ version }) => version);
-  const found = await readVersions(clickhouse, [...new Set(own.flatMap((version) => [version, version - 1]))]);
+  const versions = new Set(own.flatMap((version) => [version, version - 1]));
+  // 0 is also that of answers that nothing was chosen for, as those of the response cache.
+  versions.delete(0);
+  const found = await readVersions(clickhouse, [...versions]);
   return learnt.map((one) => ({
     ...one,
     quality: one.name === "router" ? (found.get(one.version) ?? null) : null,

@@ -44,10 +44,9 @@ const at = (name: string, slackMs = 0): string => `fromUnixTimestamp64Milli({${n
 const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
   `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND metadata['session'] = {session:String}"}`;
 
-/** Filters on responses. */
-const ofResponses = ({ arm = "", key = "", source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
+/** Filters on responses, except arm and key. */
+const ofResponses = ({ source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
   [
-    conditionsOf({ arm, key }),
     source === "" ? "" : " AND source = {source:String}",
     error === "" ? "" : " AND error_code = {error:String}",
     state === "unanswered" ? " AND status != 'ok'" : "",
@@ -67,8 +66,11 @@ const orders = {
 /** offset and limit: of the rows without repeats, which are few. */
 function statementOf(filter: RequestFilter, byId: boolean): string {
   const { search = "", state, maxReward } = filter;
-  const sort = search === "" ? (filter.sort ?? "time") : "time";
-  const [request, response] = [ofRequests(filter), ofResponses(filter)];
+  // What is open has no cost, time or reward yet.
+  const sort = search === "" && state !== "open" ? (filter.sort ?? "time") : "time";
+  const byArm = conditionsOf({ arm: filter.arm, key: filter.key });
+  const [request, others] = [ofRequests(filter), ofResponses(filter)];
+  const response = byArm + others;
   const owner = conditionsOf({ tenant: filter.tenant, domain: filter.domain });
   const searched =
     search === ""
@@ -78,24 +80,33 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
         : " AND positionCaseInsensitiveUTF8(question, {search:String}) > 0";
   const during = (column: string, slackMs = 0): string =>
     `${column} >= ${at("from", -slackMs)} AND ${column} < ${at("until", slackMs)}`;
-  const among = (table: string, conditions: string, column = "created_at"): string =>
-    ` (request_id, tenant) IN (SELECT request_id, tenant FROM ${table} WHERE ${during(column, dayMs)}${conditions})`;
+  const among = (table: string, conditions: string): string =>
+    ` (request_id, tenant) IN (SELECT request_id, tenant FROM ${table} WHERE ${during("created_at", dayMs)}${conditions})`;
   const rated = " AND weight > 0 AND reward <= {maxReward:Float64}";
   const inRequests = request === "" ? "" : ` AND${among("requests", owner + request)}`;
-  const inResponses = response === "" ? "" : ` AND${among("responses", ` AND NOT duplicate${response}`)}`;
+  const inResponses = (its: string): string =>
+    its === "" ? "" : ` AND${among("responses", ` AND NOT duplicate${its}`)}`;
   const [table, conditions, order] =
     search === "" && sort === "reward"
-      ? ["rewards FINAL", `${during("newest_at")}${owner}${rated}${inRequests}${inResponses}`, orders.reward]
+      ? [
+          "rewards FINAL",
+          `${during("newest_at")}${owner}${byArm}${rated}${inRequests}${inResponses(others)}`,
+          orders.reward,
+        ]
       : search === "" && (response !== "" || sort !== "time")
         ? ["responses", `${during("created_at")} AND NOT duplicate${owner}${response}${inRequests}`, orders[sort]]
-        : ["requests", `${during("created_at")}${owner}${request}${searched}${inResponses}`, orders.requests];
+        : ["requests", `${during("created_at")}${owner}${request}${searched}${inResponses(response)}`, orders.requests];
+  // A rating may come long after the answer.
   const isRated =
-    maxReward === undefined || table === "rewards FINAL" ? "" : ` AND${among("rewards FINAL", rated, "newest_at")}`;
+    maxReward === undefined || table === "rewards FINAL"
+      ? ""
+      : ` AND (request_id, tenant) IN (SELECT request_id, tenant FROM rewards FINAL WHERE newest_at >= ${at("from", -dayMs)}${rated})`;
   const isOpen = state === "open" ? ` AND NOT${among("responses", "")}` : "";
   return `SELECT request_id AS id, tenant FROM (
       SELECT request_id, tenant FROM ${table} WHERE ${conditions}${isRated}${isOpen}
       ORDER BY ${order} LIMIT {most:UInt32}
-    ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;
+    ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}
+    SETTINGS distributed_product_mode = 'local'`;
 }
 
 /** Parameters that the statement does not use are ignored. */
