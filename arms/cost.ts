@@ -51,7 +51,7 @@ export function cachedCostShare(list: PriceList, cached: number, at = Date.now()
   return whole > 0 ? mixedPrice({ ...prices, prompt }) / whole : 1;
 }
 
-/** Of a model of which nothing is known. */
+/** Context of a model that neither configuration nor catalogue describes. */
 const assumedTokens = 131_072;
 
 /**

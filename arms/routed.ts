@@ -115,7 +115,7 @@ export function mostCost(request: Asked, arms: readonly RouteArm[], additions: A
   return Math.min(Math.max(0, ...costs), request.allow.maxCost ?? Infinity);
 }
 
-/** A usual answer, where the request sets no bound: limits a minute are corrected by the usage. */
+/** Estimated answer without a bound in the request; the usage corrects limits per minute. */
 const usualAnswer = 1_024;
 
 /** Estimated tokens of one call: the prompt, and the longest answer that the request allows. */

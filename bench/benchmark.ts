@@ -35,7 +35,7 @@ export interface BenchContext {
   model?: string | undefined;
   /** --device: as a llama arm's, where a benchmark lets it be chosen. */
   device?: string | undefined;
-  /** --domains: tasks of a routing log are sharing domains, too. */
+  /** --domains: tasks of a routing log are also sharing domains. */
   domains?: boolean | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;

@@ -56,7 +56,7 @@ export function addAsk(program: Command, io: Io): void {
     });
 }
 
-/** Throws at once where no process plans requests, and none is about to. */
+/** Throws at once if no process runs the stage plan, and none is starting. */
 async function refuseIdle({ kafka, config, connections }: Session, io: Io): Promise<void> {
   const systems = runningSystems(config.stack.folder);
   const members = await kafka.members(groupName(config.kafka.prefix, "plan"));
@@ -66,10 +66,10 @@ async function refuseIdle({ kafka, config, connections }: Session, io: Io): Prom
     io.note("the system is being started: waiting for it\n");
     return;
   }
-  throw new CommandError("nothing runs that answers requests (stage plan): start it with precedent up");
+  throw new CommandError("no process runs the stage plan, which answers requests: start one with precedent up");
 }
 
-/** Request and response of the shown examples, by id; without those that are not known now. */
+/** Request and response of the shown examples, by id; unknown ones are left out. */
 async function textsOf({ clickhouse }: Session, decision: Decision | null): Promise<ExampleTexts> {
   const ids = (decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? []).map(({ id }) => id);
   const known = clickhouse
@@ -81,7 +81,7 @@ async function textsOf({ clickhouse }: Session, decision: Decision | null): Prom
   const rows = ids.length === 0 ? [] : await withTimeout(textsWaitMs, known);
   return new Map((rows ?? []).map(({ id, ...texts }) => [id, texts]));
 }
-/** They only explain: a ClickHouse that is away or busy costs no more. */
+/** Texts only explain: without ClickHouse they are left out after this time. */
 const textsWaitMs = 2_000;
 
 export function requestOf(

@@ -51,7 +51,7 @@ function describeAsking({ asked, requestId, alternative: arm }: Response, other?
   ];
 }
 
-/** Why a sampled quality can be above 1 or below 0, where one is. */
+/** A note why a sampled quality is above 1 or below 0, if one is. */
 export const describeDraws = (arms: readonly { sampled: number }[]): string[] =>
   arms.some(({ sampled }) => sampled < 0 || sampled > 1)
     ? [pc.dim("  sampled: drawn around the quality, as widely as little is known: it may pass 0 and 1")]

@@ -1,4 +1,4 @@
-// Whether texts can be embedded: the model's files, or an endpoint that is asked.
+// Checks that texts can be embedded: by the model's files, or by a call of the endpoint.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { embeddingModelFolder } from "../config/assets.ts";

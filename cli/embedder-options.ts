@@ -1,4 +1,4 @@
-// How commands open the embedder that embed much and do nothing beside.
+// Embedder options of commands that only embed.
 import { availableParallelism } from "node:os";
 import type { Config } from "../config/schema.ts";
 import type { EmbedderOptions } from "../pipelines/embedder.ts";

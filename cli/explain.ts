@@ -73,7 +73,7 @@ const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision
     return pc.yellow(`  the breaker of ${arm} was ${state}: ${means}`);
   });
 
-/** `arm`: as it is configured now; absent: there is none. */
+/** arm: its current configuration; absent: no longer configured. */
 export function describeReuse(
   decision: NonNullable<Conversation["decision"]>,
   arm?: Pick<ReuseArmConfig, "name" | "minimumSimilarity" | "minimumQuality">,

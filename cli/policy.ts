@@ -79,7 +79,7 @@ function parseVersion(text: string): number {
   return value;
 }
 
-/** Where feedback waits for the first version of the router; undefined: none does. */
+/** A message if feedback waits for the router's first version; undefined: none waits. */
 async function onItsWay(clickhouse: Pick<ClickHouse, "query">, name: string): Promise<string | undefined> {
   if (name !== ROUTER) return undefined;
   const [found] = await clickhouse.query<{ feedback: number; versions: number }>(

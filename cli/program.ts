@@ -1,5 +1,5 @@
 // All commands and their options; each command's code is in a file of its own, loaded when it is
-// named: a query waits for no code of the stages.
+// named, so that a query does not load the stages.
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { Io } from "./io.ts";
@@ -32,7 +32,7 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import("./doctor.ts")).addDoctor,
 };
 
-/** With the command that `argv` names alone; with all of them where it names none. */
+/** Loads only the command that argv names; without one, all commands. */
 export async function createProgram(io: Io, argv: readonly string[] = []): Promise<Command> {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;

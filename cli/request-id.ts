@@ -1,4 +1,4 @@
-// Ids of requests as clients have them: that of the request, or of the answer that they got.
+// Request ids as clients know them: the request's own, or the answer's.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { requestIdOf } from "../gateway/api/response.ts";
 

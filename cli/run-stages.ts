@@ -27,7 +27,7 @@ interface RunOptions {
   out?: Io["out"];
 }
 
-/** Rejects when something can't be started; what was started by then is stopped again. */
+/** Rejects when something can't be started, and stops what it has started. */
 export async function runStages(options: RunOptions): Promise<void> {
   const { config, file, named, say } = options;
   const stages = named ?? stagesOf(config);
@@ -48,7 +48,7 @@ async function run(
   record: (more: { ready: boolean; baseUrl?: string | undefined }) => void,
 ): Promise<void> {
   let started = false;
-  // A person at a terminal reads the steps instead.
+  // At a terminal the start report replaces these lines.
   const muted = (): boolean => say !== undefined && !started && config.log.level === "info";
   const log = createLog({ level: config.log.level, muted });
   endByBugs(log, stages);
@@ -85,7 +85,7 @@ async function run(
   say?.(`stopped${stack === undefined ? "" : "; the servers stay until: npx precedent stack stop"}`);
 }
 
-/** Arms and tenants alone can change; a configuration that is wrong changes nothing. */
+/** Reloads arms and tenants only. An invalid configuration changes nothing. */
 async function reload(running: RunningStages, reread: () => Config, log: Logger): Promise<void> {
   const attempt = async (what: string, names: (config: Config) => string[], replace: (config: Config) => unknown) => {
     try {

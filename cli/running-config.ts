@@ -37,7 +37,7 @@ export function runningConfig(command: Command, io: Io, { callsArms = false } = 
   return config;
 }
 
-/** For commands that only read ClickHouse; nothing is started. */
+/** ClickHouse for commands that only read it; starts no server. */
 export async function runningClickHouse(
   command: Command,
   io: Io,
@@ -53,7 +53,7 @@ export const tell =
   (line: string): void =>
     note(`${line}\n`);
 
-/** Where nothing runs, and a system of another folder has the gateway's port: names it. */
+/** Adds to NothingRuns which system of another folder has the gateway's port. */
 export const whereElse =
   ({ gateway }: Pick<Config, "gateway">) =>
   (error: unknown): never => {

@@ -6,7 +6,7 @@ import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { runningConfig, tell, whereElse } from "./running-config.ts";
 
-/** start: the embedded stack is started where none runs. */
+/** start: starts the embedded stack if none runs. */
 export function openRunning(
   config: Config,
   io: Io,

@@ -21,7 +21,7 @@ export function embeddingModelFolder(environment: Environment = process.env): st
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
 
-/** What `npm run check:deploy` fetches: helm, and the package kubernetes_validate. */
+/** Folder of helm and kubernetes_validate, which `npm run check:deploy` fetches. */
 export const deployTools = (environment: Environment = process.env): string =>
   join(cacheFolder(environment), "deploy-tools");
 

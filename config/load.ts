@@ -102,7 +102,7 @@ export function parseConfig(
   for (const problem of found) {
     const [section, index, key] = problem.path;
     const arm = callsArms || section !== "arms" ? undefined : config?.arms[Number(index)];
-    // The catalogue has no prices for an address that is not known, and nothing is charged here.
+    // An unknown address has no catalogue prices, and these commands charge nothing.
     if (arm !== undefined && key === "prices" && "prices" in arm) arm.prices = { prompt: 0, completion: 0 };
     else if (!unset.has(pathText(problem.path))) problems.push(problem);
   }
@@ -188,7 +188,7 @@ function substitute(
         return value;
       }
       if (otherwise !== undefined) return otherwise;
-      // Passes for a key, a name and an address.
+      // A placeholder that is valid as a key, a name and an address.
       if (!callsArms && path[0] === "arms") return whole === text ? "http://unset.invalid" : "unset";
       problems.push({
         path,

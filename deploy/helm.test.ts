@@ -160,7 +160,7 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
 
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   it.skipIf(!hasSchemas)("is what Kubernetes 1.31 takes, without unknown fields", () => {
-    // They refer to each other by the addresses that they name themselves by.
+    // Schemas refer to each other by their $id.
     const schemaOf = (name: string): { $id: string } =>
       JSON.parse(readFileSync(join(schemas, name), "utf8")) as { $id: string };
     ajv.addSchema(schemaOf("_definitions.json"));
@@ -176,7 +176,7 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
       const name = `${resource.kind} ${resource.metadata.name}`;
       expect(isValid(resource), `${name}: ${ajv.errorsText(isValid.errors)}`).toBe(true);
     }
-    // What the schemas say is asked of them.
+    // Shows that the schemas do reject unknown fields.
     const broken = structuredClone(of("Deployment")[0]!);
     broken.spec["replica"] = 2;
     expect(checkOf("deployment-apps-v1.json")(broken)).toBe(false);

@@ -10,7 +10,7 @@ export interface Conversation {
     messages: Message[];
     /** Ids of those that it named. */
     documents: string[];
-    /** What it asked for; null: the arm's default. */
+    /** Requested value; null: the arm's default. */
     params: {
       maxTokens: number | null;
       temperature: number | null;
@@ -83,7 +83,7 @@ export interface Conversation {
         arm: string | null;
         model: string | null;
         source: string;
-        /** Before the one that answered, in order; ms: how long its calls took. */
+        /** Arms that failed before the one that answered, in order; ms: duration of their calls. */
         failedArms: { arm: string; code: string; attempts: number; cost: number; ms: number }[];
         /** How long it was planned and waited; first token and total count from its arrival. */
         planMs: number;

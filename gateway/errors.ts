@@ -69,7 +69,7 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
 
 /**
  * The error of a response that is no answer: its code as it stands, under the status that fits.
- * pathOf: what the client's format calls a member.
+ * pathOf: name of a member in the client's format.
  */
 export function errorOfResponse(
   error: Partial<ResponseError> | null,

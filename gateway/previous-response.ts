@@ -62,7 +62,7 @@ const statement = `
   ) AS answer
   LIMIT 1`;
 
-/** Instructions hold for one response. */
+/** Leaves out instructions, which hold for one response. */
 function turnsOf({ messages, passthrough, mark, text, answer }: Row): RawJson[] {
   const written = passthrough === "" ? undefined : rawMembers(passthrough).get("messages");
   const turns = (written === undefined ? messages.map((one) => JSON.stringify(one)) : rawItems(written)).slice(

@@ -1,5 +1,5 @@
 // n answers to one request: the first is answered as any request, the others by the same arm, each
-// a request of its own with its own id, record and price.
+// a separate request with its own id, record and price.
 import type { Request, Response, Usage } from "../schemas/types.ts";
 import type { Ask } from "./ask.ts";
 
@@ -38,7 +38,7 @@ export function askSeveral(ask: Ask, count: number, onAnother: () => void): Seve
 
 type Asked = Request & { id: string };
 
-/** They are samples: none is taken from a cache, and together they cost what one may. */
+/** Answers are samples: no cache is used, and maxCost is divided among them. */
 const partOf = (request: Asked, count: number): Asked => ({
   ...request,
   allow: { ...request.allow, maxCost: request.allow.maxCost === null ? null : request.allow.maxCost / count },

@@ -14,16 +14,16 @@ interface Block {
 export interface StreamBlocks {
   restart(): void;
   add(piece: BlockPiece): void;
-  /** False: what came since the beginning is not what was sent. */
+  /** False: a repeated attempt differs from what was sent. */
   agree(): boolean;
   next(): BlockPiece[];
-  /** What is left of the final blocks; null: what was sent is not their beginning. */
+  /** Unsent rest of the final blocks; null: they do not begin with what was sent. */
   rest(final: readonly NativePiece[]): BlockPiece[] | null;
 }
 
 export function createStreamBlocks(): StreamBlocks {
   const blocks: Block[] = [];
-  /** Those with something new, so that a piece costs its own length. */
+  /** Blocks with unsent pieces: work is linear in the length of the pieces. */
   const touched = new Set<number>();
   let agrees = true;
 

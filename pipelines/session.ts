@@ -109,7 +109,7 @@ export async function openSession(
   };
 }
 
-/** Lets an error of a server that answers wrongly say which one it is, and by which key. */
+/** Adds the server and its configuration key to an error of a server that answers wrongly. */
 const blaming =
   ({ name, key, addresses }: ReturnType<typeof serversOf>[number]) =>
   <T>(work: Promise<T>): Promise<T> =>

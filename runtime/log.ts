@@ -53,7 +53,7 @@ export function createLog({ level, pretty, destination, muted = () => false }: L
   return pino(options, withoutDoubles(destination ?? pino.destination({ dest: 2, sync: false })));
 }
 
-/** pino appends what a record names to what its logger is bound to: of one key, the last counts. */
+/** pino appends a record's members to the logger's bindings: the last value of a key counts. */
 function withoutDoubles(destination: DestinationStream & { flushSync?: () => void }): DestinationStream {
   return {
     write: (line: string) => destination.write(`${JSON.stringify(JSON.parse(line))}\n`),

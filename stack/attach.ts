@@ -62,7 +62,7 @@ export async function attachStack(folder: string, { start, say }: AttachOptions)
   return waitUntilReady(paths, say);
 }
 
-/** Neither the embedded stack nor, with it, any stage. */
+/** Neither the embedded stack nor any stage runs. */
 export class NothingRuns extends Error {
   override name = "NothingRuns";
 }

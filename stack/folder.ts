@@ -35,7 +35,7 @@ export async function makeWritable(folder: string): Promise<void> {
   const root = resolve(folder);
   const refuse = (why: string): Error =>
     new Error(`the state folder ${root} can't be used (${why}): name another one in stack.folder`);
-  // All in it is made private to its owner.
+  // Files in it are private to their owner.
   if (`${homedir()}/`.startsWith(root.endsWith("/") ? root : `${root}/`))
     throw refuse("it holds your home folder, and everything in a state folder becomes private");
   try {

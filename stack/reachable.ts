@@ -40,7 +40,7 @@ export function serversOf(
   return only.map((section) => all[section]);
 }
 
-/** A line a try that fails; after the last rejects with every server that took no connection. */
+/** Reports each failed try. Rejects after the last with every unreachable server. */
 export async function untilReachable(
   servers: readonly Server[],
   say: (line: string) => void,
@@ -57,7 +57,7 @@ export async function untilReachable(
   }
 }
 
-/** In one line, with what to do; undefined: one address takes connections. */
+/** The problem and its remedy in one line; undefined: an address accepts connections. */
 async function problemOf({ name, key, addresses }: Server): Promise<string | undefined> {
   const tried = await Promise.all(addresses.map((address) => whyNot(endpointOf(address))));
   if (tried.includes(undefined)) return undefined;

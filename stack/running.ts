@@ -13,7 +13,7 @@ const runningSystem = z.object({
   started: z.string(),
   /** Absolute; null: the defaults. */
   file: z.string().nullable(),
-  /** Hash of the file's text when it was read last. */
+  /** Hash of the file's text when last read. */
   hash: z.string(),
   stages: z.array(z.string()),
   /** False until all its stages run. */
@@ -34,17 +34,17 @@ export function hashOfFile(file: string | null): string {
   }
 }
 
-/** Puts this process on record, or what is new of it. Returns what removes the record. */
+/** Writes or updates this process's record. Returns a function that removes it. */
 export function recordRunning(folder: string, system: Omit<RunningSystem, "pid" | "started">): () => void {
   mkdirSync(folderOf(folder), { recursive: true });
-  runningSystems(folder); // Removes what dead ones left.
+  runningSystems(folder); // Removes records of dead processes.
   const me = self();
   const file = join(folderOf(folder), `${me.pid}.json`);
   writePrivately(file, JSON.stringify({ ...me, ...system }));
   return () => rmSync(file, { force: true });
 }
 
-/** The living ones; records of the dead and of other versions count as none. */
+/** Records of live processes; those of dead ones and of other versions are ignored. */
 export function runningSystems(folder: string): RunningSystem[] {
   let names: string[];
   try {

@@ -33,7 +33,7 @@ const unknown = { first: 0, later: 0.5 };
 interface Known {
   first: number;
   later: number;
-  /** Prompts that it comes from. */
+  /** Number of prompts in the mean. */
   count: number;
 }
 
@@ -48,7 +48,7 @@ export function createCachedShares(clock: () => number): CachedShares {
   const conversations = new Map<string, Turn>();
   const underWay = new Map<string, { domain: string; conversation: string; reach: number; arm: string }>();
   const ofArm = new Map<string, Known>();
-  /** By arm and domain, those reported last at the end. A new one begins as its arm's. */
+  /** By arm and domain, most recently reported last. A new one starts at the arm's value. */
   const ofDomain = new Map<string, Known>();
   const domainKey = (arm: string, domain: string): string => JSON.stringify([arm, domain]);
 

@@ -31,11 +31,11 @@ export function readSteps(): { configuration: string; commands: string[] } {
   const section = /^## Your own endpoint\n([\s\S]*?)(?=^## )/m.exec(text)?.[1] ?? "";
   const configuration = /^```yaml\n([\s\S]*?)^```/m.exec(section)?.[1] ?? "";
   const commands = [...section.matchAll(/^ {4}(\S.*)$/gm)].map(([, command = ""]) => command);
-  // Indented lines of the YAML are no commands.
+  // Indented YAML lines are not commands.
   return { configuration, commands: commands.filter((command) => !configuration.includes(`    ${command}\n`)) };
 }
 
-/** Rejects, with what it printed, when a command fails. Nothing that it started is left. */
+/** Rejects with the output when a command fails. Ends all processes that it started. */
 export async function followGettingStarted(options: FollowOptions): Promise<Followed> {
   const { folder, environment, appended = "", port, onStep = () => undefined } = options;
   const { configuration, commands } = readSteps();
@@ -62,7 +62,7 @@ export async function followGettingStarted(options: FollowOptions): Promise<Foll
         readyMs = performance.now() - began;
         continue;
       }
-      // What is recorded can be read a moment later.
+      // Records become readable after a moment.
       const question = / (?:explain|sql) /.test(command) ? "list hidden files" : "";
       const output = await printed(() => run(command), question);
       onStep(output);
@@ -97,7 +97,7 @@ async function until(child: ChildProcess, words: string, onStep: (line: string) 
   });
 }
 
-/** What it prints, once that has these words. */
+/** Resolves with the output once it contains these words. */
 async function printed(start: () => ChildProcess, words: string): Promise<string> {
   for (let left = words === "" ? 0 : 60; ; left--) {
     const child = start();

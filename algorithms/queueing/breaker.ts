@@ -1,7 +1,7 @@
 // A circuit breaker. It opens when enough of a bounded window of outcomes are failures, for a time
 // that doubles each time; half-open, a few probes close it or one failure opens it. The share of
-// failures is the mean over flows (tenants), so that none opens it for the others. An unreachable
-// endpoint is not a tenant's fault: two such failures in a row open it. Pure.
+// failures is the mean over flows (tenants), so that no tenant opens it for the others. Unreachable
+// endpoints are not a tenant's fault: two such failures in a row open it. Pure.
 import { waitAfter } from "./backoff.ts";
 
 export interface BreakerSettings {
@@ -45,7 +45,7 @@ interface Outcome {
 }
 
 const mostFlows = 64;
-/** One may be a connection that was closed while idle. */
+/** A single failure may be a connection that the server closed while idle. */
 const unreachableInARow = 2;
 /** Share of the time that may be added by chance, so that processes do not probe together. */
 const jitter = 0.25;

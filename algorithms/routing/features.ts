@@ -54,7 +54,7 @@ const layout: readonly (readonly [name: string, group: Group])[] = [
       "sourceCost",
     ] as const
   ).map((name) => [name, "examples"] as const),
-  // What kind of request it is, mostly yes or no: models differ more between kinds than within one.
+  // Kind of request, mostly booleans: models differ more between kinds than within one.
   ...(
     ["choices", "formulas", "otherScript", "codeWords", "howMany", "blank", "endsAsking", "beginsWithTask"] as const
   ).map((name) => [name, "form"] as const),
@@ -117,12 +117,12 @@ function lexical(question: string): number[] {
   ];
 }
 
-/** What formOf() reads of the end of the question. */
+/** Characters at the end of the question that formOf() reads. */
 const TAIL = 64;
 const leastChoices = 2;
 const leastOtherScript = 0.1;
 
-/** Multiple choice, mathematics, another language, code, a number asked for: of the head. */
+/** Patterns for the question's head: choices, mathematics, other scripts, code, "how many". */
 function formOf(question: string): number[] {
   const head = question.slice(0, HEAD);
   const yes = (value: boolean): number => (value ? 1 : 0);

@@ -70,11 +70,11 @@ export function estimateVariances(arms: readonly ArmSums[], hierarchy: Hierarchy
   return variances;
 }
 
-/** Without the features that were 0 in every context: they say nothing of a variance. */
+/** Excludes features that were 0 in every context: they hold no evidence of a variance. */
 function onlySeen(arms: readonly ArmSums[], hierarchy: Hierarchy): { arms: readonly ArmSums[]; hierarchy: Hierarchy } {
   const n = hierarchy.mean.length;
   const kept: number[] = [];
-  // What condition() refuses is left for it: also what is no number.
+  // Values that condition() refuses, such as NaN, are left for it to report.
   for (let i = 0; i < n; i++) if (arms.some(({ a, b }) => a[packedIndex(i, i)] !== 0 || b[i] !== 0)) kept.push(i);
   if (kept.length === n || arms.some(({ a, b }) => b.length !== n || packedRows(a.length) !== n))
     return { arms, hierarchy };

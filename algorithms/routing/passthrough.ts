@@ -3,13 +3,13 @@
 import { isObject } from "../text/json-shape.ts";
 
 /**
- * common: parameters that Anthropic's format has, too, for which `parameters` also will do.
- * anthropic: what that format alone has.
+ * common: parameters that both formats have; an arm with `parameters` takes them, too.
+ * anthropic: members that only Anthropic's format has.
  */
 export const capabilities = ["tools", "vision", "parameters", "common", "anthropic"] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** Whether what is declared is enough for it. */
+/** Whether an arm with the declared capabilities can take the required one. */
 export const covers = (declared: readonly string[], required: string): boolean =>
   declared.includes(required) || (required === "common" && declared.includes("parameters"));
 

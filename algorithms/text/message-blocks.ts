@@ -5,7 +5,7 @@ import { isObject, listOf } from "./json-shape.ts";
 
 type Json = Record<string, unknown>;
 
-/** A block with its text empty, or {delta} of another kind: of the block before it. */
+/** A block with its text empty, or a delta of another kind for the block before it. */
 export interface NativePiece {
   head: Json;
   text: string;
@@ -21,7 +21,7 @@ interface BlockText {
   delta: { type: string; member: string } | null;
 }
 
-/** By the type of a block. */
+/** Key: type of the block. */
 export function blockText({ type }: Json): BlockText {
   if (type === "text" || type === "thinking")
     return { name: type, kind: "text", delta: { type: `${type}_delta`, member: type } };
@@ -30,7 +30,7 @@ export function blockText({ type }: Json): BlockText {
   return { name: "", kind: null, delta: null };
 }
 
-/** Values for exactJson: inputs of tools keep their text, unless it is no JSON of an object. */
+/** Values for exactJson: tool inputs keep their text if it is a JSON object. */
 export function blocksOf(pieces: readonly NativePiece[]): Json[] {
   const blocks: Json[] = [];
   for (const { head, text } of pieces) {
@@ -49,7 +49,7 @@ export function blocksOf(pieces: readonly NativePiece[]): Json[] {
   return blocks;
 }
 
-/** Texts grow, citations are listed, others are set. */
+/** Texts are appended, citations collected, other members set. */
 function follow(block: Json, delta: Json): void {
   for (const [name, value] of Object.entries(delta)) {
     if (name === "type" || name === "__proto__") continue;

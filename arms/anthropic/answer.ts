@@ -1,5 +1,5 @@
 // An answer of the Messages API, whole or as a stream of events, read as the pieces of a chat
-// completion, so that all that holds for those holds here. For a client of the same format the
+// completion, so that the same code handles both. For a client of the same format the
 // blocks are kept as well (blocks.ts).
 import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { createAnswer, type Answer, type AnswerOptions } from "../openai/answer.ts";
@@ -14,7 +14,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     ...options,
     onPiece: onPiece && ((text, calls) => onPiece(text, calls, blocks.next())),
   });
-  /** By the index of its block: which call of a tool it is, and whether it has got arguments. */
+  /** Key: index of the block. The tool call's number, and whether it has arguments. */
   const calls = new Map<unknown, { index: number; input: string; hasInput: boolean }>();
   let isDone = false;
   let usage: Json = {};
@@ -52,7 +52,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const note = (reported: unknown): void => {
     if (isObject(reported)) usage = { ...usage, ...reported };
   };
-  /** The end of the message: why, and what is kept beside the text. */
+  /** The end of the message: stop reason, and members beside the text. */
   const end = (event: Json): void => {
     const { delta, usage: reported } = event;
     note(reported);
@@ -79,7 +79,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     if (left.length > 0) onPiece?.("", [], left);
   };
 
-  /** A body as the events that would have said it. */
+  /** A whole body as the events of an equal stream. */
   const whole = (body: Json, text: string): void => {
     const { content, model, stop_reason, usage: reported, ...rest } = body;
     const [message, inputs] = [{ model, usage: reported }, inputsOf(text)];

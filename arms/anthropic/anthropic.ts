@@ -43,7 +43,7 @@ function nativeOf({ passthrough }: ArmRequest): Record<string, unknown> | null {
   return isObject(native) ? native : null;
 }
 
-/** Names of betas that the client asks for, as the header has them. */
+/** The client's beta names, for the header anthropic-beta. */
 const betasOf = (request: ArmRequest): string =>
   listOf(nativeOf(request)?.["betas"])
     .filter((one) => typeof one === "string" && /^[\w.-]{1,100}$/.test(one))

@@ -17,13 +17,13 @@ export interface Blocks {
   whole(block: Json, input: string): void;
   /** `event`: the last one, with the reason. */
   end(event: Json, usage: Json): void;
-  /** Pieces that were not given yet. */
+  /** Pieces since the last call. */
   next(): BlockPiece[];
-  /** What the message has besides: the blocks, or thoughts with their signatures. */
+  /** Further members of the message: blocks, or thinking with signatures. */
   members(): Json;
 }
 
-/** native: all blocks are given; else only thoughts, at the end. */
+/** native: returns all blocks; otherwise only thinking, at the end. */
 export function createBlocks(native: boolean): Blocks {
   const pieces: NativePiece[] = [];
   const open = new Map<unknown, { piece: NativePiece; position: number; pass: Pieces }>();
@@ -86,7 +86,7 @@ export function createBlocks(native: boolean): Blocks {
   };
 }
 
-/** Thoughts as clients of chat completions send them back. */
+/** Thinking in the form that clients of chat completions send back. */
 function signed(pieces: readonly NativePiece[]): Json[] {
   const found: Json[] = [];
   let last: Json | null = null;
@@ -103,6 +103,6 @@ function signed(pieces: readonly NativePiece[]): Json[] {
   return found;
 }
 
-/** The inputs of a body's blocks, as they are written; "{}" where a block has none. */
+/** JSON of the tool inputs of a body's blocks, as written; "{}" for a block without one. */
 export const inputsOf = (body: string): string[] =>
   rawItems(rawMembers(body).get("content") ?? "[]").map((block) => rawMembers(block).get("input") ?? "{}");

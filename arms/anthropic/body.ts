@@ -34,7 +34,7 @@ export function messagesBody(config: AnthropicArmConfig, request: ArmRequest): s
 
 type Body = Map<string, string>;
 
-/** As it was written, behind the arm's own system prompt where it has none. */
+/** The client's body unchanged, with the arm's system prompt if it has none. */
 function ofClient(body: Body, { pieces }: ArmRequest): Body {
   body.delete("betas");
   // Fast answers cost several times the prices that are known here.
@@ -96,7 +96,7 @@ function markStable(body: Body): void {
   body.set("messages", `[${turns.with(-2, objectOf(turn)).join(",")}]`);
 }
 
-/** Thoughts and empty texts take no mark. */
+/** The API refuses marks on thinking and on empty texts. */
 const unmarkable = new Set(["thinking", "redacted_thinking"]);
 
 /**

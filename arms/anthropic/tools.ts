@@ -8,7 +8,7 @@ type Members = ReadonlyMap<string, string>;
 
 const noInput = new RawJson('{"type":"object","properties":{}}');
 
-/** Throws Unsendable, as the others. */
+/** Throws Unsendable. */
 export function toolsOf(members: Members): object[] | undefined {
   if (members.has("functions")) throw new Unsendable("functions, only tools", "functions");
   const tools = rawItems(members.get("tools") ?? "[]").map((text, index) => {

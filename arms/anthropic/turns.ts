@@ -60,7 +60,7 @@ function blockOf(part: Json, at: string): Json {
   return { type: "image", source, ...hinted };
 }
 
-/** Thoughts with their signatures, as answers have them, go back as they were written. */
+/** Thinking blocks with signatures are sent back unchanged. */
 const thoughtsOf = (message: string): RawJson[] =>
   rawItems(rawMembers(message).get("thinking_blocks") ?? "[]").map((block) => new RawJson(block));
 
@@ -76,7 +76,7 @@ function callsOf({ tool_calls: calls, function_call: legacy }: Json, at: string)
   });
 }
 
-/** JSON of an object; null: it is none. */
+/** null: not the JSON of an object. */
 function inputOf(text: string): string | null {
   if (text.trim() === "") return "{}";
   try {

@@ -12,17 +12,17 @@ export interface Problem {
   retryAfterMs: number | null;
   /** Any request would fail so. */
   unhealthy?: boolean;
-  /** Nothing came back: another replica can be asked at once. */
+  /** No response arrived: another replica can be called at once. */
   unreachable?: boolean;
   /** The member of the request that is wrong, as its client names it. */
   param?: string | undefined;
 }
 
-/** No connection, or it ended before the head of an answer; code: the system's. */
+/** No connection, or it closed before the response's head; code: the system's error code. */
 export class NoResponse extends Error {
   readonly code: string | null;
   constructor(error: unknown) {
-    // The client takes an error whose text names a timeout for its own.
+    // The client library mistakes an error whose text names a timeout for its own.
     super("no response");
     this.code = systemCode(error);
   }

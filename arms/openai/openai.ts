@@ -66,7 +66,7 @@ const usualBreaker: BreakerSettings = {
 export const createOpenAiArm = (config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm =>
   createEndpointArm(config, openAiProtocol(config), dependencies);
 
-/** An arm that is an endpoint, in whatever format it is called. */
+/** An arm that calls an endpoint in the format of the given protocol. */
 export function createEndpointArm(
   config: EndpointArmConfig,
   protocol: Protocol,
@@ -172,7 +172,7 @@ export function createEndpointArm(
         const answer = answerOf(request, result, call);
         return { ...answer, cost: answer.cost + (spent?.cost ?? 0), spent };
       }
-      // An endpoint charges what it has read and written, whether or not it came to its end.
+      // An endpoint also charges for answers that broke off.
       const part = soFar && answerOf(request, soFar(), call);
       if (
         part !== undefined &&
@@ -297,7 +297,7 @@ function verdictOf(result: Completion | Problem, ending: AbortSignal, ms: number
   return isArmsProblem(result) ? "failure" : "ignored";
 }
 
-/** The answer that had begun came to no end; the endpoint reported no error. */
+/** The stream ended before its answer did, without an error. */
 const isCut = ({ code }: Problem, ending: AbortSignal): boolean =>
   ending.aborted || code === "stream_cut" || code === "endpoint_timeout";
 

@@ -5,7 +5,7 @@ import { createAnswer, type Answer, type AnswerOptions } from "./answer.ts";
 import { completionBody, completionsUrl, keyHeaders } from "./body.ts";
 
 export interface Protocol {
-  /** How the endpoint calls the most tokens of an answer. */
+  /** Name of the endpoint's member for the most tokens of an answer. */
   maxTokensField: "max_tokens" | "max_completion_tokens";
   /** JSON. Throws Unsendable. */
   body(request: ArmRequest): string;
@@ -14,7 +14,7 @@ export interface Protocol {
   reader(request: ArmRequest): (options: AnswerOptions) => Answer;
 }
 
-/** The format has no member for it; the message says what it is. */
+/** The format has no member for a part of the request; the message names the part. */
 export class Unsendable extends Error {
   constructor(
     what: string,

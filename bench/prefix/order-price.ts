@@ -22,7 +22,7 @@ export interface OrderPrice {
   questions: number;
   /** Token F1 against the closest reference. */
   reward: Record<(typeof orders)[number], number>;
-  /** Of the order that is served, less the other's: mean and 95 % interval. */
+  /** Served order less this order: mean and 95 % interval. */
   over_best_last: Interval;
   over_random: Interval;
   /** Questions that have the same answer in both orders. */

@@ -13,7 +13,7 @@ import { systemOf } from "./prompts.ts";
 import { choices, type Candidate, type Way } from "./simulate.ts";
 import type { Stream } from "./streams.ts";
 
-/** Requests that fill the memory of prefixes and the counts before the first that is sent. */
+/** Requests that fill prefix memory and use counts before the first one is sent. */
 const before = 800;
 const requestsOf = { quick: 8, full: 60 };
 const slots = 4;
@@ -43,7 +43,7 @@ interface Row extends Record<string, unknown> {
   cached: number;
   ttft_p50_ms: number;
   ttft_mean_ms: number;
-  /** Over best_last with the same server. */
+  /** Ratio to best_last with the same server. */
   cached_ratio: number;
   ttft_ratio: number;
 }

@@ -4,13 +4,13 @@ import type { Random } from "../../algorithms/numeric/random.ts";
 import { quantile, significant } from "../support/statistics.ts";
 import { gainOver, meanOf, policies, type AtWeight, type Tally } from "./mixed.ts";
 
-/** How often each row counts. */
+/** Weight of each row. */
 type Weights = Float64Array | undefined;
 type Gain = (weights: Weights) => number;
 
 export interface Outcome {
   figures: Record<string, unknown>;
-  /** Why a figure is null, by its path. */
+  /** Reason why a figure is null, by its path. */
   reasons: Record<string, string>;
 }
 

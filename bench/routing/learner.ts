@@ -23,19 +23,19 @@ export interface Chosen {
   /** Index of the arm drawn. */
   arm: number;
   probability: number;
-  /** Whether plan would ask for feedback whatever askShare is. */
+  /** Whether plan would ask for feedback even with askShare 0. */
   undecided: boolean;
 }
 
-/** Contexts are of all arms, null where an arm can't answer; domain: the request's, if any. */
+/** contexts: one per arm, null where an arm can't answer. domain: the request's, if any. */
 export interface Learner {
   choose(contexts: readonly (readonly number[] | null)[], random: Random, domain?: string): Chosen;
   reward(arm: number, context: readonly number[], reward: number, domain?: string): void;
-  /** Expected quality of each arm, by all that was rewarded; NaN: it can't answer. */
+  /** Expected quality of each arm from all rewards so far; NaN: it can't answer. */
   expected(contexts: readonly (readonly number[] | null)[], domain?: string): number[];
 }
 
-/** As pipelines/learn/router.ts. */
+/** Same settings as pipelines/learn/router.ts. */
 const mostDomains = 16;
 /** Share of the rewards from which a new version is made. */
 const notable = 0.1;
@@ -137,7 +137,7 @@ interface Sums {
   count: number;
 }
 
-/** Sums over all domains, as ClickHouse gives them. */
+/** Sums over all domains, as learn reads them from ClickHouse. */
 function together(all: readonly Sums[]) {
   const total = (of: (one: Sums) => number): number => all.reduce((sum, one) => sum + of(one), 0);
   const added = (of: (one: Sums) => Float64Array): number[] =>
@@ -149,7 +149,7 @@ function together(all: readonly Sums[]) {
   };
 }
 
-/** As learn: so many domains, those with the most rewards, have effects of their own. */
+/** As in learn, only this many domains, those with the most rewards, get their own effects. */
 function mostRewarded(known: readonly ReadonlyMap<string, Sums>[]): Set<string> {
   const counts = new Map<string, number>();
   for (const own of known) for (const [domain, { count }] of own) counts.set(domain, (counts.get(domain) ?? 0) + count);

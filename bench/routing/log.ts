@@ -19,7 +19,7 @@ export interface MixedLog {
   priced: boolean;
 }
 
-/** Folds need rows on both sides. */
+/** Fewest requests: folds need rows on both sides. */
 const fewestRows = 20;
 const form = '"request" and "arms" ({name: {score, cost}}), "scores" ({name: score}), or "small" and "large"';
 /** A log of two models has no prices: the small one is taken to cost a twentieth. */

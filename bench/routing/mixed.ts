@@ -21,7 +21,7 @@ export interface AtWeight {
   weight: number;
   /** null: not known for this log. */
   tallies: Record<Policy, Tally | null>;
-  /** Mean worth of each arm, where it has no answer that of the best other. */
+  /** Mean worth of each arm; a missing answer counts as the best other arm's. */
   constants: Record<string, number>;
   bestArm: string;
 }
@@ -30,7 +30,7 @@ export interface Effort {
   orders: number;
 }
 
-/** Answers of passes at one cost weight for which nothing need be computed again. */
+/** Answers of stored passes at one cost weight. */
 type Kept = Pass[];
 
 export async function measureLog(
@@ -47,7 +47,7 @@ export async function measureLog(
   let done = 0;
   const part = async <T>(what: string, compute: () => T): Promise<T> => {
     context.signal.throwIfAborted();
-    // Lets the progress, and Ctrl-C, through.
+    // Yields, so that progress and Ctrl-C are handled.
     await new Promise(setImmediate);
     const result = await context.checkpoints.part(`${name} ${what}`, () => Promise.resolve(compute()));
     bar.update(++done);
@@ -128,7 +128,7 @@ function tallied(length: number, values: Iterable<readonly [row: number, value: 
   return { sums, counts };
 }
 
-/** Worth of the answers from `from` on of every pass. */
+/** Worth of the answers of every pass, from the position `from` on. */
 export const answered = (worth: Worth, passes: readonly Pass[], from: number): Tally =>
   tallied(
     worth.length,
@@ -148,7 +148,7 @@ export function meanOf({ sums, counts }: Tally, weights?: Float64Array): number 
   return sum / count;
 }
 
-/** The policy less the other one on the same answers. */
+/** Worth of a policy less that of another one, on the same answers. */
 export function gainOver({ sums, counts }: Tally, other: Tally): Tally {
   return {
     sums: sums.map((sum, i) => (counts[i]! === 0 ? 0 : sum - (counts[i]! * other.sums[i]!) / other.counts[i]!)),

@@ -11,7 +11,7 @@ export interface Field {
   log: Priced;
   contexts: Contexts;
   learner: Omit<LearnerOptions, "arms" | "costWeight">;
-  /** The task is the request's domain, too. */
+  /** The task is also the request's domain. */
   domains: boolean;
 }
 

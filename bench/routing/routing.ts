@@ -29,7 +29,7 @@ interface Plan {
 }
 const quick: Plan = { orders: 1, resamples: 400, rows: 500, seen: 5_000, answers: 40_000 };
 const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 700_000 };
-/** Fewer are no sample. */
+/** Fewest rows of a sample. */
 const fewest = 60;
 
 export const routing: Benchmark = {

@@ -6,12 +6,12 @@ import { answered, meanOf } from "./mixed.ts";
 import { cold, type Feedback, type Field } from "./passes.ts";
 import { firstOf, oracleOf, priced, ranked, worthAt } from "./worth.ts";
 
-/** Requests before which nothing is counted. */
+/** The first requests, which are not counted. */
 const learning = 400;
 const mostRows = 2_400;
 const dominatedWeight = 0.3;
 
-/** The rows whose arms the router sees with other answers. */
+/** The log with other scores, and the same contexts. */
 function changed(field: Field, change: (scores: readonly (number | null)[], best: number) => number[]): Field {
   const { log } = field;
   const best = ranked(worthAt(log, 0), [...log.rows.keys()])[0]!;
@@ -63,7 +63,7 @@ export async function measureDominated(name: string, field: Field, orders: numbe
 
 const shares: readonly Feedback[] = [1, 0.1, "asked", 0.01];
 
-/** Regret beside the oracle, over a pass and in its second half, by the share that is rated. */
+/** Regret against the oracle, over a pass and in its second half, by the share that is rated. */
 export async function measureFeedback(name: string, field: Field, orders: number, context: BenchContext) {
   const { log } = field;
   const weight = log.priced ? dominatedWeight : 0;

@@ -126,7 +126,7 @@ export async function measureTwoModels({ rows, models }: RoutingLog, context: Be
   };
 }
 
-/** Mean loss a request beside the better arm of each. */
+/** Mean loss per request against the better arm of each. */
 function regrets(world: World, splits: readonly Split[], weights: Float64Array): Record<string, number> {
   const of = (losses: readonly Loss[]): number => {
     let [sum, total] = [0, 0];

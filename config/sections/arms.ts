@@ -79,7 +79,7 @@ const endpoint = z.strictObject({
   apiKey: z.string().optional(),
   metricsUrl: metricsUrl.optional(),
 });
-/** Of arms that are endpoints. */
+/** Keys shared by arms that are endpoints. */
 const endpointArm = {
   ...armBase,
   /** Replicas of one engine: each a URL, or { baseUrl, apiKey, metricsUrl } (docs/engines.md). */
@@ -109,7 +109,7 @@ const endpointArm = {
   maxOutputTokens: count.optional(),
   /**
    * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
-   * parameters of a request (response_format, ...). false: the endpoint has not.
+   * parameters of a request (response_format, ...). false: the endpoint lacks it.
    */
   tools: z.boolean().default(true),
   vision: z.boolean().default(true),
@@ -130,7 +130,7 @@ const openaiShape = z.strictObject({
    * can't detect each other's prompts by timing.
    */
   cacheSalt: z.boolean().default(false),
-  /** How the endpoint calls the most tokens of an answer. */
+  /** Name of the endpoint's member for the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
 type Addresses = Pick<z.infer<typeof openaiShape>, "baseUrl" | "endpoints" | "discover" | "metricsUrl">;
@@ -156,7 +156,7 @@ const openaiArm = openaiShape.superRefine((arm, context) => {
     context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
   checkAddresses(arm, context);
 });
-/** Where an arm of type anthropic is, unless it says otherwise. */
+/** Default base URL of anthropic arms. */
 export const anthropicUrl = "https://api.anthropic.com";
 const anthropicArm = z
   .strictObject({

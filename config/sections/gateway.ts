@@ -17,7 +17,7 @@ const modelAlias = z.strictObject({
 export const gateway = z.strictObject({
   /** Loopback by default: elsewhere it only serves API keys (docs/gateway.md). */
   host: z.string().default("127.0.0.1"),
-  /** Taken by another program: nothing starts. 0 takes a free one, another at each start. */
+  /** If another program has it, nothing starts. 0: a free port, another one at each start. */
   port: z.number().int().min(0).max(65_535).default(7_717),
   /** Requests that wait for answers at most; a tenant has at most as many as it leaves free. */
   maxOpen: z.number().int().min(1).max(65_536).default(4_096),

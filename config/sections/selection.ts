@@ -14,7 +14,7 @@ const embedderShape = z.strictObject({
   /** openai: address up to /v1. */
   baseUrl: httpUrl.optional(),
   apiKey: z.string().default(""),
-  /** openai: numbers of a vector. */
+  /** openai: length of its vectors. */
   dimension: z.number().int().min(1).max(16_384).optional(),
   /** onnx: threads of each worker. */
   threads: z.number().int().min(1).max(16).default(1),

@@ -22,12 +22,12 @@ export interface EndpointEmbedderOptions {
   waits?: { first: number; limit: number };
 }
 
-/** Calls at a time, and attempts at one. */
+/** Concurrent calls, and attempts per call. */
 const most = { calls: 8, attempts: 3 };
 const timeoutMs = 30_000;
-/** Fits every embedding model: about 250 tokens. */
+/** About 250 tokens, which every embedding model takes. */
 const shortCharacters = 800;
-/** What is wrong with the texts, not with the call: too long, as a rule. */
+/** Statuses that blame a text, usually one that is too long. */
 const refusesTexts = new Set([400, 413, 422]);
 
 class Refused extends Error {
@@ -39,7 +39,7 @@ class Refused extends Error {
   }
 }
 
-/** The endpoint is asked when the first text comes, not now. */
+/** Makes no call until the first text arrives. */
 export function createEndpointEmbedder(options: EndpointEmbedderOptions): Embedder {
   const { baseUrl, apiKey, model, dimension, log, waits = { first: 200, limit: 2_000 } } = options;
   const url = withPath(baseUrl);
@@ -108,7 +108,7 @@ export function createEndpointEmbedder(options: EndpointEmbedderOptions): Embedd
   });
 }
 
-/** What fetch itself says is "fetch failed". */
+/** fetch reports only "fetch failed"; the cause has the reason. */
 const reasonOf = (error: unknown): string =>
   error instanceof Refused
     ? error.message

@@ -10,7 +10,7 @@ export interface ChunksOf {
   model: string;
   created: number;
   includeUsage: boolean;
-  /** Further answers, which are there when the first ends; they come whole. */
+  /** Further answers, sent whole after the first has ended. */
   others?: () => readonly Response[];
 }
 

@@ -1,4 +1,4 @@
-// POST /v1/completions, for clients from before chat: the prompt is the message of a user, and the
+// POST /v1/completions, OpenAI's legacy API: the prompt becomes a user message, and the
 // answer's text is the completion.
 import type { Response } from "../../schemas/types.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";

@@ -16,7 +16,7 @@ import { storedMark } from "../previous-response.ts";
 import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
 
 const int32 = 2 ** 31 - 1;
-/** Each is a call of its own. */
+/** Most answers of one request; each is a separate call. */
 const mostAnswers = 16;
 /** Whole numbers of ours are safe on every way they go (Avro, ClickHouse, JavaScript). */
 const mostSeed = 2 ** 52;
@@ -97,13 +97,13 @@ export interface ChatBody {
   request: Request;
   model: string;
   stream: boolean;
-  /** How many answers. */
+  /** Number of answers. */
   n: number;
   /** The stream ends with a chunk of the usage. */
   includeUsage: boolean;
   /** The first field that requires each capability, for the refusal where no arm has it. */
   fields: ReadonlyMap<Capability, string>;
-  /** What the client's format calls a member; absent: as here. */
+  /** Name of a member in the client's format; absent: the same. */
   pathOf?: ((member: string) => string) | undefined;
 }
 

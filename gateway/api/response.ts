@@ -66,7 +66,7 @@ interface NativeAnswer {
   usage: Record<string, unknown>;
 }
 
-/** null: the arm speaks another format, or the client does. */
+/** null: arm or client uses another format. */
 export function nativeAnswer(response: Pick<Response, "passthrough">): NativeAnswer | null {
   const native = extraOf(response).message[nativeAnswerMember];
   if (!isObject(native) || !Array.isArray(native["pieces"])) return null;
@@ -89,7 +89,7 @@ function messageOf(response: Response): object {
   };
 }
 
-/** others: further answers, whose tokens and cost the first has, too. */
+/** others: further answers; the first already includes their tokens and cost. */
 export const chatCompletion = (response: Response, { model }: { model: string }, others: readonly Response[] = []) => ({
   id: completionId(response.requestId),
   object: "chat.completion",

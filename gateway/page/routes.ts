@@ -39,7 +39,7 @@ const span = z.strictObject({ from: time, until: time, last: time, tenant: text,
 const policy = z.strictObject({ name: text });
 const search = z.strictObject({ search: text });
 const example = z.strictObject({ id: z.string().min(1).max(200) });
-/** By which all that the page gave can be withdrawn. */
+/** Author of the page's feedback, by which it can be withdrawn. */
 const pageAuthor = "page";
 const onTenant = z.looseObject({ tenant: z.string().min(1).max(500) });
 const nothing = z.strictObject({});
@@ -97,7 +97,7 @@ export function addPageRoutes(
   change("resume", (body) => dashboard.resume(checked(resuming, body).name));
 }
 
-/** A time that was not given ends now, and is as long as usual. */
+/** Without a time in the query, the default period that ends now. */
 function timed<T extends { from?: number | undefined; until?: number | undefined; last?: number | undefined }>(
   { last, ...given }: T,
   usualMs: number,

@@ -108,7 +108,7 @@ export function createAggregate({
     return { ...found, more: taken < rows.length };
   };
 
-  /** Learning goes on as before where there is none: a statement less for each round. */
+  /** If there is none, learning continues without this statement. */
   const hasLate = async (ranges: readonly Range[], parameters: Record<string, unknown>): Promise<boolean> =>
     ranges.length > 0 &&
     (await clickhouse.query(`${answeredLate} LIMIT 1 SETTINGS distributed_product_mode = 'local'`, parameters)).length >

@@ -94,7 +94,7 @@ LEFT JOIN answered ON answered.request_id = reduced.request_id AND answered.tena
 LEFT JOIN decided ON decided.request_id = reduced.request_id AND decided.tenant = reduced.tenant
 SETTINGS distributed_product_mode = 'local'`;
 
-/** Rewards of which the answer was not recorded yet, and now is. */
+/** Rewards whose answer has been recorded since. */
 export const answeredLate = `SELECT request_id, tenant FROM rewards FINAL
   WHERE domain = '' AND (request_id, tenant) IN (SELECT request_id, tenant FROM responses WHERE ${inRange("responses")} AND domain != '')`;
 

@@ -138,7 +138,7 @@ export function createPlacer<T extends string>(dependencies: PlacementDependenci
     const ends = new Map(spans.map(({ partition, end }) => [partition, end]));
     for (const { domain, partition } of filled) {
       const end = ends.get(partition);
-      // A partition that was not reported is not known to be whole: it is filled again.
+      // A partition without a report may be incomplete: it is filled again.
       if (end === undefined) fill.add(domain);
       else now.domains.get(domain)?.set(partition, end);
     }

@@ -11,14 +11,14 @@ type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
 export interface WholeAt {
-  /** All partitions of the examples are here. */
+  /** This process holds all partitions of the examples. */
   topic: boolean;
-  /** The domain lies whole on the partition of examples that belongs to that of the requests. */
+  /** All examples of the domain are in the partition that matches the requests' partition. */
   partition: boolean;
 }
 
 export interface SelectDependencies extends SelectionDependencies {
-  /** Where a domain is whole for this partition of requests; by default the whole topic is here. */
+  /** Where this request partition finds all of a domain's examples; default: here. */
   wholeAt?: (domain: string, requestPartition: number) => WholeAt;
   onSelection?: (selection: Selection) => void;
 }
@@ -29,8 +29,8 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
   return async function select(input, context) {
     const domains = [input.domain, sharing.sharedDomainOf(input.domain)].filter((domain) => domain !== null);
     const whole = (): WholeAt[] => domains.map((domain) => wholeAt(domain, input.position.partition));
-    // Asked before and after: what arrives during the search was not searched, and what leaves
-    // during it may have been missed.
+    // Checked before and after: examples that arrive during the search are not searched, and those
+    // that leave may have been missed.
     const before = whole();
     const selection = await choose(input, context);
     const after = whole();

@@ -204,7 +204,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     // While helpfulness is similarity, its threshold is the one of similarity.
     const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
     const kept = keptByArm(asked, showing, rooms, asker);
-    // Whatever is kept: an arm whose examples are selected now is compared with its like.
+    // Independent of kept examples: arms whose examples are selected now are compared alike.
     const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
     const orderOf = drawOrder(random, fit.length === 0 ? 0 : selection.explore.orders);
     const hasInventory = showing.some(({ name }) => caches?.tells(name));

@@ -8,8 +8,8 @@ export const gateway = {
   // Its group shares the reply partitions among the gateways.
   sources: ["responses"],
   // Its own partitions alone, as they are assigned; who may ask; what a request's owner may ask
-  // about it; and for the page, while it is open, what is decided and answered, and which arms
-  // fail.
+  // about it; for an open page also decisions, responses and
+  // failing arms.
   tables: ["responses", "deltas", "keys", "decisions", "policies", "breakers", "ClickHouse"],
   // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
   operators: [],

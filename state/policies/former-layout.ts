@@ -1,5 +1,5 @@
-// Router policies of the layout before: the features that came since stand behind the others, and
-// their weights have the prior. Routing goes on by it until learn publishes one of the new layout.
+// Converts router policies of the previous layout: new features come after the others, and
+// their weights get the prior. Routing uses them until learn publishes one of the new layout.
 import { FEATURE_COUNT } from "../../algorithms/routing/features.ts";
 import { packedIndex, packedLength } from "../../algorithms/numeric/matrix.ts";
 
@@ -23,10 +23,10 @@ export interface RouterBody<A extends PosteriorBody, S extends Shift> extends Be
   domains?: Record<string, { arms: Record<string, S>; prior: S }> | undefined;
 }
 
-/** Variance of a new feature's weight: as of an arm without rewards. */
+/** Variance of a new feature's weight: the prior's. */
 const variance = 0.04;
 
-/** A valid body of the former layout in this one. */
+/** Converts a valid body of the former layout to the current one. */
 export function widenedBody<A extends PosteriorBody, S extends Shift>(body: RouterBody<A, S>): RouterBody<A, S> {
   const { tenants, domains, ...shared } = body;
   const shift = (one: S): S => ({ ...one, covariance: padded(one.covariance) });

@@ -36,7 +36,7 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** Rejects when something can't be started; what was started by then is stopped again. */
+/** Rejects when something can't be started, and stops what it has started. */
 export async function startSystem(dependencies: StartDependencies): Promise<System> {
   const { config, data, screen, log, signal, ready } = dependencies;
   const { folder } = config.stack;

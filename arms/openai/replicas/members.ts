@@ -25,7 +25,7 @@ export type Lookup = (host: string) => Promise<readonly { address: string; famil
 
 const lookupAll: Lookup = (host) => systemLookup(host, { all: true });
 const everyMs = 5_000;
-/** An address that is missing from an answer may return: its state is kept for so long. */
+/** How long the state of an address that DNS no longer returns is kept. */
 const absentMs = 300_000;
 
 /** The configured endpoints. */
@@ -123,7 +123,7 @@ export function followMembers(
   const replace = (next: readonly Endpoint[]): void => {
     members = next.map((endpoint) => {
       const member = watched.get(endpoint.name) ?? open(endpoint);
-      // Those seen last are at the end.
+      // The most recently seen are last.
       watched.delete(endpoint.name);
       watched.set(endpoint.name, member);
       member.seenAt = clock();

@@ -3,7 +3,7 @@ app.kubernetes.io/name: precedent
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* What holds for every pod, then what the values say. */}}
+{{/* config of the values, with the keys that the chart sets. */}}
 {{- define "precedent.config" -}}
 {{- $fixed := dict
   "stack" (dict "folder" "/var/lib/precedent/stack")
@@ -13,7 +13,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.config) $fixed) }}
 {{- end }}
 
-{{/* Names of the arms whose work generate takes from topics, as JSON. */}}
+{{/* Names of the queued arms, whose work generate consumes, as JSON. */}}
 {{- define "precedent.queued" -}}
 {{- $queued := list }}
 {{- range .Values.config.arms }}

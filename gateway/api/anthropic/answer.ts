@@ -63,7 +63,7 @@ export function finishedMessage(response: Response, of: Named): string {
   });
 }
 
-/** Members that the end of an answer sets, as the endpoint has them. */
+/** Members of the endpoint's last events, unchanged. */
 function nativeEnd(response: Response, { delta, ...more }: Record<string, unknown>): object {
   return { ...more, stop_reason: stopReason(response), ...(isObject(delta) ? delta : {}) };
 }

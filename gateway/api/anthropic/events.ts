@@ -27,7 +27,7 @@ export function createMessageEvents(of: Named): Chunks {
   /** Blocks begun so far; the last is open until the next begins. */
   let blocks = 0;
   let open: "text" | "call" | "native" | null = null;
-  /** Head of the open block, where blocks come as the endpoint has them. */
+  /** Head of the open block, if the endpoint's blocks are forwarded. */
   let head: Record<string, unknown> = {};
   const calls: Call[] = [];
   /** The call whose block is open or was the last one open. */

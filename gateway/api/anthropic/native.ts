@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 
 export interface NativeBody {
   body: Json;
-  /** Of which it was parsed. */
+  /** The unparsed body. */
   text: string;
   betas: string | undefined;
   served: Served;
@@ -24,7 +24,7 @@ export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatB
     translated = translate();
   } catch (error) {
     if (!(error instanceof ApiError) || !untranslatable.has(error.code)) throw error;
-    // Only arms of this format can get it.
+    // Only anthropic arms can take it.
     const param = error.param ?? "messages";
     const read = standIn(of);
     return withNative({ ...read, fields: new Map<Capability, string>([["anthropic", param]]) }, of, ["anthropic"]);
@@ -35,7 +35,7 @@ export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatB
 
 const untranslatable = new Set(["unsupported_value", "unsupported_parameter"]);
 
-/** Members that have a field of a request, or none at all for an endpoint. */
+/** Members that become fields of the request, or are not forwarded. */
 const ofRequest = [...["model", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "precedent"]];
 
 function withNative(read: ChatBody, { body, text, betas }: NativeBody, requires: string[]): ChatBody {
@@ -53,13 +53,13 @@ function withNative(read: ChatBody, { body, text, betas }: NativeBody, requires:
       ...read.request,
       passthrough: objectOf(members),
       requires,
-      // As of all requests that pass something on.
+      // Same defaults as all requests with passthrough.
       privacy: { ...read.request.privacy, cache: cache === true, share: share === true },
     },
   };
 }
 
-/** A request of its texts alone, by which arms are chosen and which the log shows. */
+/** The request's texts, for routing and for the log. */
 function standIn({ body, served }: NativeBody): ChatBody {
   const { model, max_tokens, temperature, top_p, stream, stop_sequences: stop, precedent, system } = body;
   const turns = listOf(body["messages"]).map((turn) => {
@@ -75,7 +75,7 @@ function standIn({ body, served }: NativeBody): ChatBody {
   );
 }
 
-/** Blocks without text are named. */
+/** A block without text becomes its type's name. */
 function textsOf(content: unknown): string {
   if (typeof content === "string") return content;
   return listOf(content)
@@ -88,7 +88,7 @@ function textsOf(content: unknown): string {
 
 const wishes = ["context_management", "speed", "inference_geo"];
 
-/** Whether the translation of a body without tools and images leaves something out. */
+/** Whether the translation of a body without tools and images loses members. */
 function saysMore(body: Json): boolean {
   const { thinking, output_config: config, messages } = body;
   const thinks = isObject(thinking) && thinking["type"] !== "disabled";

@@ -28,7 +28,7 @@ const isNeutral = (name: string, value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0);
 
 export interface MessagesOptions {
-  /** Of which the body was parsed. */
+  /** The unparsed body. */
   text?: string | undefined;
   /** The header anthropic-beta. */
   betas?: string | undefined;

@@ -16,7 +16,7 @@ export function Answers({ found, theme }: Props) {
   return <Chart title="Answers by arm" at={at} stacked theme={theme} format={count} series={values} />;
 }
 
-/** Every step for itself. */
+/** One value per step. */
 export function Costs({ found, theme }: Props) {
   const { at, series } = useSteps(found);
   const values = series((steps) => sum(steps, (step) => step.cost), 0);
@@ -47,13 +47,13 @@ export function Rewards({ found, theme }: Props) {
 const sum = (steps: readonly ArmStep[], of: (step: ArmStep) => number): number =>
   steps.reduce((total, step) => total + of(step), 0);
 
-/** nothing: what a step without answers of the arm has. */
+/** nothing: value of a step without answers of the arm. */
 type Of = (of: (steps: readonly ArmStep[]) => number | null, nothing?: number) => Series[];
 
 function useSteps(found: Overview): { at: number[]; names: string[]; series: Of } {
   return useMemo(() => {
     const { steps, from, until, stepMs } = found;
-    // Where ClickHouse counts steps from is its own affair: weeks begin on a Monday.
+    // ClickHouse chooses where steps begin: weeks begin on a Monday.
     const first = steps[0] === undefined ? Math.floor(from / stepMs) * stepMs : firstOf(steps[0].at, from, stepMs);
     const at = Array.from({ length: Math.max(1, Math.ceil((until - first) / stepMs)) }, (_, i) => first + i * stepMs);
     const names = [...new Set(steps.map(({ arm }) => arm))].filter((name) => name !== "").toSorted();
@@ -71,6 +71,6 @@ function useSteps(found: Overview): { at: number[]; names: string[]; series: Of 
   }, [found]);
 }
 
-/** The step in which `from` lies, counted back from a step that there is. */
+/** The step that contains `from`, counted back from an existing step. */
 const firstOf = (known: number, from: number, stepMs: number): number =>
   known - Math.ceil(Math.max(0, known - from) / stepMs) * stepMs;

@@ -56,7 +56,7 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
   );
 }
 
-/** All answers are in a row, those of no arm too: the shares add up. */
+/** Rows include answers without an arm, so that the shares add up. */
 function rowsOf({ arms }: Overview): (Overview["arms"][number] & { part: string })[] {
   const parts = shares(arms.map(({ answers }) => answers));
   return arms.map((row, i) => ({ ...row, part: parts[i] ?? "" }));

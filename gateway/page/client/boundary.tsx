@@ -1,18 +1,18 @@
-// What is left of the page when a part of it breaks: the rest, and a note of what broke.
+// Error boundary: the rest of the page stays, and a note shows the error.
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 
 const Broken = ({ error, children }: { error: unknown; children?: ComponentChildren }) => (
   <div class="problem" role="alert">
     <p>
-      <strong>This part of the page broke.</strong> The rest goes on; nothing of your data is changed.
+      <strong>This part of the page broke.</strong> The rest goes on; your data is unchanged.
     </p>
     <pre>{textOf(error)}</pre>
     {children}
   </div>
 );
 
-/** `key` it by what it shows: another view starts without the error. */
+/** Set `key` to the view's name, so that another view starts without the error. */
 export function Boundary({ children }: { children: ComponentChildren }) {
   const [error, again] = useErrorBoundary() as [unknown, () => void];
   if (error === undefined) return <>{children}</>;
@@ -25,11 +25,11 @@ export function Boundary({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Errors outside of what is drawn: of handlers, and of promises. */
+/** Errors outside rendering: in event handlers and promises. */
 export function OtherErrors() {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
-    // Browsers tell of it when they postpone a resize; nothing broke.
+    // Browsers report this when they postpone a resize; it is harmless.
     const isHarmless = (message: unknown): boolean => String(message).startsWith("ResizeObserver loop");
     const failed = (event: ErrorEvent): void => {
       if (!isHarmless(event.message)) setError(event.error ?? event.message);

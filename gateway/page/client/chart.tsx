@@ -71,7 +71,7 @@ export function Chart({ title, at, series, stacked = false, format, theme }: Pro
 
 const stepOf = (at: readonly number[]): number => (at.length > 1 ? (at[1] ?? 0) - (at[0] ?? 0) : 60_000) / 1_000;
 
-/** Steps are drawn to where the next one begins: the last has one, too. */
+/** A step is drawn up to the next one's start, so the last one needs an end, too. */
 function dataOf(at: readonly number[], values: (number | null)[][], stacked: boolean): uPlot.AlignedData {
   const seconds = at.map((one) => one / 1_000);
   if (!stacked) return [seconds, ...values];
@@ -101,7 +101,7 @@ function optionsOf(
     cursor: { y: false, points: { size: 6 } },
     padding: [8, 12, 0, 0],
     scales: {
-      // Half a step beside the first and the last: their marks are whole.
+      // Half a step before the first and after the last, so that their marks are whole.
       ...(stacked ? {} : { x: { range: (_plot, low, high) => [low - stepOf(at) / 2, high + stepOf(at) / 2] } }),
       y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] },
     },

@@ -1,4 +1,4 @@
-// The list of requests as a file for spreadsheets: what is shown, with figures as they are.
+// The shown list of requests as CSV, with unrounded figures.
 import type { RequestRow } from "../data/port.ts";
 
 const columns = [

@@ -1,4 +1,4 @@
-// What a reader does first, as long as there is nothing to show.
+// First steps, shown while there are no requests.
 import { Copied, Panel } from "./parts.tsx";
 
 const curl = (origin: string): string => `curl ${origin}/v1/chat/completions -H 'Content-Type: application/json' -d '{
@@ -7,7 +7,7 @@ const curl = (origin: string): string => `curl ${origin}/v1/chat/completions -H 
 }'`;
 
 export const Empty = () => (
-  <Panel title="Nothing is asked yet" note="Ask something, and it shows here a second after its answer.">
+  <Panel title="No requests yet" note="A request appears here about a second after its answer.">
     <div class="steps">
       <ol>
         <li>

@@ -19,13 +19,13 @@ function decimals(value: number): string {
     : value.toLocaleString("en-US", { maximumSignificantDigits: 3, maximumFractionDigits: 20 });
 }
 
-/** Three figures. */
+/** Three significant figures. */
 export const figure = (value: Figure): string => (!isKnown(value) ? unknown : value === 0 ? "0" : decimals(value));
 
 /** In the currency of the prices. */
 export const cost = (value: Figure): string => figure(value);
 
-/** Three decimals, of what lies between 0 and 1 or is a sum of such. */
+/** Three decimals, for probabilities, rewards and their sums. */
 export function fraction(value: Figure): string {
   if (!isKnown(value)) return unknown;
   if (value > 0 && value < 0.0005) return "< 0.001";
@@ -57,7 +57,7 @@ export function apportion(values: readonly number[], units: number): number[] {
   return parts;
 }
 
-/** The parts of a whole in percent: what is printed adds up to 100. */
+/** The parts of a whole in percent; the printed numbers add up to 100. */
 export function shares(values: readonly number[]): string[] {
   const tenths = apportion(values, 1_000);
   const isWhole = tenths.every((tenth) => tenth % 10 === 0);
@@ -66,7 +66,7 @@ export function shares(values: readonly number[]): string[] {
   );
 }
 
-/** Probabilities of one choice: what is printed adds up to 1 where they do. */
+/** Probabilities of one choice; the printed numbers add up to 1 if the probabilities do. */
 export function probabilities(values: readonly number[]): string[] {
   const total = values.reduce((sum, value) => sum + value, 0);
   if (Math.abs(total - 1) > 1e-6) return values.map(fraction);
@@ -114,12 +114,12 @@ export function ago(at: Figure): string {
     ["min", 60_000, 3_600_000],
     ["h", 3_600_000, 172_800_000],
   ] as const;
-  // The unit is that of what is printed: 59.7 s are a minute.
+  // The unit fits the printed number: 59.7 s are a minute.
   const [unit, size] = units.find(([, size, limit]) => Math.round(ms / size) * size < limit) ?? ["days", 86_400_000];
   return `${grouped(Math.round(ms / size))} ${unit} ago`;
 }
 
-/** Domains are tenant/domain, both escaped; beside the tenant the second half says it. */
+/** Domains are tenant/domain, both escaped; next to the tenant the second part is enough. */
 export function domainOf(domain: string): string {
   const name = domain.slice(domain.indexOf("/") + 1);
   try {

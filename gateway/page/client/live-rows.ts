@@ -2,7 +2,7 @@
 import type { LiveEvent, RequestRow } from "../data/port.ts";
 
 const mostShown = 200;
-/** What the tables have not got by then stands there no longer. */
+/** Live rows that the tables still lack after this time are dropped. */
 const provisionalMs = 30_000;
 
 export const keyOf = ({ tenant, id }: { tenant: string; id: string }): string => JSON.stringify([tenant, id]);
@@ -24,7 +24,7 @@ const unknown: Omit<RequestRow, "id" | "tenant" | "domain" | "createdAt"> = {
   ...{ firstTokenMs: null, totalMs: null, reward: null, errorCode: null, degraded: [] },
 };
 
-/** What the stream brought, by request; the newest ones. */
+/** Newest rows of the stream, by request. */
 export function merged(before: ReadonlyMap<string, RequestRow>, events: readonly LiveEvent[]): Map<string, RequestRow> {
   const rows = new Map(before);
   for (const event of events) {

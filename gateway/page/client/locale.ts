@@ -1,7 +1,7 @@
 // Must be imported before uPlot, which makes a number format of the browser's language when it is
 // loaded. Some browsers name one that no format takes, such as en-US@posix.
 
-/** Whether a format can be made of it. */
+/** Whether Intl accepts the locale. */
 function isLocale(language: string): boolean {
   try {
     new Intl.NumberFormat(language);

@@ -121,7 +121,7 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
   }
 }
 
-/** What a person does about it: the gateway's messages tell programs which header to send. */
+/** Messages for people; the gateway's own tell programs which header to send. */
 const keyProblems: Readonly<Record<string, string>> = {
   missing_api_key: "This page is for administrators. Enter an admin key to open it.",
   invalid_api_key: "This key is not valid: it is mistyped, has expired or was revoked. Enter another one.",

@@ -62,7 +62,7 @@ export function Overview({ names, theme }: { names: Names; theme: string }) {
   );
 }
 
-/** A link to requests keeps the time that the figure is of. */
+/** Links to requests in the figure's period. */
 const timesOf = ({ isLive }: Range, { from, until }: Found): Record<string, string> =>
   isLive ? { last: String(until - from) } : { from: String(from), until: String(until) };
 
@@ -102,7 +102,7 @@ function Figures({ found, health, against, linked, theme }: FiguresProps) {
           }
         />
         <Stat
-          label="Time of an answer, p50"
+          label="Latency, p50"
           href={to({ sort: "latency" })}
           value={duration(now.p50Ms)}
           note={

@@ -56,7 +56,7 @@ export const Bar = ({ value, colour, children }: { value: number; colour?: strin
   </span>
 );
 
-/** `href` leads to what is behind the figure. */
+/** href: the requests behind the figure. */
 export const Stat = ({
   label,
   value,
@@ -207,7 +207,7 @@ export function Copied({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** Over plain HTTP from elsewhere a browser gives no clipboard: a selection still can be copied. */
+/** Browsers give plain HTTP from other hosts no clipboard: the text is selected instead. */
 async function copyText(text: string): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text);
   const field = document.createElement("textarea");

@@ -10,7 +10,7 @@ const spans = [
   ["30 days", 2_592_000_000],
 ] as const;
 const usualMs = 86_400_000;
-/** A range that ends now is asked for by whole steps: each drawing asks for the same. */
+/** A range that ends now is rounded to whole steps, so that rerenders repeat the query. */
 const stepMs = 10_000;
 
 export type SetQuery = (changes: Readonly<Record<string, string>>) => void;
@@ -18,7 +18,7 @@ export type SetQuery = (changes: Readonly<Record<string, string>>) => void;
 export interface Range {
   from: number;
   until: number;
-  /** It ends now, and moves. */
+  /** The range ends now and moves along. */
   isLive: boolean;
 }
 
@@ -45,12 +45,12 @@ export function movedEnd(
 
 const names = ["tenant", "domain", "arm", "key"] as const;
 
-/** What of an address narrows figures. */
+/** Parameters of the address that filter figures. */
 export const narrowedBy = (query: URLSearchParams): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name) ?? ""]] : [])));
 
 const two = (value: number): string => String(value).padStart(2, "0");
-/** As a field of date and time writes it, in the reader's time. */
+/** Value of a datetime-local field, in the reader's time zone. */
 const fieldOf = (at: number): string => {
   const then = new Date(at);
   const day = `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`;
@@ -102,7 +102,7 @@ export function TimeFields({ query, set, range }: { query: URLSearchParams; set:
   );
 }
 
-/** One name of those that there are; what the address has and is not among them stays. */
+/** A select of known names, plus the address's own value. */
 export const Choice = ({
   name,
   label,
@@ -114,7 +114,7 @@ export const Choice = ({
   name: string;
   label: string;
   values: readonly (string | readonly [value: string, label: string])[];
-  /** What no choice is. */
+  /** Label of the empty choice. */
   none?: string;
   query: URLSearchParams;
   set: SetQuery;

@@ -65,7 +65,7 @@ export const columns: readonly Column<RequestRow>[] = [
   ["State", (row) => <State state={row.state} code={row.errorCode} />],
 ];
 
-/** Those that a reader may hide. */
+/** Columns that a reader may hide. */
 export const optional = columns.map(([name]) => name).filter((name) => name !== "Time" && name !== "Request");
 
 const firstLine = (text: string): string => text.trimStart().split("\n", 1)[0] ?? "";

@@ -1,7 +1,7 @@
-// Filters that are asked for less often, and the columns that are shown.
+// Rarely used filters, and the choice of columns.
 import type { SetQuery } from "./range.tsx";
 
-/** Of the address, what narrows or sorts the list. */
+/** Parameters of the address that filter or sort the list. */
 export const narrowing = [
   ...["search", "tenant", "domain", "arm", "key", "state", "source", "error", "user", "session"],
   ...["minCost", "minMs", "maxReward", "sort"],

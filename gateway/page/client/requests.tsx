@@ -51,7 +51,7 @@ export function Requests({ names }: { names: Names }) {
     const known = new Set(first.map(keyOf));
     return [...first, ...older.rows.filter((row) => !known.has(keyOf(row)))];
   }, [data, fresh, isPlain, paused, older.rows]);
-  // The tables have it soon; how soon is not known.
+  // The tables follow after an unknown delay.
   const awaited = isPlain && rows.some(({ question, state }) => question === "" || state === "open");
   const again = useRef(reload);
   again.current = reload;
@@ -90,7 +90,7 @@ export function Requests({ names }: { names: Names }) {
         <Nothing>
           {isPlain
             ? "No requests in this time. Send one to /v1/chat/completions, and it shows here."
-            : "No request of this time fits."}
+            : "No request in this time matches."}
         </Nothing>
       ) : (
         <Table
@@ -117,7 +117,7 @@ export function Requests({ names }: { names: Names }) {
   );
 }
 
-/** The stream, and a reload soon after what it brought. */
+/** The live stream; reloads the list soon after each event. */
 function useLive(paused: boolean, reload: () => void) {
   const [live, setLive] = useState(false);
   const [skipped, setSkipped] = useState(0);
@@ -147,7 +147,7 @@ function useLive(paused: boolean, reload: () => void) {
   return { fresh, live, skipped };
 }
 
-/** The pages behind the first, of the time at which the first of them was asked for. */
+/** Further pages, fixed to the time at which the first of them was loaded. */
 function useOlder(asked: Query, first: RequestList | undefined) {
   const [rows, setRows] = useState<RequestRow[]>([]);
   const [isEnd, setEnd] = useState(false);

@@ -1,5 +1,5 @@
-// What the answers would have cost of one arm: its own price of a token, times their tokens without
-// examples, which it might not have been shown; answers of the caches at what they avoided.
+// What the answers would have cost at one arm: its price per token, times their tokens without
+// examples, which it might not have been shown. Cache hits count with the cost they avoided.
 import type { Overview } from "../data/port.ts";
 
 type Priced = Pick<Overview, "arms" | "now">;
@@ -19,7 +19,7 @@ export function baselineOf(found: Pick<Priced, "arms">, picked: string): string 
   return priced.sort((one, other) => other.price - one.price)[0]?.arm;
 }
 
-/** null: the arm generated nothing in this time, so its price is not known. part: of 1. */
+/** null: the arm generated nothing, so its price is unknown. part: share saved, at most 1. */
 export function saved(found: Priced, baseline: string): { saved: number; whole: number; part: number } | null {
   const price = priceOf(found, baseline);
   if (price === null) return null;

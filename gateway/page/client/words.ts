@@ -15,7 +15,7 @@ export const sourceWord = say({
   none: "no answer",
 });
 
-/** What was missing: an answer was given with less. */
+/** Codes of `degraded`: what was missing when the request was answered. */
 export const degradedWord = say({
   embedding: "the question's vector did not fit the router",
   embedder: "the embedder did not answer",

@@ -1,13 +1,13 @@
-// Sums over answers of any time, from the table of whole hours (schemas/clickhouse/0012) and, at
+// Sums over answers of any period, from the table of whole hours (schemas/clickhouse/0012) and, at
 // the ends and where steps are shorter than an hour, from the answers themselves. A month of ten
 // million answers is read in less than a second.
 import type { OverviewFilter } from "./port.ts";
 
 export const hourMs = 3_600_000;
-/** Arms times sources times steps; beyond it a chart could not be read anyway. */
+/** Most rows: arms times sources times steps of a chart. */
 const mostRows = 20_000;
 
-/** Milliseconds since the epoch; hours within [hoursFrom, hoursUntil) are read as a whole. */
+/** Milliseconds since the epoch; [hoursFrom, hoursUntil) is read from the table of hours. */
 interface Times {
   from: number;
   until: number;
@@ -72,7 +72,7 @@ const first = "quantilesBFloat16IfMerge(0.5, 0.95, 0.99)(answer.first_token)";
 const known = (quantiles: string, place: number): string =>
   `if(isNaN(${quantiles}[${place}]), NULL, ${quantiles}[${place}])`;
 
-/** What a row of figuresIn is of: a step, arm and source; an arm; a code of failures; all. */
+/** Level of a row of figuresIn: step, arm and source; arm; error code; all. */
 export const levels = { step: 1, arm: 11, code: 14, all: 15 } as const;
 
 /**

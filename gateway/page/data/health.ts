@@ -14,7 +14,7 @@ export interface HealthDependencies {
   kafka: Pick<Kafka, "lag" | "members" | "stuck">;
   clickhouse: Pick<ClickHouse, "query">;
   stages: () => readonly StageGroup[];
-  /** Those that are not closed. */
+  /** Breakers that are not closed. */
   breakers: () => Promise<Health["breakers"]>;
 }
 

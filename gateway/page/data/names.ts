@@ -1,4 +1,4 @@
-// Names for filters: those of a month's answers.
+// Names for filters, from the last month's answers.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 
 export interface Names {

@@ -19,7 +19,7 @@ const mostDays = 400;
 export async function readOverview(clickhouse: Reader, { from: wanted, ...filter }: OverviewFilter): Promise<Overview> {
   const { until } = filter;
   const from = Math.max(Math.min(wanted, until - minuteMs), until - mostDays * 24 * 60 * minuteMs, 0);
-  // From a day on whole hours are read.
+  // Periods of a day or more read whole hours.
   const stepMs = niceStep(Math.max((until - from) / steps, until - from >= 24 * hourMs ? hourMs : 0));
   const [now, before] = [
     { ...filter, from },

@@ -24,20 +24,20 @@ export interface RequestFilter {
   /** `user` of the request, or its session: values of its metadata. */
   user?: string | undefined;
   session?: string | undefined;
-  /** At least so much: cost, time in ms; at most so much reward. */
+  /** Bounds: least cost, least time in ms, highest reward. */
   minCost?: number | undefined;
   minMs?: number | undefined;
   maxReward?: number | undefined;
   /** Newest first, or the most expensive, the slowest, the worst rated. */
   sort?: "time" | "cost" | "latency" | "reward" | undefined;
-  /** How many rows of that order come before. */
+  /** Number of rows to skip. */
   offset?: number | undefined;
   limit?: number | undefined;
 }
 
 export interface RequestList {
   rows: RequestRow[];
-  /** Words were searched for back to this time only, as there is so much. */
+  /** The word search stopped at this time; older requests were not searched. */
   searchedFrom: number | null;
 }
 
@@ -73,7 +73,7 @@ export interface RequestRow {
   degraded: string[];
 }
 
-/** What the overview is of; all of it optional but the time, milliseconds since the epoch. */
+/** Filters of the overview. Only the period, milliseconds since the epoch, is required. */
 export interface OverviewFilter {
   from: number;
   until: number;
@@ -88,7 +88,7 @@ export interface OverviewFilter {
 export interface Figures {
   answers: number;
   failed: number;
-  /** Answered from the response cache, or by an example's answer. */
+  /** Answers from the response cache, or copied from an example. */
   cacheHits: number;
   cost: number;
   savedCost: number;
@@ -101,7 +101,7 @@ export interface Figures {
   firstTokenP95Ms: number | null;
 }
 
-/** Of an arm; empty: of no arm. */
+/** Figures of one arm; "": answers without an arm. */
 export interface ArmFigures extends Figures {
   arm: string;
   /** What its own generated answers cost, and their tokens: the price of a token. */
@@ -113,14 +113,14 @@ export interface ArmFigures extends Figures {
   prefilledTokens: number;
 }
 
-/** Of an arm and a source in a step of time. */
+/** Figures of one arm and source in one time step. */
 export interface ArmStep extends Figures {
   at: number;
   arm: string;
   source: string;
 }
 
-/** Ratings that were given in the time: mean reward, 0 to 1. */
+/** Ratings given in the period: mean reward, 0 to 1. */
 export interface Quality {
   rated: number;
   mean: number | null;
@@ -133,7 +133,7 @@ export interface Overview {
   until: number;
   stepMs: number;
   now: Figures & { quality: Quality };
-  /** The same of as long a time before. */
+  /** Figures of the equally long period before. */
   before: Figures & { quality: Quality };
   steps: ArmStep[];
   arms: (ArmFigures & { quality: Quality })[];
@@ -150,7 +150,7 @@ export interface Learnt {
   version: number;
   createdAt: number;
   revertOf: number | null;
-  /** Only of the router: it alone decides. */
+  /** Router policies only: others choose no arm. */
   quality: Quality | null;
   before: Quality | null;
 }
@@ -232,7 +232,7 @@ export interface Health {
   /** Arms whose breaker is not closed, in a process. */
   breakers: { arm: string; state: string; instance: string }[];
   tables: { table: string; newest: number | null; lastHour: number }[];
-  /** Of a week, by why they were given up. */
+  /** Dead letters of the last week, by reason. */
   deadLetters: { topic: string; stage: string; code: string; reason: string; count: number; newest: number }[];
   problems: string[];
 }
@@ -261,7 +261,7 @@ export interface LiveBatch {
   skipped: number;
 }
 
-/** Everything of a request, and what a million tokens of its arm cost, as configured now. */
+/** A whole request, and its arm's current prices per million tokens. */
 export type WholeRequest = Conversation & { prices: Prices | null };
 
 export interface Dashboard {

@@ -50,7 +50,7 @@ export const readRewards = (clickhouse: Reader, filter: OverviewFilter, stepMs: 
     { ...parametersOf(filter), step: stepMs / 1_000 },
   );
 
-/** Of the answers that each of these versions of the router chose, whenever they were rated. */
+/** Quality of the answers chosen by each of these router versions, whenever they were rated. */
 async function readVersions(clickhouse: Reader, versions: readonly number[]): Promise<ReadonlyMap<number, Quality>> {
   if (versions.length === 0) return new Map();
   const rows = await clickhouse.query<Sums & { version: number }>(
@@ -78,7 +78,7 @@ export async function withQuality(
   }));
 }
 
-/** 95 %; as wide as Wilson's where all of a few ratings are alike, which says little. */
+/** Half-width, 95 %; Wilson's where all ratings are equal. */
 function qualityOf({ rated, total, squares }: Sums): Quality {
   if (rated === 0) return { rated, mean: null, reach: null };
   const mean = total / rated;

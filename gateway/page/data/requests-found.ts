@@ -1,5 +1,5 @@
 // Which requests a list shows. One table drives it: that of what it is narrowed or sorted by, read
-// within its time and cut to a few rows; whatever else narrows is looked up of these times.
+// within its time and cut to a few rows; other filters are looked up in the same time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf } from "./answers.ts";
 import type { RequestFilter, RequestRow } from "./port.ts";
@@ -13,14 +13,14 @@ export interface Found {
 
 const mostRows = 200;
 const dayMs = 86_400_000;
-/** After so long a search for words ends with what it has; it goes back by ever longer windows. */
+/** A word search ends after this time; it goes back by ever longer windows. */
 const searchMs = 700;
 const firstWindowMs = dayMs / 4;
 
 export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<Found> {
   const { search = "", state, until, offset = 0 } = filter;
   const limit = Math.min(filter.limit ?? mostRows, mostRows);
-  // None is open for longer: no deadline is.
+  // No request is open for longer: deadlines are shorter.
   const from = state === "open" ? Math.max(filter.from, until - dayMs) : filter.from;
   const ask = (times: { from: number; until: number }, rows = { offset, limit }, byId = false): Promise<Key[]> =>
     clickhouse.query<Key>(statementOf(filter, byId), { ...parametersOf(filter), ...times, ...rows });
@@ -40,11 +40,11 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
 
 const at = (name: string, slackMs = 0): string => `fromUnixTimestamp64Milli({${name}:Int64} + ${slackMs}, 'UTC')`;
 
-/** What narrows requests themselves. */
+/** Filters on requests. */
 const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
   `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND metadata['session'] = {session:String}"}`;
 
-/** What narrows their answers, beside the arm and the key. */
+/** Filters on responses, except arm and key. */
 const ofResponses = ({ source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
   [
     source === "" ? "" : " AND source = {source:String}",
@@ -109,7 +109,7 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
     SETTINGS distributed_product_mode = 'local'`;
 }
 
-/** What the statement does not name is ignored. */
+/** Parameters that the statement does not use are ignored. */
 function parametersOf(filter: RequestFilter): Record<string, unknown> {
   const { limit = mostRows, offset = 0 } = filter;
   return {

@@ -1,4 +1,4 @@
-// The rows of a list of requests: what is shown of each, looked up by key.
+// The shown columns of a list's requests, looked up by key.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { RequestFilter, RequestList, RequestRow } from "./port.ts";
 import { findRequests, type Key } from "./requests-found.ts";

@@ -1,4 +1,4 @@
-// What a reader does about an answer: rate it, correct it, and take the request elsewhere.
+// Actions on an answer: rate it, correct it, repeat the request elsewhere.
 import { useState } from "preact/hooks";
 import type { Conversation } from "../../../conversation.ts";
 import { post } from "../api.ts";
@@ -12,7 +12,7 @@ interface Given {
   text?: string;
 }
 
-/** `onDone`: the brokers have it; the tables a moment later. */
+/** onDone: called when the brokers have it; tables follow later. */
 export function Acts({
   conversation: { request, response },
   onDone,

@@ -1,4 +1,4 @@
-// What a request asked for beside its texts: parameters, tools, metadata, what it allows.
+// A request's members beside its texts: parameters, tools, metadata, allowed arms and costs.
 import type { Conversation } from "../../../conversation.ts";
 import { domainOf, figure } from "../format.ts";
 import { linkTo } from "../hooks.ts";

@@ -29,7 +29,7 @@ function membersOf(asked: Asked): [name: string, json: string][] {
   );
 }
 
-/** What the request had beside texts; {} where it had nothing, or it can't be read. */
+/** Members beside texts; {} if there are none or they can't be parsed. */
 export function beyondText({ passthrough }: Pick<Asked, "passthrough">): Record<string, unknown> {
   try {
     const read: unknown = JSON.parse(passthrough);
@@ -56,7 +56,7 @@ export const curlOf = (asked: Asked, origin: string): string =>
     `  -H "Authorization: Bearer $PRECEDENT_API_KEY" --data-raw ${quoted(bodyOf(asked))}`,
   ].join("\n");
 
-/** A string of JSON is one of Python. */
+/** JSON strings are valid Python strings. */
 export const pythonOf = (asked: Asked, origin: string): string =>
   [
     "import json",

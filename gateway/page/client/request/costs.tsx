@@ -31,7 +31,7 @@ export function Costs({ conversation: { response, prices } }: { conversation: Wh
         columns={[
           ["Tokens", ({ what }) => what, rowHead],
           ["Count", ({ tokens }) => count(tokens), numeric],
-          ["Price of a million", ({ price }) => cost(price), numeric],
+          ["Price per million", ({ price }) => cost(price), numeric],
           ["Cost", ({ tokens, price }) => cost((tokens * price) / 1e6), numeric],
         ]}
       />

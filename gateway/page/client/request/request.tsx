@@ -117,7 +117,7 @@ const answerOf = (response: Answered): Turn => ({
   note: response.finishReason === "length" ? "cut off at its most tokens" : undefined,
 });
 
-/** As the arm got it: examples stand before the conversation, which is the last of it. */
+/** The prompt as the arm got it: examples, then the conversation. */
 function Composed({ conversation: { request, decision, examples } }: { conversation: WholeRequest }) {
   const shown = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? [];
   if (shown.length === 0) return null;
@@ -151,7 +151,7 @@ function Composed({ conversation: { request, decision, examples } }: { conversat
   );
 }
 
-/** Refusals and failures are no answer of an arm. */
+/** Refusals and failures are not an arm's answer. */
 const answerer = ({ status, arm, source }: Answered): string =>
   status === "refused"
     ? "Refused"

@@ -4,7 +4,7 @@ import { Nothing, Panel } from "../parts.tsx";
 import { errorWord } from "../words.ts";
 import type { Answer, Decision } from "./conversation.ts";
 
-/** What the time between planning and the first token went to. */
+/** Label of the time between planning and the first token. */
 const callWord = ({ source, status, firstTokenMs }: Answer): string =>
   source === "cache"
     ? "looked up in the response cache"

@@ -14,7 +14,7 @@ export interface Turn {
   who: string;
   parts: Part[];
   calls: Call[];
-  /** Marked, with what it is. */
+  /** Label of a marked turn. */
   note?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ function partOf(part: unknown): Part {
   return { other: pretty(part) };
 }
 
-/** Arguments are JSON as a model wrote it, which may be none. */
+/** Arguments are written by a model and may be invalid JSON. */
 function callOf(call: unknown): Call {
   const made = isRecord(call) && isRecord(call["function"]) ? call["function"] : isRecord(call) ? call : {};
   const given = made["arguments"] ?? made["input"] ?? "";
@@ -71,7 +71,7 @@ export function turnsOf(asked: Conversation["request"]): Turn[] {
     : asked.messages.map(({ role, content }) => ({ who: roleWord(role), parts: [{ text: content }], calls: [] }));
 }
 
-/** What an answer has beside its text. */
+/** Members of an answer beside its text. */
 export function callsIn(passthrough: string): Call[] {
   const { message } = beyondText({ passthrough });
   return isRecord(message) ? callsOf(message) : [];
