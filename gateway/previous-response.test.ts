@@ -59,3 +59,15 @@ it("that is unknown is OpenAI's error", async () => {
     await expect(previous([[row]], asked)(id, of)).rejects.toMatchObject(error);
   expect(asked).toEqual([]);
 });
+
+it("is looked for sixteen at a time by a tenant, and by others meanwhile", async () => {
+  const asked: unknown[] = [];
+  const of = previous([], asked);
+  const searches = Array.from({ length: 20 }, (_, i) => of(`resp_${i}`, caller).catch((error: unknown) => error));
+  const other = of("resp_x", { tenant: "beta", domains: null }).catch((error: unknown) => error);
+  const codes = (await Promise.all(searches)).map((error) => (error as { code: string }).code);
+  expect(codes.filter((code) => code === "too_many_open")).toHaveLength(4);
+  expect(await other).toMatchObject({ code: "previous_response_not_found" });
+  // All have ended: there is room again.
+  await expect(of("resp_y", caller)).rejects.toMatchObject({ code: "previous_response_not_found" });
+});

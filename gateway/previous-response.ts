@@ -31,22 +31,38 @@ interface Row {
 }
 
 const betweenMs = 250;
+/** Searches of one tenant at a time: all tenants share the look-ups. */
+const mostSearches = 16;
 
 /** A client may go on before its response is recorded, which takes a second or so. */
-export const createPrevious =
-  ({ clickhouse, lookUp, tries = 20 }: PreviousDependencies): Previous =>
-  async (id, { tenant, domains }) => {
-    if (!id.startsWith(responseIdPrefix)) throw unknown(id);
-    if (domains?.length === 0) throw unknown(id);
-    const allowed = (domains ?? []).map((domain) => sharingDomain(tenant, domain));
-    const parameters = { id: requestIdOf(id), tenant, domains: allowed };
+export function createPrevious({ clickhouse, lookUp, tries = 20 }: PreviousDependencies): Previous {
+  const searches = new Map<string, number>();
+
+  async function search(id: string, tenant: string, domains: readonly string[]): Promise<RawJson[]> {
+    const parameters = { id: requestIdOf(id), tenant, domains };
     for (let turn = 1; ; turn++) {
       const [row] = await lookUp(() => clickhouse.query<Row>(statement, parameters));
       if (row !== undefined) return turnsOf(row);
       if (turn >= tries) throw unknown(id);
       await sleep(betweenMs);
     }
+  }
+
+  return async (id, { tenant, domains }) => {
+    if (!id.startsWith(responseIdPrefix) || domains?.length === 0) throw unknown(id);
+    const own = searches.get(tenant) ?? 0;
+    if (own >= mostSearches) throw tooMany();
+    searches.set(tenant, own + 1);
+    try {
+      const allowed = (domains ?? []).map((domain) => sharingDomain(tenant, domain));
+      return await search(id, tenant, allowed);
+    } finally {
+      const left = (searches.get(tenant) ?? 1) - 1;
+      if (left === 0) searches.delete(tenant);
+      else searches.set(tenant, left);
+    }
   };
+}
 
 const statement = `
   SELECT request.messages AS messages, request.passthrough AS passthrough, request.metadata['${storedMark}'] AS mark,
@@ -77,6 +93,12 @@ function turnsOf({ messages, passthrough, mark, text, answer }: Row): RawJson[] 
   };
   return [...turns, JSON.stringify(said)].map((turn) => new RawJson(turn));
 }
+
+const tooMany = (): ApiError =>
+  new ApiError({
+    ...{ status: 429, code: "too_many_open", param: "previous_response_id", retryAfter: 1 },
+    message: `${mostSearches} previous responses of this tenant are looked for already: try again.`,
+  });
 
 const unknown = (id: string): ApiError =>
   new ApiError({
