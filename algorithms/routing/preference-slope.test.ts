@@ -63,7 +63,8 @@ describe("the slope of preferences", () => {
         expect(found).toBeGreaterThan(Math.min(slope / 1.6, slope - chance));
         expect(found).toBeLessThan(Math.max(slope * 1.6, slope + chance));
       }),
-      { numRuns: 25 },
+      // The best of the powers of two is the upper bound, and the top is in front of it.
+      { numRuns: 25, examples: [[47_414, 16]] },
     );
   });
 

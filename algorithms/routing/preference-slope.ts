@@ -17,12 +17,13 @@ export function estimateSlope(posteriors: readonly Posterior[], rows: readonly P
   if (used.length === 0) return 1;
   const worth = (power: number): number =>
     preferenceEvidence(posteriors, used, 2 ** power) - (power * Math.LN2) ** 2 / (2 * priorDeviation ** 2);
-  const tried = Array.from({ length: most - least + 1 }, (_, i) => ({ at: least + i, worth: worth(least + i) }));
-  const best = tried.reduce((one, other) => (other.worth > one.worth ? other : one));
-  const [before, after] = [tried[best.at - least - 1], tried[best.at - least + 1]];
-  if (before === undefined || after === undefined) return 2 ** best.at;
+  // One beyond each bound, for the parabola at the bounds.
+  const tried = Array.from({ length: most - least + 3 }, (_, i) => worth(least - 1 + i));
+  const inside = tried.slice(1, -1);
+  const at = inside.indexOf(Math.max(...inside));
+  const [before, best, after] = tried.slice(at) as [number, number, number];
   // The top of the parabola through the best and its neighbours.
-  const bend = before.worth - 2 * best.worth + after.worth;
-  const shift = bend < 0 ? (before.worth - after.worth) / (2 * bend) : 0;
-  return 2 ** (best.at + Math.max(-0.5, Math.min(0.5, shift)));
+  const bend = before - 2 * best + after;
+  const shift = bend < 0 ? (before - after) / (2 * bend) : 0;
+  return 2 ** Math.max(least, Math.min(most, least + at + Math.max(-0.5, Math.min(0.5, shift))));
 }
