@@ -1,0 +1,82 @@
+// Numbered parts of an answer in a stream, each a head and a text in pieces: what of them may be
+// sent when (stream-parts.ts has the rule). A head is sent once, with its part's first piece.
+import { createPrefixGuard, type PrefixGuard } from "./prefix-guard.ts";
+
+interface Part<Head> {
+  /** Of this attempt. */
+  received: Head | null;
+  sent: Head | null;
+  text: PrefixGuard;
+}
+
+export interface HeadedPiece<Head> {
+  index: number;
+  /** null: it was sent before. */
+  head: Head | null;
+  text: string;
+}
+
+export interface StreamHeads<Head> {
+  restart(): void;
+  /** The head of a part's first piece counts. null: it has none. */
+  add(index: number, head: Head | null, text: string): void;
+  /** False: a repeated attempt differs from what was sent. */
+  agree(): boolean;
+  next(): HeadedPiece<Head>[];
+  /** What was sent of a part: its head, and what is left of its final text; null: not sent. */
+  sent(index: number): { head: Head; rest: PrefixGuard["rest"] } | null;
+  /** Whether a part was sent that so many final ones lack. */
+  isBeyond(count: number): boolean;
+}
+
+export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => boolean): StreamHeads<Head> {
+  /** In their order, from index 0. */
+  const parts: Part<Head>[] = [];
+  /** Those with something new, so that a piece costs its own length. */
+  const touched = new Set<number>();
+  let agrees = true;
+
+  return {
+    restart() {
+      agrees = true;
+      touched.clear();
+      for (const part of parts) {
+        part.received = null;
+        part.text.restart();
+      }
+    },
+    add(index, head, text) {
+      if (index === parts.length) parts.push({ received: null, sent: null, text: createPrefixGuard() });
+      const part = parts[index];
+      if (part === undefined) {
+        agrees = false;
+        return;
+      }
+      part.received ??= head;
+      agrees &&= part.received !== null && (part.sent === null || isSame(part.sent, part.received));
+      part.text.add(text);
+      agrees &&= part.text.agrees();
+      touched.add(index);
+    },
+    agree: () => agrees,
+    next() {
+      if (!agrees) return [];
+      const pieces: HeadedPiece<Head>[] = [];
+      for (const index of touched) {
+        const part = parts[index];
+        if (part === undefined) continue;
+        const text = part.text.next();
+        if (part.sent === null || text !== "")
+          pieces.push({ index, head: part.sent === null ? part.received : null, text });
+        part.sent ??= part.received;
+      }
+      touched.clear();
+      return pieces;
+    },
+    sent(index) {
+      const part = parts[index];
+      return part === undefined || part.sent === null ? null : { head: part.sent, rest: part.text.rest };
+    },
+    isBeyond: (count) => parts.some(({ sent }, index) => sent !== null && index >= count),
+  };
+}
