@@ -16,17 +16,20 @@ export const createAnthropicArm = (config: AnthropicArmConfig, dependencies: Ope
 
 const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
   maxTokensField: "max_tokens",
-  body: (request) => messagesBody(config, request),
   url: messagesUrl,
-  headers({ apiKey }, request) {
-    const betas = betasOf(request);
+  prepare(request) {
+    const native = nativeOf(request);
+    const [isNative, betas] = [native !== null, betasOf(native)];
     return {
-      "anthropic-version": version,
-      ...(apiKey !== "" && { "x-api-key": apiKey }),
-      ...(betas !== "" && { "anthropic-beta": betas }),
+      body: messagesBody(config, request),
+      headers: ({ apiKey }) => ({
+        "anthropic-version": version,
+        ...(apiKey !== "" && { "x-api-key": apiKey }),
+        ...(betas !== "" && { "anthropic-beta": betas }),
+      }),
+      open: (options) => createMessageAnswer(options, isNative),
     };
   },
-  reader: (request) => (options) => createMessageAnswer(options, nativeOf(request) !== null),
 });
 
 /** The base may end in /v1, as OpenAI's clients have it, or not. Its query stays. */
@@ -44,8 +47,8 @@ function nativeOf({ passthrough }: ArmRequest): Record<string, unknown> | null {
 }
 
 /** The client's beta names, for the header anthropic-beta. */
-const betasOf = (request: ArmRequest): string =>
-  listOf(nativeOf(request)?.["betas"])
+const betasOf = (native: Record<string, unknown> | null): string =>
+  listOf(native?.["betas"])
     .filter((one) => typeof one === "string" && /^[\w.-]{1,100}$/.test(one))
     .slice(0, 32)
     .join(",");

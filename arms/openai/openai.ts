@@ -14,7 +14,7 @@ import { boundedFetch } from "./bounded-fetch.ts";
 import { createCalls, endedFailure, longestTimer } from "../calls.ts";
 import { answerCost, costAtMost, tokenBounds } from "../cost.ts";
 import { promptTokens, textsSent } from "../../algorithms/text/prompt-tokens.ts";
-import { openAiProtocol, Unsendable, type Protocol } from "./protocol.ts";
+import { openAiProtocol, Unsendable, type Prepared, type Protocol } from "./protocol.ts";
 import type { Completion } from "./answer.ts";
 import { callOnce } from "./call.ts";
 import { isArmsProblem, NoResponse, type Problem, problemOf } from "./errors.ts";
@@ -115,13 +115,14 @@ export function createEndpointArm(
     started: number,
     onText?: OnText,
   ): Promise<ArmResult> {
-    let body: string;
+    let prepared: Prepared;
     try {
-      body = protocol.body(request);
+      prepared = protocol.prepare(request);
     } catch (error) {
       if (!(error instanceof Unsendable)) throw error;
       return unsendable(error);
     }
+    const { body, open } = prepared;
     const tried = new Set<string>();
     let key: string | undefined;
     const keyOf = (): string => (key ??= prefixKey(config.name, request));
@@ -151,10 +152,10 @@ export function createEndpointArm(
       const result = await timed(ending, timeoutMs, sent, (signal) =>
         callOnce(
           client,
-          { url: protocol.url(baseUrl), open: protocol.reader(request), dispatcher, stream: config.stream },
+          { url: protocol.url(baseUrl), open, dispatcher, stream: config.stream },
           body,
           {
-            ...{ ...options, headers: { ...protocol.headers(replica, request), ...headers?.() } },
+            ...{ ...options, headers: { ...prepared.headers(replica), ...headers?.() } },
             ...{ signal, onBegin: (begun) => (soFar = begun) },
           },
           (text, pieces, blocks) => {

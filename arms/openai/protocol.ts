@@ -7,11 +7,17 @@ import { completionBody, completionsUrl, keyHeaders } from "./body.ts";
 export interface Protocol {
   /** Name of the endpoint's member for the most tokens of an answer. */
   maxTokensField: "max_tokens" | "max_completion_tokens";
-  /** JSON. Throws Unsendable. */
-  body(request: ArmRequest): string;
   url(baseUrl: string): string;
-  headers(replica: { baseUrl: string; apiKey: string }, request: ArmRequest): Record<string, string>;
-  reader(request: ArmRequest): (options: AnswerOptions) => Answer;
+  /** For all attempts at the request. Throws Unsendable. */
+  prepare(request: ArmRequest): Prepared;
+}
+
+export interface Prepared {
+  /** JSON. */
+  body: string;
+  headers(replica: { baseUrl: string; apiKey: string }): Record<string, string>;
+  /** Reads the answer of an attempt. */
+  open(options: AnswerOptions): Answer;
 }
 
 /** The format has no member for a part of the request; the message names the part. */
@@ -26,8 +32,6 @@ export class Unsendable extends Error {
 
 export const openAiProtocol = (config: OpenAiArmConfig): Protocol => ({
   maxTokensField: config.maxTokensField,
-  body: (request) => completionBody(config, request),
   url: completionsUrl,
-  headers: keyHeaders,
-  reader: () => createAnswer,
+  prepare: (request) => ({ body: completionBody(config, request), headers: keyHeaders, open: createAnswer }),
 });
