@@ -1,7 +1,7 @@
 // Checks that texts can be embedded: by the model's files, or by a call of the endpoint.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { embeddingModelFolder } from "../config/assets.ts";
+import { embeddingModelFolder, embeddingModelParts } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { messageOf } from "../connections/errors.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
@@ -14,7 +14,7 @@ export async function embedderCheck(config: Config, environment: Environment): P
   const { type, model, baseUrl, dimension } = config.embedder;
   if (type === "onnx") {
     const folder = model ?? embeddingModelFolder(environment);
-    if (["model.onnx", "tokenizer.json"].every((file) => existsSync(join(folder, file))))
+    if (embeddingModelParts.every((file) => existsSync(join(folder, file))))
       return { name: "embedding model", state: "fine", detail: folder };
     const detail = `${folder} has no model.onnx and tokenizer.json`;
     return { name: "embedding model", state: "missing", detail, remedy: "npm run setup" };

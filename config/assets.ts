@@ -21,6 +21,9 @@ export function embeddingModelFolder(environment: Environment = process.env): st
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
 
+/** What the folder of an embedding model has. */
+export const embeddingModelParts = ["model.onnx", "tokenizer.json"];
+
 /** Folder of helm and kubernetes_validate, which `npm run check:deploy` fetches. */
 export const deployTools = (environment: Environment = process.env): string =>
   join(cacheFolder(environment), "deploy-tools");

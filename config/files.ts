@@ -1,6 +1,7 @@
 // Files that a configuration names and that are not there, by the paths of their keys. Only looks.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { embeddingModelParts } from "./assets.ts";
 import { namedModel, namedModels } from "./models.ts";
 import type { Problem } from "./problems.ts";
 import type { Config } from "./schema.ts";
@@ -29,7 +30,7 @@ export function missingFiles(config: Config): Problem[] {
   if (judge?.startsWith(references) === true)
     need(["curate", "exampleReplay", "judge"], judge.slice(references.length), "name a JSONL file of references");
   const model = config.embedder.type === "onnx" ? config.embedder.model : undefined;
-  for (const part of ["model.onnx", "tokenizer.json"])
+  for (const part of embeddingModelParts)
     need(["embedder", "model"], model && join(model, part), "name a folder with model.onnx and tokenizer.json");
   for (const server of ["kafka", "registry", "clickhouse"] as const) credentials(config[server], [server], need);
   return found;

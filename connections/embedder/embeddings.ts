@@ -1,8 +1,6 @@
 // Reads the answer of an embeddings endpoint: numbers, or base64 of little-endian float32.
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { EmbedderError } from "./port.ts";
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Unit vectors one after the other, in the order of the texts; one without a length is NaN.
@@ -30,7 +28,8 @@ export function readEmbeddings(text: string, texts: number, dimension: number): 
     if (numbers.length !== dimension)
       throw wrong(`vectors of ${numbers.length} numbers, and embedder.dimension is ${dimension}`);
     const length = Math.hypot(...numbers);
-    for (let i = 0; i < dimension; i++) vectors[index * dimension + i] = length > 0 ? numbers[i]! / length : Number.NaN;
+    const isLength = length > 0 && Number.isFinite(length);
+    for (let i = 0; i < dimension; i++) vectors[index * dimension + i] = isLength ? numbers[i]! / length : Number.NaN;
   });
   return vectors;
 }

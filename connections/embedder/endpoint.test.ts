@@ -2,10 +2,12 @@
 // text's length, refusals, overload, vectors in any order, base64.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import fc from "fast-check";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createEndpointEmbedder, type EndpointEmbedderOptions } from "./endpoint.ts";
-import type { Embedder } from "./port.ts";
+import { readEmbeddings } from "./embeddings.ts";
+import { EmbedderError, type Embedder } from "./port.ts";
 
 interface Asked {
   url: string;
@@ -141,11 +143,35 @@ test.each<[string, unknown, RegExp]>([
   await expect(failure).rejects.toThrow(message);
 });
 
-test("a vector without a length, or with NaN, fails alone", async () => {
-  answer = ({ input }) => ({ body: { data: input.map((text) => ({ embedding: text === "zero" ? [0, 0] : [3, 4] })) } });
+test("a vector without a length, or with one beyond all numbers, fails alone", async () => {
+  const odd: Record<string, number[]> = { zero: [0, 0], endless: [1.7e308, 1.7e308] };
+  answer = ({ input }) => ({ body: { data: input.map((text) => ({ embedding: odd[text] ?? [3, 4] })) } });
   const made = open();
-  const found = await Promise.allSettled([made.embed("a"), made.embed("zero")]);
-  expect(found.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  const found = await Promise.allSettled(["a", "zero", "endless"].map((text) => made.embed(text)));
+  expect(found.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+});
+
+test("whatever an endpoint answers, it is unit vectors or an EmbedderError", () => {
+  const numbers = fc.oneof(fc.array(fc.double(), { maxLength: 3 }), fc.base64String({ maxLength: 16 }), fc.jsonValue());
+  const list = fc.array(
+    fc.record({ index: fc.oneof(fc.nat(2), fc.jsonValue()), embedding: numbers }, { requiredKeys: [] }),
+  );
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.record({ data: list }), fc.jsonValue()), (body) => {
+      let vectors: Float32Array;
+      try {
+        vectors = readEmbeddings(typeof body === "string" ? body : JSON.stringify(body), 2, 2);
+      } catch (error) {
+        expect(error).toBeInstanceOf(EmbedderError);
+        return;
+      }
+      for (const at of [0, 2]) {
+        const length = Math.hypot(vectors[at]!, vectors[at + 1]!);
+        expect(Number.isNaN(length) || Math.abs(length - 1) < 1e-6).toBe(true);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test("an endpoint that is away is embedder_unavailable, and closing ends what waits", async () => {

