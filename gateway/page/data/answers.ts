@@ -24,13 +24,24 @@ export function timesOf({ from, until }: Pick<OverviewFilter, "from" | "until">,
   return { from, until, hoursFrom: isWhole ? first : until, hoursUntil: isWhole ? last : until, step: stepMs / 1_000 };
 }
 
-const at = (name: string): string => `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+export const at = (name: string, slackMs = 0): string =>
+  `fromUnixTimestamp64Milli({${name}:Int64}${slackMs === 0 ? "" : ` + ${slackMs}`}, 'UTC')`;
+
+/** The condition that a column lies in a filter's time, or so much around it. */
+export const during = (column: string, slackMs = 0): string =>
+  `${column} >= ${at("from", -slackMs)} AND ${column} < ${at("until", slackMs)}`;
 const hour = (name: string): string => `toDateTime(intDiv({${name}:Int64}, 1000), 'UTC')`;
 const keys = "tenant, domain, account, arm, source, status, error_code";
 const sums = [
   ...["cost", "failed_cost", "saved_cost", "example_tokens", "prompt_tokens"],
   ...["linked_tokens", "recomputed_tokens", "prefilled_tokens", "cached_tokens"],
 ];
+
+/** Parameters of a filter: those that it leaves out are as here, and are in no condition. */
+export const parametersOf = (filter: object): Record<string, unknown> => ({
+  ...{ tenant: "", domain: "", arm: "", key: "" },
+  ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)),
+});
 
 /** The conditions of a filter on columns that all tables of answers have. */
 export const conditionsOf = ({ tenant = "", domain = "", arm = "", key = "" }: Partial<OverviewFilter>): string =>
@@ -60,7 +71,7 @@ const answersIn = (filter: Partial<OverviewFilter>): string => `
   FROM (
     SELECT ${keys}, completion_tokens, created_at, total_ms, first_token_ms, ${sums.join(", ")}
     FROM responses
-    WHERE created_at >= ${at("from")} AND created_at < ${at("until")} AND NOT duplicate
+    WHERE ${during("created_at")} AND NOT duplicate
       AND (created_at < ${at("hoursFrom")} OR created_at >= ${at("hoursUntil")})${conditionsOf(filter)}
     LIMIT 1 BY request_id, tenant
   ) AS one

@@ -1,14 +1,11 @@
 // The overview: figures of a time beside those of as long a time before, by arm and in steps; what
 // failed, what was learnt, what was given up.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { conditionsOf, figuresIn, hourMs, levels, timesOf } from "./answers.ts";
+import { conditionsOf, during, figuresIn, hourMs, levels, parametersOf, timesOf } from "./answers.ts";
 import type { ArmFigures, ArmStep, Figures, Learnt, Overview, OverviewFilter } from "./port.ts";
 import { readQuality, readRewards, withQuality, type ArmQuality } from "./quality.ts";
 
 type Reader = Pick<ClickHouse, "query">;
-
-const within =
-  "created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')";
 
 const minuteMs = 60_000;
 const steps = 60;
@@ -25,9 +22,8 @@ export async function readOverview(clickhouse: Reader, { from: wanted, ...filter
     { ...filter, from },
     { ...filter, from: Math.max(0, 2 * from - until), until: from },
   ];
-  const names = { tenant: "", domain: "", arm: "", key: "", ...defined(filter) };
-  const parameters = { ...names, ...timesOf(now, stepMs) };
-  const earlier = { ...names, ...timesOf(before, stepMs) };
+  const parameters = { ...parametersOf(filter), ...timesOf(now, stepMs) };
+  const earlier = { ...parametersOf(filter), ...timesOf(before, stepMs) };
   const sql = figuresIn(filter);
   const [rows, rowsBefore, quality, qualityBefore, rewards, learnt, letters] = await Promise.all([
     clickhouse.query<Row>(sql, parameters),
@@ -37,7 +33,7 @@ export async function readOverview(clickhouse: Reader, { from: wanted, ...filter
     readRewards(clickhouse, now, stepMs),
     readLearnt(clickhouse, now),
     clickhouse.query<{ letters: number }>(
-      `SELECT count() AS letters FROM dead_letters WHERE ${within}${conditionsOf({ tenant: filter.tenant })}`,
+      `SELECT count() AS letters FROM dead_letters WHERE ${during("created_at")}${conditionsOf({ tenant: filter.tenant })}`,
       parameters,
     ),
   ]);
@@ -70,15 +66,12 @@ const nothing: Figures = {
 async function readLearnt(clickhouse: Reader, { from, until }: OverviewFilter): Promise<Learnt[]> {
   const rows = await clickhouse.query<Omit<Learnt, "quality" | "before">>(
     `SELECT name, version, toUnixTimestamp64Milli(created_at) AS createdAt, revert_of AS revertOf FROM policies FINAL
-     WHERE ${within}
+     WHERE ${during("created_at")}
      ORDER BY createdAt DESC, name LIMIT ${mostLearnt}`,
     { from, until },
   );
   return withQuality(clickhouse, rows);
 }
-
-const defined = <T extends object>(given: T): Partial<T> =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 const nice = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * minuteMs);
 

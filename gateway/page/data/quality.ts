@@ -1,6 +1,6 @@
 // Quality: the mean reward of the ratings that were given in a time, with its interval.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { conditionsOf } from "./answers.ts";
+import { conditionsOf, during, parametersOf } from "./answers.ts";
 import type { Learnt, Overview, OverviewFilter, Quality } from "./port.ts";
 
 type Reader = Pick<ClickHouse, "query">;
@@ -18,12 +18,7 @@ const mostRows = 20_000;
 
 const sumColumns = "count() AS rated, sum(reward) AS total, sum(reward * reward) AS squares";
 const ratings = (filter: Partial<OverviewFilter>): string => `
-  rewards FINAL WHERE weight > 0
-    AND newest_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND newest_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')${conditionsOf(filter)}`;
-const parametersOf = (filter: OverviewFilter): Record<string, unknown> => ({
-  ...{ tenant: "", domain: "", arm: "", key: "" },
-  ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)),
-});
+  rewards FINAL WHERE weight > 0 AND ${during("newest_at")}${conditionsOf(filter)}`;
 
 export async function readQuality(
   clickhouse: Reader,

@@ -1,7 +1,7 @@
 // Which requests a list shows. One table drives it: that of what it is narrowed or sorted by, read
 // within its time and cut to a few rows; other filters are looked up in the same time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { conditionsOf } from "./answers.ts";
+import { at, conditionsOf, during, parametersOf as commonOf } from "./answers.ts";
 import type { RequestFilter, RequestRow } from "./port.ts";
 
 export type Key = Pick<RequestRow, "id" | "tenant">;
@@ -37,8 +37,6 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
   }
   return { keys: found.slice(offset), searchedFrom: end > from && found.length < offset + limit ? end : null };
 }
-
-const at = (name: string, slackMs = 0): string => `fromUnixTimestamp64Milli({${name}:Int64} + ${slackMs}, 'UTC')`;
 
 /** Filters on requests. */
 const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
@@ -78,8 +76,6 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
       : byId
         ? " AND startsWith(request_id, {search:String})"
         : " AND positionCaseInsensitiveUTF8(question, {search:String}) > 0";
-  const during = (column: string, slackMs = 0): string =>
-    `${column} >= ${at("from", -slackMs)} AND ${column} < ${at("until", slackMs)}`;
   const among = (table: string, conditions: string): string =>
     ` (request_id, tenant) IN (SELECT request_id, tenant FROM ${table} WHERE ${during("created_at", dayMs)}${conditions})`;
   const rated = " AND weight > 0 AND reward <= {maxReward:Float64}";
@@ -113,9 +109,8 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
 function parametersOf(filter: RequestFilter): Record<string, unknown> {
   const { limit = mostRows, offset = 0 } = filter;
   return {
-    ...{ tenant: "", domain: "", arm: "", key: "", source: "", error: "", user: "", session: "", search: "" },
-    ...{ state: "", minCost: 0, minMs: 0, maxReward: 1 },
-    ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)),
+    ...{ source: "", error: "", user: "", session: "", search: "", state: "", minCost: 0, minMs: 0, maxReward: 1 },
+    ...commonOf(filter),
     most: offset + Math.min(limit, mostRows) + mostRows,
   };
 }
