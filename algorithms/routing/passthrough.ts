@@ -1,6 +1,7 @@
 // Members of a chat completion that a request passes to an endpoint unchanged, as one JSON object,
 // and the capabilities that an arm must declare to receive them. Pure; linear in the text.
 import { isObject } from "../text/json-shape.ts";
+import { nativeMember } from "../text/message-blocks.ts";
 
 /**
  * common: parameters that both formats have; an arm with `parameters` takes them, too.
@@ -13,8 +14,6 @@ export type Capability = (typeof capabilities)[number];
 export const covers = (declared: readonly string[], required: string): boolean =>
   declared.includes(required) || (required === "common" && declared.includes("parameters"));
 
-/** The member that holds a body of Anthropic's Messages API, for arms of that format. */
-export const nativeMember = "anthropic";
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Members that a request has fields of its own for, or that no answer of ours could follow. */

@@ -11,6 +11,8 @@ export interface NativePiece {
   text: string;
 }
 
+/** The member of a passthrough that holds a body of the Messages API, for arms of that format. */
+export const nativeMember = "anthropic";
 /** The member of an answer's message that holds {pieces, end, usage}. */
 export const nativeAnswerMember = "anthropic";
 

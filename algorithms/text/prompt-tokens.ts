@@ -2,6 +2,7 @@
 // through. Pure.
 import { objectOf, rawMembers } from "./exact-json.ts";
 import { isObject, listOf } from "./json-shape.ts";
+import { nativeMember } from "./message-blocks.ts";
 import { tokensAtMost, tokensPerTurn } from "./tokens.ts";
 
 /** A piece of a prompt. */
@@ -65,9 +66,9 @@ export function textsSent(pieces: readonly Sent[], passthrough?: string | null):
   if (passthrough === undefined || passthrough === null) return ["", ...pieces.map(({ text }) => text)];
   const members = rawMembers(passthrough);
   const hasMessages = members.has("messages");
-  const native = members.get("anthropic");
+  const native = members.get(nativeMember);
   // A request in both formats is sent in one.
-  members.delete("anthropic");
+  members.delete(nativeMember);
   const json = native !== undefined && !hasMessages ? withoutImages(native) : withoutData(objectOf(members));
   const sent = hasMessages || native !== undefined ? pieces.filter(({ kind }) => kind === "system") : pieces;
   return [json, ...sent.map(({ text }) => text)];

@@ -1,7 +1,7 @@
 // Any endpoint of Anthropic's Messages API. Slots, replicas, retries, deadline and prices are those
 // of the openai arm: only the format differs.
-import { nativeMember } from "../../algorithms/routing/passthrough.ts";
 import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import { nativeMember } from "../../algorithms/text/message-blocks.ts";
 import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
 import { createEndpointArm, type OpenAiArmDependencies } from "../openai/openai.ts";

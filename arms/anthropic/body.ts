@@ -1,8 +1,8 @@
 // The body of a call of the Messages API: a client's own, as it was written, or made of a chat
 // completion's members or of the prompt's pieces.
-import { nativeMember } from "../../algorithms/routing/passthrough.ts";
 import { exactJson, objectOf, rawItems, rawMembers } from "../../algorithms/text/exact-json.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";
+import { nativeMember } from "../../algorithms/text/message-blocks.ts";
 import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
 import type { ArmRequest } from "../arm.ts";
 import { chatMessages } from "../messages.ts";

@@ -1,8 +1,8 @@
 // The body of a call, and where it goes: members that a client passes through stand in it as they
 // were written, numbers and all.
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { nativeMember } from "../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../algorithms/text/exact-json.ts";
+import { nativeMember } from "../../algorithms/text/message-blocks.ts";
 import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";

@@ -114,13 +114,14 @@ export interface ChatBody {
 export function chatRequest(body: unknown, served: Served = new Set(), text?: string): ChatBody {
   if (!isRecord(body) || Array.isArray(body)) throw badRequest("The body must be a JSON object.");
   const hasTools = ["tools", "functions"].some((name) => name in body && !isEmpty(body[name]) && body[name] !== null);
+  const declared = [...served];
   const fields = new Map<Capability, string>();
   const through: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (names.has(name) || value === null) continue;
     if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
     const required = requiredByMember(name, value);
-    if (isReserved(name) || !covers([...served], required)) throw unsupported(name);
+    if (isReserved(name) || !covers(declared, required)) throw unsupported(name);
     if (!fields.has(required)) fields.set(required, name);
     through.push(name);
   }
@@ -131,7 +132,7 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   const found = read.flatMap((one) => one.beyond);
   const beyond = found.filter(({ isHint }) => isHint !== true);
   for (const { path, requires } of beyond) {
-    if (requires === null || !covers([...served], requires)) throw unservedMessage(path);
+    if (requires === null || !covers(declared, requires)) throw unservedMessage(path);
     if (!fields.has(requires)) fields.set(requires, path);
   }
   const hasDocuments = (precedent?.documents ?? []).length > 0;

@@ -1,8 +1,9 @@
 // A body of Anthropic's API for arms of the same format: what a chat completion has no member for
 // goes to them as it is written. What can be translated goes along, for arms of the other format.
-import { nativeMember, type Capability } from "../../../algorithms/routing/passthrough.ts";
+import type { Capability } from "../../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { nativeMember } from "../../../algorithms/text/message-blocks.ts";
 import { ApiError } from "../../errors.ts";
 import type { ChatBody, Served } from "../request.ts";
 import { translatedRequest } from "../translated.ts";
@@ -36,7 +37,7 @@ export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatB
 const untranslatable = new Set(["unsupported_value", "unsupported_parameter"]);
 
 /** Members that become fields of the request, or are not forwarded. */
-const ofRequest = [...["model", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "precedent"]];
+const ofRequest = ["model", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "precedent"];
 
 function withNative(read: ChatBody, { body, text, betas }: NativeBody, requires: string[]): ChatBody {
   const native = rawMembers(text);
