@@ -1,5 +1,5 @@
 // A response and its decision in words, for people.
-import pc from "picocolors";
+import pc from "./colors.ts";
 import type { Decision, Response } from "../schemas/types.ts";
 import { oneLine } from "./reading.ts";
 

@@ -1,7 +1,7 @@
 // precedent doctor: what is installed, what is missing, and how to get it. Starts nothing, and
 // changes nothing without --repair.
 import type { Command } from "commander";
-import pc from "picocolors";
+import pc from "./colors.ts";
 import { messageOf } from "../connections/errors.ts";
 import { loadConfig } from "../config/load.ts";
 import { probeReplicas } from "../arms/probe-replicas.ts";

@@ -1,7 +1,7 @@
 // precedent explain REQUEST_ID: request, arms, examples, answer and feedback, from ClickHouse.
 import { withoutControls } from "../algorithms/text/printable.ts";
 import type { Command } from "commander";
-import pc from "picocolors";
+import pc from "./colors.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
 import { describeDraws } from "./describe-answer.ts";

@@ -1,7 +1,7 @@
 // precedent select "…": the examples that a request would be shown by arm, and why the others would
 // not, by plan's code in a pool of its own. Sends nothing.
 import type { Command } from "commander";
-import pc from "picocolors";
+import pc from "./colors.ts";
 import { holdSelection, type Inspected } from "../pipelines/plan/selection.ts";
 import type { Session } from "../pipelines/session.ts";
 import type { Chosen, Reason, Verdict } from "../operators/select/choose.ts";

@@ -1,7 +1,7 @@
 // precedent stack start|stop|status|token: the embedded Kafka, registry and ClickHouse.
 import type { Command } from "commander";
 import Table from "cli-table3";
-import pc from "picocolors";
+import pc from "./colors.ts";
 import { attachStack, stackStatus, stopStack, type StackStatus } from "../stack/attach.ts";
 import { registryUrl } from "../stack/registry.ts";
 import { tokensOf } from "../stack/tokens.ts";

@@ -45,7 +45,8 @@ test("the first hour works as it is written", { timeout: 300_000 }, async () => 
   });
   const { outputs } = await followGettingStarted({
     ...{ folder, appended, port },
-    environment: { ...process.env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: "a-key" },
+    // CI: in pipes, output has no colors there either.
+    environment: { ...process.env, CI: "1", OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: "a-key" },
   });
   const printed = (part: string): string => [...outputs].find(([command]) => command.includes(part))?.[1] ?? "";
   expect(outputs.size).toBe(readSteps().commands.length - 1);
