@@ -93,3 +93,22 @@ test.each([
   expect(bomb.length).toBeLessThan(5_000_000);
   expect(await code(codec, bomb, 4_000_000)).toBe("batch_too_large");
 });
+
+/** A frame of LZ4 or a stream of snappy-java, of blocks that hold one byte each. */
+const tinyBlocks: Record<string, (count: number) => Buffer> = {
+  lz4: (count) =>
+    Buffer.concat([
+      Buffer.from("04224d186040af", "hex"),
+      ...Array.from({ length: count }, () => Buffer.from("020000001078", "hex")),
+      Buffer.alloc(4),
+    ]),
+  snappy: (count) => xerial(Buffer.alloc(count, "x"), 1),
+};
+
+test.each([
+  ["lz4", lz4],
+  ["snappy", snappy],
+] as const)("a batch of more blocks of %s than any producer writes is refused", async (name, codec) => {
+  expect(await code(codec, tinyBlocks[name]!(1_000))).toBe("read");
+  expect(await code(codec, tinyBlocks[name]!(100_000))).toBe("corrupt_batch");
+});

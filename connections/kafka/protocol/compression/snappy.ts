@@ -1,6 +1,7 @@
 // Snappy as Kafka has it: blocks in the framing of snappy-java ("xerial"), or a single bare block,
 // as librdkafka writes it.
 import { uncompressSync } from "snappy";
+import { mostBlocks } from "../../limits.ts";
 import { corrupt, tooLarge } from "./unreadable.ts";
 
 const magic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0]);
@@ -8,14 +9,20 @@ const magic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0]);
 const headBytes = magic.length + 8;
 
 export function decompressSnappy(bytes: Buffer, most: number): Buffer {
-  const blocks = startsAt(bytes, 0) ? blocksOf(bytes) : [bytes];
-  if (blocks.reduce((sum, block) => sum + lengthOf(block), 0) > most) throw tooLarge(most);
-  const whole = blocks.map((block) => uncompressSync(block, { asBuffer: true }) as Buffer);
-  return whole.length === 1 ? whole[0]! : Buffer.concat(whole);
+  const blocks = (): Iterable<Buffer> => (startsAt(bytes, 0) ? blocksOf(bytes) : [bytes]);
+  let [length, count] = [0, 0];
+  for (const block of blocks()) {
+    length += lengthOf(block);
+    if (length > most) throw tooLarge(most);
+    if (++count > mostBlocks) throw corrupt(`more than ${mostBlocks} blocks of Snappy`);
+  }
+  const whole = Buffer.allocUnsafe(length);
+  let end = 0;
+  for (const block of blocks()) end += (uncompressSync(block, { asBuffer: true }) as Buffer).copy(whole, end);
+  return whole.subarray(0, end);
 }
 
-function blocksOf(bytes: Buffer): Buffer[] {
-  const blocks: Buffer[] = [];
+function* blocksOf(bytes: Buffer): Generator<Buffer> {
   for (let at = headBytes; at < bytes.length;) {
     // Streams may follow each other.
     if (startsAt(bytes, at)) {
@@ -25,10 +32,9 @@ function blocksOf(bytes: Buffer): Buffer[] {
     const size = bytes.readInt32BE(at);
     at += 4;
     if (size < 0 || at + size > bytes.length) throw corrupt("a block of Snappy ends behind the batch");
-    blocks.push(bytes.subarray(at, at + size));
+    yield bytes.subarray(at, at + size);
     at += size;
   }
-  return blocks;
 }
 
 const startsAt = (bytes: Buffer, at: number): boolean => bytes.subarray(at, at + magic.length).equals(magic);
