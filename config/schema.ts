@@ -5,6 +5,7 @@ import { refuseCredentials } from "./credentials.ts";
 import { refuseJudges } from "./judges.ts";
 import { priceProblem } from "./prices.ts";
 import { armSchema } from "./sections/arms.ts";
+import { batch } from "./sections/batch.ts";
 import { cache } from "./sections/cache.ts";
 import { bytes, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
@@ -113,6 +114,8 @@ export const configShape = z.strictObject({
   tracing: tracing.prefault({}),
   /** The OpenAI-compatible HTTP front end. */
   gateway: gateway.prefault({}),
+  /** Files of requests that are answered within a day, when the arms have room. */
+  batch: batch.prefault({}),
   arms: z.array(armSchema).min(1).max(64),
 });
 

@@ -25,11 +25,13 @@ export function localCaller(incoming: Incoming): Caller {
       message: "Without API keys only clients on the gateway's own machine are served, under the name localhost.",
     });
   fromThisSite(incoming);
-  // Older browsers say nothing of the site, but ask before they send this type to another one.
-  if (method !== "GET" && method !== "HEAD" && !isJson(headers["content-type"]))
+  // Older browsers say nothing of the site, but ask before they send this type, or a key, to
+  // another one. Uploads are forms, and their clients send a key: any.
+  if (method !== "GET" && method !== "HEAD" && !isJson(headers["content-type"]) && !hasBearer(headers["authorization"]))
     throw new ApiError({
       ...{ status: 415, code: "content_type_needed" },
-      message: "Without API keys a request that changes something needs the header Content-Type: application/json.",
+      message:
+        "Without API keys a request that changes something needs the header Content-Type: application/json, or Authorization: Bearer with any key.",
     });
   return { tenant: defaultTenant, arms: null, domains: null };
 }
@@ -50,5 +52,7 @@ export function isOwn({ origin, host }: Incoming["headers"]): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
+const hasBearer = (authorization: string | string[] | undefined): boolean =>
+  typeof authorization === "string" && /^Bearer \S/i.test(authorization);
 const isJson = (type: string | string[] | undefined): boolean =>
   typeof type === "string" && /^application\/json\s*(?:;|$)/i.test(type);

@@ -16,7 +16,7 @@ import type { Waiting } from "./waiting.ts";
 export interface RepliesOptions {
   kafka: Pick<
     Kafka<Topic<"responses">, Topic<"responses" | "deltas">, never>,
-    "groupConsumer" | "followTopic" | "ends" | "members"
+    "groupConsumer" | "followTopic" | "ends" | "members" | "partitionOf"
   >;
   codec: Codec;
   topic: Topic<"responses">;
@@ -34,6 +34,8 @@ export interface RepliesOptions {
 export interface Replies {
   /** The partition for the next request; undefined: none is read yet. */
   next(): number | undefined;
+  /** Whether something that all gateways share by name is this one's now. */
+  owns(name: string): boolean;
   /** Gateways that share the load, this one included, as last seen. */
   gateways(): number;
   /** joined: requests can be answered, and the brokers said so a short while ago. */
@@ -55,6 +57,7 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   let mine: readonly number[] = [];
   let turn = 0;
   let gateways = 1;
+  let partitions = 0;
   /** When the gateways were last counted, and so the brokers last heard; at first it is due. */
   let countedAt = performance.now() - countEveryMs;
 
@@ -114,6 +117,7 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
     }
     if (performance.now() - countedAt < countEveryMs) return;
     gateways = Math.max(1, await kafka.members(group));
+    partitions = (await kafka.ends(topic)).length;
     countedAt = performance.now();
   };
 
@@ -135,6 +139,7 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
 
   return {
     next: () => mine[turn++ % mine.length],
+    owns: (name) => partitions > 0 && assigned.includes(kafka.partitionOf(name, partitions)),
     gateways: () => gateways,
     health: () => ({
       joined: joined && mine.length > 0 && performance.now() - countedAt < awayAfterMs,

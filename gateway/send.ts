@@ -73,7 +73,7 @@ export function createSend<T extends string>(producer: Pick<PlainProducer<T>, "s
     });
 }
 
-const unavailable = (cause: unknown): ApiError =>
+export const unavailable = (cause: unknown): ApiError =>
   Object.assign(
     new ApiError({
       ...{ status: 503, code: "kafka_unavailable", retryAfter: 2 },

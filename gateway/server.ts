@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
 import { createGuardedServer } from "../connections/http/guard.ts";
-import { messagesPath } from "./addresses.ts";
+import { filesPath, messagesPath } from "./addresses.ts";
 import { anthropicErrorBody } from "./api/anthropic/errors.ts";
 import { ApiError, badRequest, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
@@ -24,6 +24,8 @@ export interface ServerOptions {
 
 /** A body must be there in this time; a connection may be idle for longer. */
 const bodyMs = 30_000;
+/** An upload of 200 MiB, from a slow network. */
+const uploadMs = 600_000;
 const idleMs = 75_000;
 /**
  * Connections that may wait to be accepted: thousands of clients come back in one moment after an
@@ -53,6 +55,7 @@ export function createServer({
     serverFactory: (listener) =>
       createGuardedServer(listener, {
         ...{ maxConnections, requestMs: bodyMs, idleMs },
+        longer: { ms: uploadMs, isMeant: ({ url = "" }) => url.split("?", 1)[0] === filesPath },
         bodyOf: (refusal) => ({ type: "application/json", text: JSON.stringify(errorBody(refusal)) }),
         onClosed(address) {
           if (isDue()) log.warn({ address, maxConnections }, "idle connections are closed: there are too many");
@@ -86,7 +89,7 @@ export function createServer({
 }
 
 /** Throws ApiError: what a few bytes unpack to has no bound that the sender pays for. */
-function refuseEncoded(encoding = "identity"): void {
+export function refuseEncoded(encoding = "identity"): void {
   if (encoding.toLowerCase() !== "identity")
     throw new ApiError({
       ...{ status: 415, code: "encoded_body" },

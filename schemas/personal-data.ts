@@ -4,9 +4,9 @@ import type { TopicName } from "./records.ts";
 
 /**
  * request: by tenant and id. letter: by its bytes. example: by the request of its answer. document:
- * by tenant. none: nothing of a request, and why.
+ * by tenant; tenant: by tenant alone. none: nothing of a request, and why.
  */
-export type SearchKey = "request" | "letter" | "example" | "cache-entry" | "document" | { none: string };
+export type SearchKey = "request" | "letter" | "example" | "cache-entry" | "document" | "tenant" | { none: string };
 
 export const personalTopics: Readonly<Record<TopicName, SearchKey>> = {
   requests: "request",
@@ -28,6 +28,8 @@ export const personalTopics: Readonly<Record<TopicName, SearchKey>> = {
   "response-cache": "cache-entry",
   examples: "example",
   documents: "document",
+  batches: "tenant",
+  "batch-lines": "tenant",
   "dead-letters": "letter",
   "example-replays": { none: "ids of examples, figures" },
   withdrawals: { none: "names of sources and authors, as an operator wrote them" },

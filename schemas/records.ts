@@ -4,6 +4,8 @@ import type {
   CacheEntry,
   ApiKey,
   ArmBreaker,
+  BatchLine,
+  BatchPart,
   Cancel,
   DeadLetter,
   Decision,
@@ -53,6 +55,8 @@ export interface RecordOf {
   "inline-calls": InlineCalls;
   breakers: ArmBreaker;
   keys: ApiKey;
+  batches: BatchPart;
+  "batch-lines": BatchLine;
   "prefill-samples": PrefillSample;
   "dead-letters": DeadLetter;
 }
@@ -91,6 +95,8 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "inline-calls": "inline-calls",
   breakers: "arm-breaker",
   keys: "api-key",
+  batches: "batch-part",
+  "batch-lines": "batch-line",
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
 };

@@ -28,6 +28,75 @@ export interface ArmBreaker {
   createdAt: number;
 }
 
+/** A line of an uploaded file of requests. Lines of a file lie in one partition, in their order. */
+export interface BatchLine {
+  fileId: string;
+  tenant: string;
+  line: number;
+  customId: string | null;
+  text: string;
+  tooLong: boolean;
+}
+
+/** What is known of an uploaded file or of a batch. Each writer has a record of its own: the client (file, order), who cancels, and the gateway that works on it (progress). */
+export interface BatchPart {
+  id: string;
+  tenant: string;
+  createdAt: number;
+  file: BatchFile | null;
+  order: BatchOrder | null;
+  progress: BatchProgress | null;
+  cancelled: boolean;
+  deleted: boolean;
+}
+
+/** An uploaded file and where its lines lie on the topic batch-lines. */
+export interface BatchFile {
+  id: string;
+  name: string;
+  bytes: number;
+  lines: number;
+  partition: number;
+  from: number;
+  to: number;
+  problems: LineProblem[];
+}
+
+export interface LineProblem {
+  line: number;
+  code: string;
+  message: string;
+  param: string | null;
+}
+
+/** A batch as its client wants it. */
+export interface BatchOrder {
+  endpoint: string;
+  account: string | null;
+  metadata: Record<string, string>;
+  expiresAt: number;
+}
+
+/** How far a batch is. */
+export interface BatchProgress {
+  line: number;
+  offset: number;
+  completed: number;
+  failed: number;
+  completedAhead: number;
+  failedAhead: number;
+  startedAt: number;
+  finalizingAt: number | null;
+  result: BatchResult | null;
+}
+
+export interface BatchResult {
+  status: string;
+  finishedAt: number;
+  outputBytes: number;
+  errorBytes: number;
+}
+
 /** A cached response, for exact repeats of its request. Key: domain/hash. A tombstone withdraws it. */
 export interface CacheEntry {
   tenant: string;

@@ -24,6 +24,7 @@ export interface TopicsFound {
   /** To be taken out, by key. */
   cacheEntries: string[];
   documents: string[];
+  batches: string[];
   examples: Map<string, { id: string; domain: string }>;
 }
 
@@ -66,7 +67,7 @@ export function createForgetTopics(session: TopicsSession) {
   return {
     /** Reads all topics; adds requests that say of themselves that they are meant. */
     async read(subject: Subject, onTopic: (topic: string) => void): Promise<TopicsFound> {
-      const found: TopicsFound = { topics: [], cacheEntries: [], documents: [], examples: new Map() };
+      const found: TopicsFound = { topics: [], cacheEntries: [], documents: [], batches: [], examples: new Map() };
       const topics = await topicsOf(session);
       const { found: safety } = await kafka.durability(topics.map(({ topic }) => topic));
       for (const { name, topic, tenant } of topics) {
@@ -108,13 +109,14 @@ export function createForgetTopics(session: TopicsSession) {
     },
 
     /** Takes what is live out of the compacted topics. */
-    async bury({ cacheEntries, documents, examples }: TopicsFound): Promise<void> {
+    async bury({ cacheEntries, documents, batches, examples }: TopicsFound): Promise<void> {
       const producer = kafka.plainProducer();
       const changes = [...examples.values()].map((example) => ({ ...example, value: null }));
       try {
         await producer.send([
           ...cacheEntries.map((key) => ({ topic: topicOf("response-cache"), key, value: null })),
           ...documents.map((key) => ({ topic: topicOf("documents"), key, value: null })),
+          ...batches.map((key) => ({ topic: topicOf("batches"), key, value: null })),
           ...(changes.length === 0 ? [] : await exampleMessages(session, changes)),
         ]);
       } finally {
@@ -139,6 +141,7 @@ export function createForgetTopics(session: TopicsSession) {
 function take(found: TopicsFound, name: TopicName, key: string, record: RecordOf[TopicName] | null): void {
   if (name === "response-cache") found.cacheEntries.push(key);
   if (name === "documents") found.documents.push(key);
+  if (name === "batches") found.batches.push(key);
   if (name !== "examples" || record === null) return;
   const { id, domain } = record as RecordOf["examples"];
   // A copy lies on every partition that its domain is asked on.
@@ -176,7 +179,9 @@ function isAbout(
       return isIts;
     }
     case "documents":
-      return subject.wholeTenant === (record as RecordOf["documents"]).tenant && at < subject.before;
+    case "batches":
+    case "batch-lines":
+      return subject.wholeTenant === (record as RecordOf["documents" | "batches"]).tenant && at < subject.before;
     default: {
       const { tenant, requestId } = record as { tenant: string; requestId: string };
       return isOfMeant(subject, tenant, requestId, at);

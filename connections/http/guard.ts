@@ -18,6 +18,8 @@ export interface GuardOptions {
   /** Milliseconds that a whole request may take to arrive, and that a connection may be idle. */
   requestMs: number;
   idleMs: number;
+  /** Requests that may take longer to arrive: uploads. */
+  longer?: { ms: number; isMeant: (request: IncomingMessage) => boolean };
   /** An error's body in the server's format. */
   bodyOf: (refusal: Refusal) => { type: string; text: string };
   /** Called with the address whose connection is closed for another one or refused. */
@@ -36,9 +38,12 @@ const ignore = (): void => undefined;
 
 export function createGuardedServer(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
-  { maxConnections, requestMs, idleMs, bodyOf, onClosed = ignore, onError }: GuardOptions,
+  { maxConnections, requestMs, idleMs, longer, bodyOf, onClosed = ignore, onError }: GuardOptions,
 ): Server {
-  const times = { headersTimeout: Math.min(headMs, requestMs), requestTimeout: requestMs, keepAliveTimeout: idleMs };
+  const times = {
+    ...{ headersTimeout: Math.min(headMs, requestMs), keepAliveTimeout: idleMs },
+    requestTimeout: Math.max(requestMs, longer?.ms ?? 0),
+  };
   // A request that is answered late leaves its connection silent, which networks forget sooner.
   const alive = { keepAlive: true, keepAliveInitialDelay: aliveMs };
   const server = createServer({ ...times, ...alive, connectionsCheckingInterval: checkMs });
@@ -53,6 +58,11 @@ export function createGuardedServer(
   const answering = new WeakMap<Duplex, ServerResponse>();
   server.on("request", (request, response) => {
     answering.set(request.socket, response);
+    if (longer?.isMeant(request) === false) {
+      // Node.js has one time for all requests.
+      const late = setTimeout(() => refuseRaw(request.socket, refusalOf({ code: overTime })), requestMs).unref();
+      request.once("close", () => clearTimeout(late)).once("end", () => clearTimeout(late));
+    }
     try {
       listener(request, response);
     } catch (error) {
@@ -78,7 +88,7 @@ export function createGuardedServer(
     // Node.js does so, too: what is written is on its way.
     socket.destroy();
   };
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseRaw(socket, refusalOf(error)));
+  server.on("clientError", (error: Pick<NodeJS.ErrnoException, "code">, socket) => refuseRaw(socket, refusalOf(error)));
   server.on("connect", (_request, socket) => {
     refuseRaw(socket, { status: 405, code: "unknown_method", message: "CONNECT is not served: this is no proxy." });
   });
@@ -89,12 +99,14 @@ export function createGuardedServer(
   return server;
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
+const overTime = "ERR_HTTP_REQUEST_TIMEOUT";
+
+function refusalOf({ code }: Pick<NodeJS.ErrnoException, "code">): Refusal {
   if (code === "HPE_HEADER_OVERFLOW")
     return { status: 431, code: "headers_too_large", message: "URL and headers have at most 16 KiB together." };
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW")
     return { status: 413, code: "body_too_large", message: "The extensions of the body's chunks are too long." };
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+  if (code === overTime)
     return { status: 408, code: "request_timeout", message: "The request did not arrive in time." };
   return { status: 400, code: "bad_request", message: "This is no valid HTTP request." };
 }

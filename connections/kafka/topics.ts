@@ -78,6 +78,12 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // Few records, and in one order.
   keys: { partitions: 1, config: compacted },
   "prefill-samples": { config: {} },
+  // Files of requests and of answers are there for as long as OpenAI's: 30 days.
+  batches: {
+    partitions: 1,
+    config: { ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(31 * day) },
+  },
+  "batch-lines": { config: { ...limit(16), "retention.ms": String(31 * day) } },
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
   "dead-letters": { config: largest },
 };

@@ -1,7 +1,7 @@
 // Keys as read. Refused once its revocation is read or it expires. Once any key was read requests
 // need one: revoking the last opens nothing.
 import type { ApiKey } from "../../schemas/types.ts";
-import { isSecret, parseHash, parseKey } from "./key.ts";
+import { accountOf, isSecret, parseHash, parseKey } from "./key.ts";
 import { createKeyLimits, type KeyLimits, type LimitsDependencies } from "./limits.ts";
 
 export interface ValidKey {
@@ -17,6 +17,8 @@ export interface KeyTable {
   find(text: string): ValidKey | null;
   /** Whether the key of this id is one still. */
   isValid(id: string): boolean;
+  /** A key of this account that is one still: the newest of those that were rotated. */
+  ofAccount(tenant: string, account: string): ValidKey | null;
   /** Revoked ones included. */
   size(): number;
 }
@@ -60,6 +62,12 @@ export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable 
     isValid(id) {
       const entry = entries.get(id);
       return entry !== undefined && entry.hash !== null && !isOver(entry.key);
+    },
+    ofAccount(tenant, account) {
+      const valid = [...entries.values()].filter(
+        ({ key, hash }) => key.tenant === tenant && accountOf(key) === account && hash !== null && !isOver(key),
+      );
+      return valid.toSorted((a, b) => b.key.createdAt - a.key.createdAt)[0] ?? null;
     },
     size: () => entries.size,
   };

@@ -57,7 +57,7 @@ export async function answerTo(
   const { callerOf, spanOf, arms, aliases, clock, tokens } = dependencies;
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
-  const request = requestOf(body, caller, { arms: arms(), aliases, key });
+  const request = requestOf(body, caller, { arms: arms(), aliases, id: requestIdFor(caller.tenant, key) });
   // OpenAI's clients read the first, Anthropic's the second.
   void reply.header("x-request-id", request.id).header("request-id", request.id);
   void reply.header("x-precedent-request-id", request.id);
@@ -97,11 +97,11 @@ async function streamed(
   return reply;
 }
 
-/** The request as it is produced; the tenant is the caller's. */
-function requestOf(
+/** The request as it is produced; the tenant is the caller's. Throws ApiError. */
+export function requestOf(
   { request, model, fields }: Pick<ChatBody, "request" | "model" | "fields">,
   caller: Caller,
-  { arms, aliases, key }: { arms: readonly NamedArm[]; key: string | undefined } & Pick<Aliases, "aliases">,
+  { arms, aliases, id }: { arms: readonly NamedArm[]; id: string } & Pick<Aliases, "aliases">,
 ): Request & { id: string } {
   const { tenant, account, arms: keyArms, domains } = caller;
   const named = resolveModel(model, arms, { aliases, caller });
@@ -115,8 +115,7 @@ function requestOf(
     });
   return {
     ...request,
-    id: requestIdFor(tenant, key),
-    tenant,
+    ...{ id, tenant },
     account: account ?? null,
     domain,
     allow: { ...request.allow, arms: allowed, costWeight: request.allow.costWeight ?? named.costWeight },

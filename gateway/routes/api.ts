@@ -5,12 +5,15 @@ import type { SessionOf } from "../../state/session.ts";
 import type { CancelPublisher } from "../cancel.ts";
 import type { ConnectionLimit } from "../connection-limit.ts";
 import type { Replies } from "../replies.ts";
+import type { Batches } from "../batches/open.ts";
 import type { Send } from "../send.ts";
 import type { AnswerDependencies } from "./answer.ts";
+import { addBatches } from "./batches.ts";
 import { addCancel } from "./cancel.ts";
 import { addChat } from "./chat.ts";
 import { addEmbeddings, type EmbeddingsDependencies } from "./embeddings.ts";
 import { addFeedback } from "./feedback.ts";
+import { addFiles } from "./files.ts";
 import { addHealth } from "./health.ts";
 import { addMessages } from "./messages.ts";
 import { addModels } from "./models.ts";
@@ -24,12 +27,14 @@ export interface ApiDependencies extends AnswerDependencies {
   send: Send<Topic<"feedback">>;
   embedder: EmbeddingsDependencies["embedder"];
   health: Replies["health"];
+  batches: Batches;
 }
 
 export function addApi(server: FastifyInstance, dependencies: ApiDependencies): void {
-  const { session, connectionLimit, cancel, send, embedder, health, ...answering } = dependencies;
+  const { session, connectionLimit, cancel, send, embedder, health, batches, ...answering } = dependencies;
   const { callerOf, arms, clock } = answering;
-  const { models: aliases } = session.config.gateway;
+  const { models: aliases, slowReaderMs } = session.config.gateway;
+  const { tenantBytes } = session.config.batch;
   const { clickhouse, codec, topic } = session;
   addChat(server, { ...answering, aliases });
   addResponses(server, { ...answering, aliases, clickhouse });
@@ -37,6 +42,8 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
+  addFiles(server, { callerOf, batches, tenantBytes, slowReaderMs });
+  addBatches(server, { callerOf, batches, clock });
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, connectionLimit });
   addHealth(server, health);

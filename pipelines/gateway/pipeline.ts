@@ -10,9 +10,17 @@ export const gateway = {
   // Its own partitions alone, as they are assigned; who may ask; what a request's owner may ask
   // about it; for an open page also decisions, responses and
   // failing arms.
-  tables: ["responses", "deltas", "keys", "decisions", "policies", "breakers", "ClickHouse"],
+  // batches: all of them; inline-calls: how busy the arms are, for lines of batches.
+  tables: [
+    ...(["responses", "deltas", "keys", "decisions", "policies", "breakers", "batches", "batch-lines"] as const),
+    ...(["inline-calls", "ClickHouse"] as const),
+  ],
   // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
   operators: [],
   // policies, examples: an old version again, and an example taken out, by an operator on the page.
-  outputs: ["requests", "cancels", "feedback", "policies", "examples"],
+  // responses: refusals of lines of batches, whose answers are all there.
+  outputs: [
+    ...(["requests", "cancels", "feedback", "policies", "examples"] as const),
+    ...(["batches", "batch-lines", "responses"] as const),
+  ],
 } as const satisfies StageDescription;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { mostCost, mostTokens } from "../../arms/routed.ts";
 import { createAsk, deadlineOf } from "../../gateway/ask.ts";
 import { createCancel } from "../../gateway/cancel.ts";
+import { openBatches } from "../../gateway/batches/open.ts";
 import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
 import { openKeys } from "../../gateway/keys/open.ts";
 import { createSpending } from "../../gateway/keys/spending.ts";
@@ -15,6 +16,7 @@ import { listen } from "../../gateway/server.ts";
 import { createWaiting } from "../../gateway/waiting.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
 import type { SessionOf } from "../../state/session.ts";
+import { watchWhenAsked } from "../replay/load.ts";
 import type { Session } from "../session.ts";
 import { openWhenAsked } from "./embedder.ts";
 import { openDashboard } from "./page.ts";
@@ -60,18 +62,28 @@ export async function startGateway(
   });
   const embedder = openWhenAsked(config, log);
   const dashboard = openDashboard(session);
-  const close = (): Promise<unknown> =>
-    Promise.all([replies.stop(), keys.stop(), producer.close(), embedder.close(), dashboard.stop()]);
+  const load = watchWhenAsked(session, log);
   const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
     ...{ waiting, connectionLimit, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
     replyPartition: replies.next,
   });
+  const batches = openBatches({
+    ...{ session, producer, send, ask, cancel, keys: keys.table, arms, load: load.load, clock, log },
+    owns: replies.owns,
+  });
+  const close = async (): Promise<void> => {
+    await batches.stop();
+    await Promise.all([
+      ...[load.stop(), replies.stop(), keys.stop(), producer.close()],
+      ...[embedder.close(), dashboard.stop()],
+    ]);
+  };
   const server = openServer(session, {
-    ...{ session, keys: keys.table, connectionLimit, ask, cancel, send, arms, dashboard, clock, log },
+    ...{ session, keys: keys.table, connectionLimit, ask, cancel, send, arms, dashboard, batches, clock, log },
     ...{ embedder: embedder.open, health: replies.health },
   });
-  const url = await keys.caughtUp
+  const url = await Promise.all([keys.caughtUp, batches.caughtUp])
     .then(() => listen(server, config.gateway))
     .catch(async (error: unknown) => {
       await close();
@@ -84,6 +96,8 @@ export async function startGateway(
     baseUrl,
     health: () => ({ ...replies.health(), inFlight: connectionLimit.open() }),
     async stop() {
+      // Its lines are asked again by whichever gateway works on it next.
+      await batches.stop();
       await drain(server, connectionLimit, config.limits.drainMs);
       cancel.stop();
       await server.close();

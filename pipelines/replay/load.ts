@@ -43,3 +43,32 @@ export async function watchBusiestArm(session: LoadSession, signal: AbortSignal)
   }
   return { load: () => Math.max(0, ...monitor.load().byArm.values()), stop };
 }
+
+/** The same for a process that seldom needs it: read from when it is first asked for. */
+export function watchWhenAsked(
+  session: LoadSession,
+  log: LoadSession["log"],
+): { load(): number | undefined; stop(): Promise<void> } {
+  const stopping = new AbortController();
+  let opening: Promise<BusiestArm> | undefined;
+  let opened: BusiestArm | undefined;
+  const open = async (): Promise<BusiestArm> => {
+    opened = await watchBusiestArm(session, stopping.signal);
+    return opened;
+  };
+  return {
+    load() {
+      opening ??= open().catch((error: unknown) => {
+        opening = undefined;
+        if (!stopping.signal.aborted) log.warn({ err: error }, "the load of the arms can't be read");
+        throw error;
+      });
+      opening.catch(() => undefined);
+      return opened?.load();
+    },
+    async stop() {
+      stopping.abort();
+      await opening?.then((busiest) => busiest.stop()).catch(() => undefined);
+    },
+  };
+}

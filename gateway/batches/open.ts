@@ -1,0 +1,116 @@
+// Files and batches: what is known of them, and the work on those that are this gateway's.
+import { createOffPeakWindow } from "../../algorithms/queueing/off-peak-window.ts";
+import type { PlainProducer } from "../../connections/kafka/port.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
+import { followTable } from "../../runtime/table.ts";
+import type { Topic } from "../../schemas/records.ts";
+import type { BatchPart } from "../../schemas/types.ts";
+import type { SessionOf } from "../../state/session.ts";
+import type { Caller } from "../access.ts";
+import type { Ask } from "../ask.ts";
+import type { NamedArm } from "../api/models.ts";
+import type { CancelPublisher } from "../cancel.ts";
+import type { KeyTable } from "../keys/table.ts";
+import { accountOf } from "../keys/key.ts";
+import { unavailable, type Send } from "../send.ts";
+import { createAskLine } from "./ask-line.ts";
+import { createReadLines, type ReadLines } from "./read-lines.ts";
+import { countRecorded } from "./recorded.ts";
+import { createResults, type Results } from "./results.ts";
+import { createRunner } from "./runner.ts";
+import type { StoreFileDependencies } from "./store-file.ts";
+import { createBatchTable, noPart, partKey, type BatchTable, type StoredBatch } from "./table.ts";
+import { createWork } from "./work.ts";
+
+type BatchSession = SessionOf<{
+  tables: ["batches", "batch-lines", "ClickHouse"];
+  outputs: ["batches", "batch-lines", "responses"];
+}>;
+
+export interface BatchesOptions {
+  session: BatchSession;
+  producer: Pick<PlainProducer<Topic<"batch-lines">>, "send">;
+  send: Send<Topic<"batches" | "responses">>;
+  ask: Ask;
+  cancel: Pick<CancelPublisher, "gone">;
+  keys: Pick<KeyTable, "ofAccount">;
+  arms: () => readonly NamedArm[];
+  /** Whether this gateway works on a batch. */
+  owns: (batchId: string) => boolean;
+  /** Load of the busiest arm; undefined: not known yet. */
+  load: () => number | undefined;
+  clock: () => number;
+  log: BatchSession["log"];
+}
+
+export interface Batches {
+  table: BatchTable;
+  /** Its table says so at once. Rejects with ApiError while the brokers are away. */
+  save(part: Partial<BatchPart> & Pick<BatchPart, "id" | "tenant">): Promise<void>;
+  storing: Omit<StoreFileDependencies, "onBytes">;
+  readLines: ReadLines;
+  results: Results;
+  /** Resolves when the topic was read. */
+  caughtUp: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Lines that this gateway has under way at most. */
+const mostLines = 64;
+
+export function openBatches(options: BatchesOptions): Batches {
+  const { session, producer, send, ask, cancel, keys, arms, owns, load, clock, log } = options;
+  const { kafka, codec, topic, config, clickhouse } = session;
+  const { acceptMs, maxBodyBytes: mostLineBytes, models: aliases } = config.gateway;
+  const table = createBatchTable(clock);
+  const reader = followTable({
+    ...{ kafka, codec, log, topic: topic("batches"), record: "batches" as const },
+    apply: (changes) => table.apply(changes),
+  });
+  const save: Batches["save"] = async (part) => {
+    const whole = { ...noPart, createdAt: clock(), ...part };
+    const key = partKey(whole);
+    await send({ topic: topic("batches"), key, value: codec.encode("batches", whole) });
+    table.apply([{ key, value: whole }]);
+  };
+  const readLines = createReadLines({ kafka, codec, topic: topic("batch-lines"), log });
+  const results = createResults({ clickhouse, readLines, mostLineBytes });
+  const askLine = createAskLine({
+    ...{ ask, send, codec, topic: topic("responses"), arms, aliases, costWeight: config.batch.costWeight },
+    ...{ maxDeadlineMs: config.limits.maxDeadlineMs, mostLineBytes, clock },
+  });
+  const callerOf = ({ tenant, order: { account } }: StoredBatch): Caller | null => {
+    if (account === null) return { tenant, arms: null, domains: null };
+    const found = keys.ofAccount(tenant, account);
+    if (found === null) return null;
+    const { key, limits } = found;
+    return { tenant, arms: key.arms, domains: key.domains, limits, keyId: key.id, account: accountOf(key) };
+  };
+  const runner = createRunner({
+    ...{ unfinished: table.unfinished, owns, load, now: () => performance.now(), log },
+    newWindow: () => createOffPeakWindow({ limit: config.batch.offPeakLoad, most: mostLines }),
+    mostDue: mostLines,
+    workOf: (batch, room) =>
+      createWork(batch, {
+        ...{ readLines, askLine, callerOf, room, results, clock, log, cancel: (request) => cancel.gone(request) },
+        countRecorded: ({ id: batchId, tenant, createdAt: since }) =>
+          countRecorded(clickhouse, { batchId, tenant, first: 0, last: 999_999_999, since }),
+        save: ({ id, tenant }, progress) => save({ id, tenant, progress }),
+      }),
+  });
+  let stopped: Promise<void> | undefined;
+  return {
+    ...{ table, save, readLines, results, caughtUp: reader.caughtUp },
+    storing: {
+      ...{ kafka, codec, topic: topic("batch-lines"), mostLineBytes },
+      async send(messages) {
+        const sent = producer.send(messages).then(() => true as const);
+        const taken = await withTimeout(acceptMs, sent).catch((error: unknown) => {
+          throw unavailable(error);
+        });
+        if (taken !== true) throw unavailable(new Error(`no acknowledgement within ${acceptMs} ms`));
+      },
+    },
+    stop: () => (stopped ??= Promise.all([runner.stop(), reader.stop()]).then(() => undefined)),
+  };
+}

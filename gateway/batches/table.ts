@@ -1,0 +1,137 @@
+// Files and batches of all tenants, from the parts on the topic batches. Every gateway holds all.
+import type { TableChange } from "../../runtime/table.ts";
+import type { BatchFile, BatchOrder, BatchPart, BatchProgress } from "../../schemas/types.ts";
+import { keptMs } from "./limits.ts";
+
+export interface StoredFile {
+  id: string;
+  tenant: string;
+  createdAt: number;
+  file: BatchFile;
+  /** It is gone for clients. */
+  deleted: boolean;
+}
+
+export interface StoredBatch {
+  id: string;
+  tenant: string;
+  createdAt: number;
+  /** Its input. */
+  file: BatchFile;
+  order: BatchOrder;
+  /** Absent: it is not cancelled. */
+  cancelledAt?: number | undefined;
+  /** Absent: no gateway has begun with it. */
+  progress?: BatchProgress | undefined;
+}
+
+export interface BatchTable {
+  apply(changes: readonly TableChange<BatchPart>[]): void;
+  file(tenant: string, id: string): StoredFile | undefined;
+  batch(tenant: string, id: string): StoredBatch | undefined;
+  /** Newest first. */
+  filesOf(tenant: string): StoredFile[];
+  batchesOf(tenant: string): StoredBatch[];
+  /** Of all tenants: those that a gateway has to work on. */
+  unfinished(): StoredBatch[];
+}
+
+type Kind = "order" | "file" | "cancel" | "progress" | "deleted";
+
+const kindOf = ({ order, file, progress, cancelled }: BatchPart): Kind => {
+  if (order !== null) return "order";
+  if (file !== null) return "file";
+  if (progress !== null) return "progress";
+  return cancelled ? "cancel" : "deleted";
+};
+
+/** Key of a part on the topic: each kind has a record of its own. */
+export const partKey = (part: BatchPart): string => `${part.id} ${kindOf(part)}`;
+
+export const noPart = { file: null, order: null, progress: null, cancelled: false, deleted: false };
+
+/** A batch whose file has problems is never worked on. */
+export const isFailed = ({ file }: Pick<StoredBatch, "file">): boolean => file.problems.length > 0;
+export const isFinished = (batch: StoredBatch): boolean => isFailed(batch) || (batch.progress?.result ?? null) !== null;
+
+type Entry = ReadonlyMap<Kind, BatchPart>;
+
+export function createBatchTable(now: () => number): BatchTable {
+  const tenants = new Map<string, Map<string, Entry>>();
+  const tenantOf = new Map<string, string>();
+  /** Of batches: those to look at for work. */
+  const open = new Set<string>();
+
+  const entryOf = (tenant: string, id: string): Entry => tenants.get(tenant)?.get(id) ?? new Map();
+  const set = (part: BatchPart): void => {
+    const { id, tenant } = part;
+    const kind = kindOf(part);
+    const entry = new Map(entryOf(tenant, id));
+    // A gateway that was frozen meanwhile knows less.
+    const known = entry.get(kind)?.progress?.result ?? null;
+    if (known !== null && (part.progress?.result ?? null) === null) return;
+    const own = tenants.get(tenant) ?? new Map<string, Entry>();
+    tenants.set(tenant, own.set(id, entry.set(kind, part)));
+    tenantOf.set(id, tenant);
+  };
+  const drop = (tenant: string, id: string): void => {
+    const own = tenants.get(tenant);
+    own?.delete(id);
+    if (own?.size === 0) tenants.delete(tenant);
+    tenantOf.delete(id);
+    open.delete(id);
+  };
+  const remove = (key: string): void => {
+    const [id = "", kind = ""] = key.split(" ");
+    const tenant = tenantOf.get(id) ?? "";
+    const left = [...entryOf(tenant, id)].filter(([one]) => one !== kind);
+    if (left.length === 0) drop(tenant, id);
+    else tenants.get(tenant)?.set(id, new Map(left));
+  };
+  /** The topic removes what is old later, and not for those that have read it. */
+  const isOver = (part: BatchPart): boolean => part.createdAt + keptMs <= now();
+  const fileOf = (entry: Entry): StoredFile | undefined => {
+    const part = entry.get("file");
+    if (part === undefined || part.file === null || isOver(part)) return undefined;
+    const { id, tenant, createdAt, file } = part;
+    return { id, tenant, createdAt, file, deleted: entry.has("deleted") };
+  };
+  const batchOf = (entry: Entry): StoredBatch | undefined => {
+    const part = entry.get("order");
+    if (part === undefined || part.order === null || part.file === null || isOver(part)) return undefined;
+    const { id, tenant, createdAt, file, order } = part;
+    const progress = entry.get("progress")?.progress ?? undefined;
+    return { id, tenant, createdAt, file, order, cancelledAt: entry.get("cancel")?.createdAt, progress };
+  };
+  const listed = <T extends { createdAt: number; id: string }>(
+    tenant: string,
+    read: (entry: Entry) => T | undefined,
+  ): T[] => {
+    const entries = [...(tenants.get(tenant) ?? [])];
+    for (const [id, entry] of entries) {
+      const first = entry.get("order") ?? entry.get("file");
+      if (first !== undefined && isOver(first)) drop(tenant, id);
+    }
+    const own = entries.map(([, entry]) => read(entry)).filter((one) => one !== undefined);
+    return own.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+  };
+
+  return {
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (value === null) remove(key);
+        else set(value);
+        const id = value?.id ?? key.split(" ")[0] ?? "";
+        const batch = batchOf(entryOf(tenantOf.get(id) ?? "", id));
+        if (batch === undefined || isFinished(batch)) open.delete(id);
+        else open.add(id);
+      }
+    },
+    file: (tenant, id) => fileOf(entryOf(tenant, id)),
+    batch: (tenant, id) => batchOf(entryOf(tenant, id)),
+    filesOf: (tenant) => listed(tenant, fileOf),
+    batchesOf: (tenant) => listed(tenant, batchOf),
+    unfinished: () =>
+      [...open].map((id) => batchOf(entryOf(tenantOf.get(id) ?? "", id))).filter((one) => one !== undefined),
+  };
+}

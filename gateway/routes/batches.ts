@@ -1,0 +1,126 @@
+// OpenAI's batches: POST and GET /v1/batches, and cancel. A tenant sees its own.
+import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Caller } from "../access.ts";
+import { invalid } from "../api/request.ts";
+import { endpoints } from "../batches/line-request.ts";
+import { keptMs, mostBatches, mostOpenBatches, windowMs } from "../batches/limits.ts";
+import { batchObject, pageOf, statusOf } from "../batches/objects.ts";
+import type { Batches } from "../batches/open.ts";
+import { isFailed, isFinished, type StoredBatch } from "../batches/table.ts";
+import { ApiError, badRequest } from "../errors.ts";
+import { requestIdFor } from "../idempotency.ts";
+import { headerOf } from "./answer.ts";
+import { unknownFile } from "./files.ts";
+
+export interface BatchesDependencies {
+  callerOf: (request: FastifyRequest) => Caller;
+  batches: Pick<Batches, "table" | "save">;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+const bodySchema = z.strictObject({
+  input_file_id: z.string().min(1).max(256),
+  endpoint: z.string().max(256),
+  completion_window: z.literal("24h"),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "at most 16 pairs")
+    .nullish(),
+});
+const listQuery = z.object({
+  after: z.string().max(256).optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+});
+
+type WithId = FastifyRequest<{ Params: { id: string } }>;
+
+export function addBatches(server: FastifyInstance, { callerOf, batches, clock }: BatchesDependencies): void {
+  const { table, save } = batches;
+  /** On their way to the brokers, by tenant. */
+  const creating = new Map<string, number>();
+  /** Another gateway may have made it a moment ago. */
+  const found = async (tenant: string, id: string): Promise<StoredBatch> => {
+    for (let tries = /^batch_[0-9a-f]{32}$/.test(id) ? 20 : 1; tries > 0; tries--) {
+      const batch = table.batch(tenant, id);
+      if (batch !== undefined) return batch;
+      await sleep(100);
+    }
+    throw unknownBatch(id);
+  };
+
+  server.post("/v1/batches", async (incoming, reply) => {
+    const { tenant, account = null } = callerOf(incoming);
+    const parsed = bodySchema.safeParse(incoming.body ?? {});
+    if (!parsed.success) throw invalid(parsed.error);
+    const { input_file_id: fileId, endpoint, metadata } = parsed.data;
+    if (!endpoints.includes(endpoint))
+      throw badRequest(`Batches are for ${endpoints.join(", ")}.`, "endpoint", "invalid_endpoint");
+    const input = table.file(tenant, fileId);
+    if (input === undefined || input.deleted || input.file.lines === 0) throw unknownFile(fileId);
+    const id = batchIdFor(tenant, headerOf(incoming, "idempotency-key"));
+    const known = table.batch(tenant, id);
+    if (known !== undefined) return reply.send(batchObject(known));
+    // Nothing is awaited from here to where it is counted.
+    const all = table.batchesOf(tenant);
+    const others = creating.get(tenant) ?? 0;
+    if (all.filter((batch) => !isFinished(batch)).length + others >= mostOpenBatches)
+      throw tooMany(`${mostOpenBatches} batches that are not finished: wait for one of them, or cancel it`);
+    if (all.length >= mostBatches) throw tooMany(`${mostBatches} batches within ${keptMs / 86_400_000} days`);
+    const createdAt = clock();
+    const order = { endpoint, account, metadata: metadata ?? {}, expiresAt: createdAt + windowMs };
+    const batch = { id, tenant, createdAt, file: input.file, order };
+    creating.set(tenant, others + 1);
+    try {
+      await save(batch);
+    } finally {
+      const left = (creating.get(tenant) ?? 1) - 1;
+      if (left === 0) creating.delete(tenant);
+      else creating.set(tenant, left);
+    }
+    return reply.send(batchObject(batch));
+  });
+  server.get("/v1/batches", async (incoming, reply) => {
+    const { tenant } = callerOf(incoming);
+    const parsed = listQuery.safeParse(incoming.query);
+    if (!parsed.success) throw invalid(parsed.error);
+    const { after, limit } = parsed.data;
+    const page = pageOf(table.batchesOf(tenant), { after, limit });
+    if (page === undefined) throw unknownBatch(after ?? "");
+    return reply.send({ ...page, data: page.data.map(batchObject) });
+  });
+  server.get("/v1/batches/:id", async (incoming: WithId, reply) =>
+    reply.send(batchObject(await found(callerOf(incoming).tenant, incoming.params.id))),
+  );
+  server.post("/v1/batches/:id/cancel", async (incoming: WithId, reply) => {
+    const { tenant } = callerOf(incoming);
+    const batch = await found(tenant, incoming.params.id);
+    if (isFailed(batch) || isFinished(batch))
+      throw new ApiError({
+        ...{ status: 409, code: "batch_ended" },
+        message: `Cannot cancel a batch with status '${statusOf(batch)}'.`,
+      });
+    if (batch.cancelledAt === undefined) await save({ id: batch.id, tenant, cancelled: true });
+    return reply.send(batchObject(await found(tenant, batch.id)));
+  });
+}
+
+/** The same for the same Idempotency-Key. Throws ApiError. */
+function batchIdFor(tenant: string, key: string | undefined): string {
+  const hex =
+    key === undefined
+      ? randomUUID().replaceAll("-", "")
+      : createHash("sha256")
+          .update(`batch ${requestIdFor(tenant, key)}`)
+          .digest("hex")
+          .slice(0, 32);
+  return `batch_${hex}`;
+}
+
+const tooMany = (what: string): ApiError =>
+  new ApiError({ status: 429, code: "too_many_batches", message: `This tenant has ${what}.` });
+const unknownBatch = (id: string): ApiError =>
+  new ApiError({ status: 404, code: "batch_not_found", message: `No batch found with id '${id.slice(0, 80)}'.` });

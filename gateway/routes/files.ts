@@ -1,0 +1,235 @@
+// OpenAI's files, of purpose batch: POST, GET and DELETE /v1/files, and their content. Results of
+// batches are files, too. A tenant sees its own.
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Caller } from "../access.ts";
+import { filesPath } from "../addresses.ts";
+import { invalid } from "../api/request.ts";
+import { keptMs, mostFileBytes, mostFiles } from "../batches/limits.ts";
+import { readUpload } from "../batches/multipart.ts";
+import { fileObject, pageOf, resultFiles, resultOf, type ResultKind } from "../batches/objects.ts";
+import type { Batches } from "../batches/open.ts";
+import { storeFile, tooLarge } from "../batches/store-file.ts";
+import type { StoredBatch, StoredFile } from "../batches/table.ts";
+import { closed } from "../closed.ts";
+import { ApiError, badRequest } from "../errors.ts";
+import { refuseEncoded } from "../server.ts";
+
+export interface FilesDependencies {
+  callerOf: (request: FastifyRequest) => Caller;
+  batches: Pick<Batches, "table" | "save" | "storing" | "readLines" | "results">;
+  /** Bytes of a tenant within the time that files are kept. */
+  tenantBytes: number;
+  slowReaderMs: number;
+}
+
+/** Uploads and downloads of a gateway at a time, and those of a tenant. */
+const mostTransfers = 8;
+const mostOfTenant = 2;
+/** A form's own bytes. */
+const formBytes = 65_536;
+
+const listQuery = z.object({
+  after: z.string().max(256).optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
+  order: z.enum(["asc", "desc"]).default("desc"),
+  purpose: z.string().max(64).optional(),
+});
+
+type WithId = FastifyRequest<{ Params: { id: string } }>;
+
+export function addFiles(server: FastifyInstance, { callerOf, batches, tenantBytes, slowReaderMs }: FilesDependencies) {
+  const { table, save, storing, readLines, results } = batches;
+  const transfer = createTransfers();
+  /** Bytes of uploads that are under way, by tenant. */
+  const coming = new Map<string, number>();
+
+  async function upload(incoming: FastifyRequest, tenant: string): Promise<StoredFile> {
+    const files = table.filesOf(tenant);
+    if (files.length >= mostFiles) throw full(`${mostFiles} files`);
+    const left = tenantBytes - files.reduce((sum, { file }) => sum + file.bytes, 0);
+    const id = `file-${randomUUID().replaceAll("-", "")}`;
+    let came = 0;
+    const onBytes = (bytes: number): void => {
+      came += bytes;
+      coming.set(tenant, (coming.get(tenant) ?? 0) + bytes);
+      if ((coming.get(tenant) ?? 0) > left) throw full(`${tenantBytes} bytes (batch.tenantBytes)`);
+    };
+    const createdAt = Date.now();
+    let file: Awaited<ReturnType<typeof storeFile>> | undefined;
+    try {
+      const read = await readUpload(incoming.body as Readable, incoming.headers, (name, chunks) =>
+        storeFile(chunks, { id, tenant, name: name.slice(0, 256) }, { ...storing, onBytes }),
+      );
+      if (read.file === undefined) throw badRequest("The form has no file.", "file", "missing_required_parameter");
+      const purpose = read.fields.get("purpose");
+      if (purpose !== "batch") throw badRequest("Files are for batches alone: purpose must be batch.", "purpose");
+      file = read.file;
+      await save({ id, tenant, createdAt, file });
+      return { id, tenant, createdAt, file, deleted: false };
+    } finally {
+      // Its lines are on the topic, whatever became of it.
+      if (file === undefined && came > 0)
+        await save({ id, tenant, createdAt, file: abandoned(id, came) }).catch(() => 0);
+      const others = (coming.get(tenant) ?? 0) - came;
+      if (others > 0) coming.set(tenant, others);
+      else coming.delete(tenant);
+    }
+  }
+
+  const all = (tenant: string) => [
+    ...table.filesOf(tenant).flatMap((file) => (isThere(file) ? [fileObject(file)] : [])),
+    ...table.batchesOf(tenant).flatMap(resultFiles),
+  ];
+  /** Another gateway may have made it a moment ago. */
+  const found = async <T>(id: string, read: () => T | undefined): Promise<T> => {
+    for (let tries = /^file-/.test(id) ? 20 : 1; tries > 0; tries--) {
+      const one = read();
+      if (one !== undefined) return one;
+      await sleep(100);
+    }
+    throw unknownFile(id);
+  };
+  const inputOf = (tenant: string, id: string): Promise<StoredFile> =>
+    found(id, () => {
+      const file = table.file(tenant, id);
+      return file !== undefined && isThere(file) ? file : undefined;
+    });
+  const resultsOf = (tenant: string, fileId: string, batchId: string): Promise<StoredBatch> =>
+    found(fileId, () => {
+      const batch = table.batch(tenant, batchId);
+      return batch !== undefined && resultFiles(batch).some(({ id }) => id === fileId) ? batch : undefined;
+    });
+
+  async function* inputLines(file: StoredFile, signal: AbortSignal): AsyncGenerator<string> {
+    for await (const { text } of readLines(file.file, signal)) yield `${text}\n`;
+  }
+  async function* resultLines(batch: StoredBatch, kind: ResultKind, signal: AbortSignal): AsyncGenerator<string> {
+    const status = batch.progress?.result?.status as "completed" | "expired" | "cancelled";
+    for await (const line of results(batch, status, signal)) if (line.kind === kind) yield line.text;
+  }
+
+  // Forms are for uploads alone: everywhere else a body is JSON.
+  void server.register((uploads, _options, done) => {
+    uploads.addContentTypeParser("multipart/form-data", (_request, body, parsed) => parsed(null, body));
+    uploads.post(filesPath, async (incoming, reply) => {
+      const { tenant } = callerOf(incoming);
+      refuseEncoded(incoming.headers["content-encoding"]);
+      if (!(incoming.body instanceof Readable))
+        throw badRequest("Upload a form (multipart/form-data) with purpose and file.", "file");
+      if (Number(incoming.headers["content-length"] ?? 0) > mostFileBytes + formBytes) throw tooLarge();
+      const release = transfer(tenant);
+      try {
+        return await reply.send(fileObject(await upload(incoming, tenant)));
+      } catch (error) {
+        // More of it may be coming.
+        void reply.header("connection", "close");
+        throw error;
+      } finally {
+        release();
+      }
+    });
+    done();
+  });
+  server.get(filesPath, async (incoming, reply) => {
+    const { tenant } = callerOf(incoming);
+    const parsed = listQuery.safeParse(incoming.query);
+    if (!parsed.success) throw invalid(parsed.error);
+    const { after, limit, order, purpose } = parsed.data;
+    const files = all(tenant).filter((file) => purpose === undefined || file.purpose === purpose);
+    files.sort((a, b) => (order === "desc" ? b.created_at - a.created_at : a.created_at - b.created_at));
+    const page = pageOf(files, { after, limit });
+    if (page === undefined) throw unknownFile(after ?? "");
+    return reply.send(page);
+  });
+  server.get(`${filesPath}/:id`, async (incoming: WithId, reply) => {
+    const { tenant } = callerOf(incoming);
+    const { id } = incoming.params;
+    const result = resultOf(id);
+    if (result === undefined) return reply.send(fileObject(await inputOf(tenant, id)));
+    const files = resultFiles(await resultsOf(tenant, id, result.batchId));
+    return reply.send(files.find((file) => file.id === id));
+  });
+  server.delete(`${filesPath}/:id`, async (incoming: WithId, reply) => {
+    const { tenant } = callerOf(incoming);
+    const { id } = incoming.params;
+    if (resultOf(id) !== undefined)
+      throw badRequest("Results of a batch go with the log (precedent forget): they can't be deleted here.", "file_id");
+    await inputOf(tenant, id);
+    await save({ id, tenant, deleted: true });
+    return reply.send({ id, object: "file", deleted: true });
+  });
+  server.get(`${filesPath}/:id/content`, async (incoming: WithId, reply) => {
+    const { tenant } = callerOf(incoming);
+    const { id } = incoming.params;
+    const result = resultOf(id);
+    const release = transfer(tenant);
+    try {
+      const signal = closed(reply);
+      const lines =
+        result === undefined
+          ? inputLines(await inputOf(tenant, id), signal)
+          : resultLines(await resultsOf(tenant, id, result.batchId), result.kind, signal);
+      await sendLines(reply, lines, slowReaderMs);
+    } finally {
+      release();
+    }
+    return reply;
+  });
+}
+
+/** Resolves when all is sent, or the client has gone. Rejects before anything is. */
+async function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>, slowReaderMs: number): Promise<void> {
+  const first = await lines.next();
+  const { raw } = reply;
+  const ended = new Promise<void>((resolve) => raw.once("close", resolve));
+  async function* whole(): AsyncGenerator<string> {
+    if (first.done !== true) yield first.value;
+    yield* lines;
+  }
+  // One that reads nothing holds a transfer.
+  raw.setTimeout(slowReaderMs, () => raw.destroy());
+  await reply.type("application/jsonl").send(Readable.from(whole()));
+  await ended;
+}
+
+/** Throws ApiError; call what it returns at the end of the transfer. */
+function createTransfers(): (tenant: string) => () => void {
+  const tenants = new Map<string, number>();
+  let all = 0;
+  return (tenant) => {
+    const own = tenants.get(tenant) ?? 0;
+    if (all >= mostTransfers || own >= mostOfTenant)
+      throw new ApiError({
+        ...{ status: 429, code: "too_many_open", retryAfter: 1 },
+        message: `A tenant has ${mostOfTenant} transfers of files at a time, a gateway ${mostTransfers}: try again.`,
+      });
+    tenants.set(tenant, own + 1);
+    all++;
+    return () => {
+      all--;
+      const left = (tenants.get(tenant) ?? 1) - 1;
+      if (left === 0) tenants.delete(tenant);
+      else tenants.set(tenant, left);
+    };
+  };
+}
+
+const isThere = ({ deleted, file }: StoredFile): boolean => !deleted && file.lines > 0;
+const abandoned = (id: string, bytes: number) => ({
+  ...{ id, name: "", bytes, lines: 0, partition: 0, from: 0, to: 0, problems: [] },
+});
+
+const full = (what: string): ApiError =>
+  new ApiError({
+    ...{ status: 429, code: "files_full", param: "file" },
+    message: `A tenant may upload ${what} within ${keptMs / 86_400_000} days, and it has.`,
+  });
+export const unknownFile = (id: string): ApiError =>
+  new ApiError({
+    ...{ status: 404, code: "file_not_found", param: "file_id" },
+    message: `No such File object: ${id.slice(0, 80)}`,
+  });
