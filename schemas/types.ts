@@ -170,6 +170,7 @@ export interface Decision {
   askProbability: number | null;
   breakers: Record<string, string>;
   reuse: ReuseTrial | null;
+  experiment: Assignment | null;
   source: "routed" | "cache" | "imported";
   cacheKey: string | null;
   degraded: string[];
@@ -227,6 +228,15 @@ export interface ReuseTrial {
   state: "on" | "off" | "held_back";
   verifies: boolean;
   savedCost: number;
+}
+
+/** The variant of an experiment under which a request was decided. */
+export interface Assignment {
+  name: string;
+  variant: string;
+  isControl: boolean;
+  probability: number;
+  unit: string;
 }
 
 /** Time one operator took. */
@@ -337,6 +347,8 @@ export interface Feedback {
   against: string | null;
   text: string | null;
   withdraws: string | null;
+  session: string | null;
+  sessionRequests: number;
   comment: string | null;
   createdAt: number;
 }

@@ -97,7 +97,7 @@ export function createLogImport(dependencies: ImportDependencies) {
     ...{ alternativeArm: null, alternativeProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
     ...{ policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
     ...{ asked: false, askProbability: null, alternative: false },
-    ...{ breakers: {}, reuse: null, source: "imported", cacheKey: null },
+    ...{ breakers: {}, reuse: null, experiment: null, source: "imported", cacheKey: null },
     degraded: row.answer!.propensity === null ? ["propensity"] : [],
     ...{ timings: [], createdAt: row.request.createdAt },
   });
@@ -229,7 +229,16 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
 /** Without an author: no author's hourly feedback limit applies to a log. */
 const plainFeedback = ({ id, tenant, createdAt }: ImportedRequest): Feedback => ({
   ...{ id: `import-${id}`, requestId: id, tenant, kind: "reward", value: null },
-  ...{ range: null, source: "system", author: "", against: null, text: null, withdraws: null },
+  ...{
+    range: null,
+    source: "system",
+    author: "",
+    against: null,
+    text: null,
+    withdraws: null,
+    session: null,
+    sessionRequests: 1,
+  },
   ...{ comment: "imported", createdAt },
 });
 const rewardOf = (request: ImportedRequest, value: number): Feedback => ({ ...plainFeedback(request), value });

@@ -41,7 +41,7 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   addMessages(server, { ...answering, aliases });
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });
-  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
+  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clickhouse, clock });
   addFiles(server, { callerOf, batches, tenantBytes, slowReaderMs });
   addBatches(server, { callerOf, batches, clock });
   addRequests(server, { callerOf, clickhouse });

@@ -12,15 +12,20 @@ export const gateway = {
   // failing arms.
   // batches: all of them; inline-calls: how busy the arms are, for lines of batches.
   tables: [
-    ...(["responses", "deltas", "keys", "decisions", "policies", "breakers", "batches", "batch-lines"] as const),
-    ...(["inline-calls", "ClickHouse"] as const),
+    "responses",
+    "deltas",
+    "keys",
+    "decisions",
+    "policies",
+    "breakers",
+    "batches",
+    "batch-lines",
+    "inline-calls",
+    "ClickHouse",
   ],
   // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
   operators: [],
   // policies, examples: an old version again, and an example taken out, by an operator on the page.
   // responses: refusals of lines of batches, whose answers are all there.
-  outputs: [
-    ...(["requests", "cancels", "feedback", "policies", "examples"] as const),
-    ...(["batches", "batch-lines", "responses"] as const),
-  ],
+  outputs: ["requests", "cancels", "feedback", "policies", "examples", "batches", "batch-lines", "responses"],
 } as const satisfies StageDescription;

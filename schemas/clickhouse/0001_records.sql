@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
     may_ask Bool COMMENT 'The client may be asked for feedback',
     reply_partition Nullable(Int32) COMMENT 'Partition of the responses topic that the client reads; NULL: by key',
     metadata Map(String, String) COMMENT 'Client''s metadata, uninterpreted' CODEC(ZSTD(1)),
+    session String MATERIALIZED multiIf(metadata['session'] != '', metadata['session'], metadata['session_id'] != '', metadata['session_id'], metadata['conversation_id']) COMMENT 'Client''s name of the session: session, session_id or conversation_id of metadata; empty: none' CODEC(ZSTD(1)),
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC; for imported requests, what the record says' CODEC(Delta, ZSTD(1)),
     reported_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
     request_hash String COMMENT 'Hash of what was asked; the same id with another hash is refused; empty: not known' CODEC(ZSTD(1)),
@@ -44,7 +45,8 @@ CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
     kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
     kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
     first_wins UInt64 MATERIALIZED 9223372036854775807 - toUInt64(toUnixTimestamp64Milli(created_at)) * 1048576 - kafka_offset % 1048576 COMMENT 'Version for merging: the earliest created_at wins, then the lowest offset' CODEC(Delta, ZSTD(1)),
-    INDEX created_at_range created_at TYPE minmax GRANULARITY 1
+    INDEX created_at_range created_at TYPE minmax GRANULARITY 1,
+    INDEX session_bloom session TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
@@ -118,6 +120,11 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
     reuse_bound Float32 COMMENT 'Upper bound of the share of wrong reused answers in the domain, 0 to 1',
     reuse_state LowCardinality(String) COMMENT 'on: could be chosen; off: bound above the limit; held_back: another arm answers, to compare',
     reuse_verifies Bool COMMENT 'The reuse arm would have been chosen; another arm answers and both are compared',
+    experiment LowCardinality(String) COMMENT 'Experiment that the request takes part in; empty: none',
+    variant LowCardinality(String) COMMENT 'Its variant',
+    variant_is_control Bool COMMENT 'The variant is the control, with which the others are compared',
+    variant_probability Float64 COMMENT 'Exact probability of the variant for what takes part, 0 to 1',
+    experiment_unit String COMMENT 'Digest of the user, session, tenant or request that keeps the variant' CODEC(ZSTD(1)),
     source LowCardinality(String) DEFAULT 'routed' COMMENT 'routed; cache: an entry of the response cache; imported: the log of another system',
     cache_key String COMMENT 'Key of the response cache entry in the domain; empty: must not be cached' CODEC(ZSTD(1)),
     degraded Array(LowCardinality(String)) COMMENT 'What was missing when it was decided, such as policy or features',
