@@ -40,6 +40,12 @@ it.each([
   [415, { "content-type": "text/plain" }],
   [415, { "content-type": "application/x-www-form-urlencoded" }],
   [415, { "content-type": "application/jsonp" }],
+  [415, { "content-type": "multipart/form-data; boundary=a" }],
+  [415, { "content-type": "multipart/form-data; boundary=a", authorization: "Basic YTpi" }],
+  [
+    403,
+    { "content-type": "multipart/form-data; boundary=a", authorization: "Bearer any", origin: "http://evil.example" },
+  ],
   [415, {}],
 ])("without keys answers %i to what a page of another site can send: %o", (status, headers) => {
   const json = status === 403 ? { "content-type": "application/json" } : {};
@@ -51,6 +57,8 @@ it("without keys serves what changes something to programs and to the page itsel
   const json = { "content-type": "application/json; charset=utf-8" };
   for (const headers of [{}, { "sec-fetch-site": "same-origin", origin: "http://localhost:7717" }])
     expect(from("127.0.0.1", "localhost:7717", { ...json, ...headers }, "POST").tenant).toBe("default");
+  const upload = { "content-type": "multipart/form-data; boundary=a", authorization: "Bearer any" };
+  expect(from("127.0.0.1", "localhost:7717", upload, "POST").tenant).toBe("default");
 });
 
 describe("with keys", () => {

@@ -105,6 +105,14 @@ it("what does not arrive in time is refused, also where nothing came at all", as
     expect(answer).toMatch(/^HTTP\/1.1 408 [^]*request_timeout$/);
 });
 
+it("an upload may take longer than other requests", async () => {
+  await start({ requestMs: 100, longer: { ms: 30_000, isMeant: ({ url }) => url === "/upload" } });
+  const upload = await open();
+  upload.write(get("/upload", "content-length: 9\r\nconnection: close\r\n"));
+  expect(await answerTo(get("/later", "content-length: 9\r\n"))).toMatch(/^HTTP\/1.1 408 [^]*request_timeout$/);
+  expect(await answerTo("whole one", upload)).toMatch(/ 200 OK[^]*fine$/);
+});
+
 it("a refusal does not become part of an answer", async () => {
   await start();
   expect((await answerTo(`${get("/", "")}nonsense\r\n\r\n`)).match(/HTTP\/1.1/g)).toHaveLength(1);
