@@ -1,5 +1,9 @@
+import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { compare, type Pair, runningMeans, verdictOf } from "./comparison.ts";
+import { briefly, showComparison } from "./comparison-lines.ts";
+import { createScreen } from "./screen.ts";
 
 /** `count` questions, each with these costs and scores: the system's first. */
 const pairs = (count: number, [cost, paid]: [number, number], [score, other]: [number, number]): Pair[] =>
@@ -51,8 +55,24 @@ describe("verdict", () => {
     expect(verdict(pairs(1, [1, 2], [1, 0]))).toMatch(/^Not shown: 1 question is too few/);
     expect(verdict(pairs(20, [2, 2], [1, 0]))).toMatch(/^Not shown: /);
     expect(verdict(pairs(20, [0, 0], [1, 0]))).toMatch(/there is no cost to compare/);
-    expect(verdict()).toMatch(/there is no cost to compare/);
+    expect(verdict()).toMatch(/^Not shown: no question/);
   });
+});
+
+it("shows both curves by name, both intervals, and the verdict", () => {
+  const out = new PassThrough();
+  const screen = createScreen(out as unknown as NodeJS.WriteStream);
+  const all = [...pairs(10, [2, 2], [0.5, 0.5]), ...pairs(10, [1, 2], [1, 0.5])];
+  showComparison(screen, all);
+  showComparison(screen, []);
+  const text = stripVTControlCharacters(String(out.read()));
+  expect(text).toMatch(/^ +0\.75 .*─ +the system$/m);
+  expect(text).toMatch(/^ +0\.50 .*─ +large alone$/m);
+  expect(text).toMatch(/cost +75 % of large alone \(95 % interval over the questions: \d+ % to \d+ %\)/);
+  expect(text).toMatch(/token F1 +0\.75, large alone 0\.50: \+0\.25 \(95 % interval .*: \+0\.\d\d to \+0\.\d\d\)/);
+  expect(text).toContain(verdict(all));
+  expect(text).toContain(verdict());
+  expect(briefly(all)).toBe("cost 75 % of large alone, token F1 0.75 to 0.50");
 });
 
 it("averages what has come so far", () => {

@@ -56,7 +56,8 @@ export function compare(pairs: readonly Pair[]): Comparison {
 
 /** A sentence that claims no more than both intervals show. */
 export function verdictOf({ questions, costShare, scores }: Comparison): string {
-  if (costShare === null) return "Neither arm has a price: there is no cost to compare.";
+  if (questions === 0) return "Not shown: no question was answered by both.";
+  if (costShare === null) return "The large arm has no price: there is no cost to compare.";
   const [cost, quality] = [costOf(costShare.interval), qualityOf(scores.interval)];
   const tooFew = `${questions} ${questions === 1 ? "question is" : "questions are"} too few to tell`;
   if (cost === "unknown") return `Not shown: ${tooFew} whether the system costs less than the large arm alone.`;

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import pc from "picocolors";
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";
-import type { Interval } from "../../../algorithms/off-policy/ratio.ts";
 import { bestTokenF1 } from "../../../algorithms/text/token-f1.ts";
 import { messageOf } from "../../../connections/errors.ts";
 import type { Response } from "../../../schemas/types.ts";
-import { drawSeries } from "../chart.ts";
-import { compare, confidence, type Pair, runningMeans, type Scored, verdictOf } from "../comparison.ts";
+import { NoResponse } from "../client.ts";
+import type { Pair, Scored } from "../comparison.ts";
+import { briefly, showComparison } from "../comparison-lines.ts";
 import { largeArm, type Question } from "../sample-data.ts";
 import type { Scene, SceneContext } from "../scene.ts";
 import { seconds, wrap } from "../screen.ts";
@@ -28,12 +28,11 @@ export const comparison: Scene = async (context) => {
   );
   const absent = await whyAbsent(context);
   if (absent !== null) {
-    screen.line(pc.yellow(`  ${largeArm} can't answer: ${absent}.`));
-    screen.line(pc.yellow("  The other arms go on alone, and there is nothing to compare them with."));
+    const why = `${largeArm} can't answer: ${absent}. The other arms go on alone, and there is nothing to compare them with.`;
+    for (const line of wrap(why, screen.width)) screen.line(pc.yellow(line));
   }
-  const { pairs, notes } = await askAll(context, absent === null);
-  for (const line of wrap(`${notes.join("; ")}.`, screen.width)) screen.line(line);
-  if (absent === null) showComparison(context, pairs);
+  const pairs = await askAll(context, absent === null);
+  if (absent === null) showComparison(screen, pairs);
 };
 
 /** Why the large arm has no part in this run; null: it answers. */
@@ -43,7 +42,8 @@ async function whyAbsent({ screen, complete, signal }: SceneContext): Promise<st
   return screen.task(largeArm, arrival, (absent) => (absent === null ? "answers" : "is absent"));
 }
 
-async function askAll(context: SceneContext, compared: boolean): Promise<{ pairs: Pair[]; notes: string[] }> {
+/** In the order in which they were answered; none where there is nothing to compare with. */
+async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]> {
   const { screen, client, data, signal, commandedAt } = context;
   // Another order and other wordings in each run.
   const random = splitmix64(BigInt(commandedAt));
@@ -54,25 +54,38 @@ async function askAll(context: SceneContext, compared: boolean): Promise<{ pairs
   const limit = pLimit(inFlight);
   const end = Date.now() + longestMs;
   const pairs: Pair[] = [];
-  const extra = { calls: 0, cost: 0 };
-  let [answered, failed] = [0, 0];
+  const counts = { answered: 0, failed: 0, extra: 0, without: 0 };
+  const paid = { system: 0, extra: 0 };
 
   async function ask({ request, references }: Question): Promise<void> {
     const { response, decision } = await client.ask(request, { scene: "comparison" });
     const system = scored(response, references);
-    answered++;
+    counts.answered++;
+    paid.system += system.cost;
     if (response.status === "ok") await client.reward(response.requestId, system.score, "token F1 to the reference");
-    else failed++;
-    let large = { cost: response.cost, score: system.score };
-    if (compared && response.arm !== largeArm) {
-      const alone = (await client.ask(request, { scene: "baseline", arm: largeArm })).response;
-      large = scored(alone, references);
-      extra.calls++;
-      extra.cost += large.cost;
+    else counts.failed++;
+    if (compared) {
+      const alone = response.arm === largeArm ? { ...response, failedCost: 0 } : await askLarge(request);
+      // A baseline that fails would flatter the system.
+      if (alone?.status === "ok") pairs.push({ system, large: scored(alone, references) });
+      else counts.without++;
     }
-    pairs.push({ system, large });
     const policy = decision === null || decision.policyVersion === 0 ? "" : `, policy ${decision.policyVersion}`;
-    screen.live(`  ${answered} of ${questions.length} answered${policy}${compared ? `: ${briefly(pairs)}` : ""}`);
+    screen.live(
+      `  ${counts.answered} of ${questions.length} answered${policy}${pairs.length > 0 ? `: ${briefly(pairs)}` : ""}`,
+    );
+  }
+
+  async function askLarge(request: string): Promise<Response | null> {
+    try {
+      const { response } = await client.ask(request, { scene: "baseline", arm: largeArm });
+      counts.extra++;
+      paid.extra += response.cost + response.failedCost;
+      return response;
+    } catch (error) {
+      if (error instanceof NoResponse) return null;
+      throw error;
+    }
   }
 
   await Promise.all(
@@ -83,14 +96,21 @@ async function askAll(context: SceneContext, compared: boolean): Promise<{ pairs
     ),
   );
   signal.throwIfAborted();
+  const { answered, failed, extra, without } = counts;
   const left = questions.length - answered;
   const notes = [
     `${answered} answers, each with its reward on the topic feedback`,
-    ...(failed > 0 ? [pc.yellow(`${failed} failed, and count as 0`)] : []),
+    ...(failed > 0 ? [`${failed} failed, and count as 0`] : []),
     ...(left > 0 ? [`the time was up before the other ${left}`] : []),
-    ...(compared ? [`${extra.calls} more of ${largeArm} for the comparison alone, at ${price(extra.cost)}`] : []),
+    ...(extra > 0
+      ? [
+          `${extra} more of ${largeArm} for the comparison alone, which cost ${price(paid.extra)} beside the system's ${price(paid.system)}`,
+        ]
+      : []),
+    ...(without > 0 ? [`${without} left out of the comparison: ${largeArm} gave no answer`] : []),
   ];
-  return { pairs, notes };
+  for (const line of wrap(`${notes.join("; ")}.`, screen.width)) screen.line(line);
+  return pairs;
 }
 
 /** A failed answer is worth nothing, and costs what it cost. */
@@ -99,50 +119,6 @@ const scored = ({ status, text, cost, failedCost }: Response, references: readon
   score: status === "ok" ? bestTokenF1(text, references) : 0,
 });
 
-function briefly(pairs: readonly Pair[]): string {
-  const { costShare, scores } = compare(pairs);
-  const cost = costShare === null ? "" : `cost ${percent(costShare.value)} of ${largeArm} alone, `;
-  return `${cost}token F1 ${scores.system.toFixed(2)} to ${scores.large.toFixed(2)}`;
-}
-
-function showComparison({ screen }: SceneContext, pairs: readonly Pair[]): void {
-  const compared = compare(pairs);
-  const { costShare, scores } = compared;
-  const show = (title: string, ...curves: Parameters<typeof drawSeries>[0]): void => {
-    screen.line();
-    screen.line(`  ${title}`);
-    for (const line of drawSeries(curves, { width: screen.width - 30, height: 8 })) screen.line(line);
-  };
-  const curve = (name: string, colour: "green" | "cyan", values: readonly number[]) => ({ name, colour, values });
-  const [costs, baseline] = [pairs.map(({ system }) => system.cost), pairs.map(({ large }) => large.cost)];
-  const paid = runningMeans(baseline);
-  const shares = runningMeans(costs).map((cost, index) => (paid[index]! > 0 ? cost / paid[index]! : 0));
-  if (costShare !== null) show(`Cost so far, as a share of ${largeArm} alone`, curve("the system", "green", shares));
-  const [theirs, ours] = [pairs.map(({ large }) => large.score), pairs.map(({ system }) => system.score)];
-  show(
-    "Mean token F1 so far",
-    curve(`${largeArm} alone`, "cyan", runningMeans(theirs)),
-    curve("the system", "green", runningMeans(ours)),
-  );
-  screen.line();
-  if (costShare !== null)
-    screen.line(
-      `  ${pc.bold("cost")}      ${percent(costShare.value)} of ${largeArm} alone ${pc.dim(between(costShare.interval, percent))}`,
-    );
-  const difference = `${signed(scores.difference)} ${pc.dim(between(scores.interval, signed))}`;
-  screen.line(
-    `  ${pc.bold("token F1")}  ${scores.system.toFixed(2)}, ${largeArm} alone ${scores.large.toFixed(2)}: ${difference}`,
-  );
-  screen.line(`  ${pc.bold(verdictOf(compared))}`);
-  screen.line();
-}
-
-const between = (interval: Interval | null, text: (value: number) => string): string =>
-  interval === null
-    ? "(too few for an interval)"
-    : `(${confidence * 100} % interval over the questions: ${text(interval.low)} to ${text(interval.high)})`;
-const percent = (share: number): string => `${Math.round(100 * share)} %`;
-const signed = (value: number): string => `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(2)}`;
 const price = (cost: number): string => cost.toPrecision(2);
 
 /** Fisher-Yates. */
