@@ -16,7 +16,7 @@ import type { Scene, SceneContext } from "../scene.ts";
 import { seconds, wrap } from "../screen.ts";
 
 /** After this time no question is asked: a slow machine compares fewer. */
-const longestMs = 100_000;
+const longestMs = 120_000;
 const longestWaitMs = 120_000;
 const inFlight = 4;
 
