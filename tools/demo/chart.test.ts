@@ -17,6 +17,8 @@ describe("chart", () => {
     const lines = drawSeries([flat, green], { width: 20, height: 3 }).map(stripVTControlCharacters);
     expect(lines[0]).toMatch(/^ +1\.50 .*[╭─] +ours$/);
     expect(lines.at(-1)).toMatch(/^ +0\.00 .*─ +theirs$/);
+    const same = drawSeries([flat, { ...flat, name: "ours" }], { width: 20, height: 3 }).map(stripVTControlCharacters);
+    expect(same.at(-1)).toMatch(/─ +theirs, ours$/);
   });
 
   it("keeps the ends and the range whatever the number of points", () => {

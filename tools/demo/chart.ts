@@ -31,10 +31,12 @@ export function drawSeries(series: readonly Series[], { width, height }: ChartOp
       },
     )
     .split("\n");
+  const names = new Map<number, string[]>();
   for (const { name, colour, values } of series) {
     const row = height - Math.round(((values.at(-1) ?? 0) / max) * height);
-    if (lines[row] !== undefined) lines[row] += ` ${pc[colour](name)}`;
+    names.set(row, [...(names.get(row) ?? []), pc[colour](name)]);
   }
+  for (const [row, ending] of names) lines[row] = `${lines[row] ?? ""} ${ending.join(", ")}`;
   return lines;
 }
 

@@ -31,9 +31,14 @@ describe("compare", () => {
     expect(compare(mixed)).toEqual(compare(mixed));
   });
 
-  it("has no interval of one question or none, and no share of no costs", () => {
+  it("has no interval of few questions or none, and no share of no costs", () => {
     expect(compare([])).toMatchObject({ questions: 0, costShare: null, scores: { difference: 0, interval: null } });
-    expect(compare(pairs(1, [1, 2], [1, 1]))).toMatchObject({ costShare: { value: 0.5, interval: null } });
+    for (const few of [1, 19])
+      expect(compare(pairs(few, [1, 2], [1, 1]))).toMatchObject({
+        costShare: { value: 0.5, interval: null },
+        scores: { interval: null },
+      });
+    expect(compare(pairs(20, [1, 2], [1, 1])).costShare!.interval).toEqual({ low: 0.5, high: 0.5 });
   });
 });
 
@@ -52,6 +57,7 @@ describe("verdict", () => {
     const apart = [pairs(10, [1, 2], [1, 0]), pairs(10, [1, 2], [0, 1])];
     expect(verdict(...apart)).toMatch(/^Shown: it costs less\. Not shown: 20 questions are too few/);
     expect(verdict(pairs(10, [1, 3], [1, 0]), pairs(10, [3, 1], [1, 0]))).toMatch(/^Not shown: 20 questions/);
+    expect(verdict(pairs(19, [1, 2], [1, 0]))).toMatch(/^Not shown: 19 questions are too few/);
     expect(verdict(pairs(1, [1, 2], [1, 0]))).toMatch(/^Not shown: 1 question is too few/);
     expect(verdict(pairs(20, [2, 2], [1, 0]))).toMatch(/^Not shown: /);
     expect(verdict(pairs(20, [0, 0], [1, 0]))).toMatch(/there is no cost to compare/);

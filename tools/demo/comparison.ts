@@ -24,32 +24,34 @@ export interface Comparison {
 }
 
 export const confidence = 0.95;
+/** Of fewer questions there is no interval: resampling them would make it too narrow. */
+export const fewest = 20;
 /** Scores that differ by less count as equal. */
 export const equalWithin = 0.05;
 
 export function compare(pairs: readonly Pair[]): Comparison {
   const [ours, theirs] = [pairs.map(({ system }) => system), pairs.map(({ large }) => large)];
-  const options = { seed: 1, confidence };
+  const interval = (numerator: Float64Array, denominator: Float64Array | null): Interval | null =>
+    pairs.length < fewest ? null : bootstrapInterval({ numerator, denominator }, null, { seed: 1, confidence });
   const differences = pairs.map(({ system, large }) => system.score - large.score);
   const paid = theirs.reduce((sum, { cost }) => sum + cost, 0);
-  const costs = {
-    numerator: Float64Array.from(ours, ({ cost }) => cost),
-    denominator: Float64Array.from(theirs, ({ cost }) => cost),
-  };
   return {
     questions: pairs.length,
     costShare:
       paid > 0
         ? {
             value: ours.reduce((sum, { cost }) => sum + cost, 0) / paid,
-            interval: bootstrapInterval(costs, null, options),
+            interval: interval(
+              Float64Array.from(ours, ({ cost }) => cost),
+              Float64Array.from(theirs, ({ cost }) => cost),
+            ),
           }
         : null,
     scores: {
       system: mean(ours.map(({ score }) => score)),
       large: mean(theirs.map(({ score }) => score)),
       difference: mean(differences),
-      interval: bootstrapInterval({ numerator: Float64Array.from(differences), denominator: null }, null, options),
+      interval: interval(Float64Array.from(differences), null),
     },
   };
 }

@@ -9,14 +9,14 @@ import { bestTokenF1 } from "../../../algorithms/text/token-f1.ts";
 import { messageOf } from "../../../connections/errors.ts";
 import type { Response } from "../../../schemas/types.ts";
 import { NoResponse } from "../client.ts";
-import type { Pair, Scored } from "../comparison.ts";
+import { fewest, type Pair, type Scored } from "../comparison.ts";
 import { briefly, showComparison } from "../comparison-lines.ts";
 import { largeArm, type Question } from "../sample-data.ts";
 import type { Scene, SceneContext } from "../scene.ts";
 import { seconds, wrap } from "../screen.ts";
 
-/** After this time no question is asked: a slow machine compares fewer. */
-const longestMs = 120_000;
+/** After this time no question is asked; a slow machine has twice the time for the fewest. */
+const usualMs = 120_000;
 const longestWaitMs = 120_000;
 const inFlight = 4;
 
@@ -52,12 +52,13 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
     request: random() < 0.5 ? each.request : each.again,
   }));
   const limit = pLimit(inFlight);
-  const end = Date.now() + longestMs;
+  const began = Date.now();
   const pairs: Pair[] = [];
-  const counts = { answered: 0, failed: 0, extra: 0, without: 0 };
+  const counts = { asked: 0, answered: 0, failed: 0, extra: 0, without: 0 };
   const paid = { system: 0, extra: 0 };
 
   async function ask({ request, references }: Question): Promise<void> {
+    counts.asked++;
     const { response, decision } = await client.ask(request, { scene: "comparison" });
     const system = scored(response, references);
     counts.answered++;
@@ -91,7 +92,8 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
   await Promise.all(
     questions.map((question) =>
       limit(async () => {
-        if (!signal.aborted && Date.now() < end) await ask(question);
+        const passed = Date.now() - began;
+        if (!signal.aborted && passed < (counts.asked < fewest ? 2 : 1) * usualMs) await ask(question);
       }),
     ),
   );
