@@ -37,9 +37,16 @@ export const comparison: Scene = async (context) => {
 
 /** Why the large arm has no part in this run; null: it answers. */
 async function whyAbsent({ screen, complete, signal }: SceneContext): Promise<string | null> {
-  const late = sleep(longestWaitMs, `its model has not come in ${seconds(longestWaitMs)}`, { signal, ref: false });
-  const arrival = Promise.race([complete.then(() => null, messageOf), late]);
-  return screen.task(largeArm, arrival, (absent) => (absent === null ? "answers" : "is absent"));
+  const late = sleep(longestWaitMs, undefined, { signal, ref: false }).then(() => {
+    throw new Error(`its model has not come in ${seconds(longestWaitMs)}`);
+  });
+  try {
+    await screen.task(largeArm, Promise.race([complete, late]), () => "answers");
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    return messageOf(error);
+  }
 }
 
 /** In the order in which they were answered; none where there is nothing to compare with. */
