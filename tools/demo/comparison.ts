@@ -27,7 +27,7 @@ export const confidence = 0.95;
 /** Of fewer questions there is no interval: resampling them would make it too narrow. */
 export const fewest = 20;
 /** Scores that differ by less count as equal. */
-export const equalWithin = 0.05;
+const equalWithin = 0.05;
 
 export function compare(pairs: readonly Pair[]): Comparison {
   const [ours, theirs] = [pairs.map(({ system }) => system), pairs.map(({ large }) => large)];
