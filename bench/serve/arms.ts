@@ -7,15 +7,18 @@ import { type Domain, seed } from "./stream.ts";
 const small = "Qwen2.5-Coder-0.5B-Instruct";
 const large = "Qwen2.5-Coder-1.5B-Instruct";
 
-/** Asked by the stream; `every`: only each so many requests, from the first. */
-export const asked = [
-  { name: "small-with", model: small, examples: true, every: 1 },
-  { name: "small-without", model: small, examples: false, every: 1 },
-  { name: "large-without", model: large, examples: false, every: 1 },
-  // The same as small-with, without KV-cache reuse.
-  { name: "small-full", model: small, examples: true, every: 4 },
+/** Caches of examples: cold: of earlier prompts alone; built: made before the request came. */
+export const arms = [
+  { name: "small-with", model: small, examples: true, caches: "cold" },
+  { name: "small-without", model: small, examples: false, caches: "cold" },
+  { name: "large-without", model: large, examples: false, caches: "cold" },
+  { name: "small-built", model: small, examples: true, caches: "built" },
 ] as const;
-export type ArmName = (typeof asked)[number]["name"];
+export type Arm = (typeof arms)[number];
+export type ArmName = Arm["name"];
+/** Asked every request of a sitting; the others by a sitting of their own (--only caches). */
+export const cold = arms.filter(({ caches }) => caches === "cold");
+export const built = arms.filter(({ caches }) => caches === "built");
 
 /** What clients of each domain send with a request. */
 export const asking: Readonly<Record<Domain, { system: string; maxTokens: number; stop: readonly string[] }>> = {
@@ -44,18 +47,17 @@ const settings = {
 };
 
 /** Answers under other settings are other answers; an arm more or less leaves the others' alone. */
-export const settingsOf = ({ name, model, examples }: (typeof asked)[number]): string =>
+export const settingsOf = ({ name, model, examples }: Arm): string =>
   createHash("sha256")
     .update(JSON.stringify([seed, name, model, examples, asking, settings.linked]))
     .digest("hex")
     .slice(0, 12);
 
 /** As precedent.yaml has it. */
-export function armConfig({ name, model, examples }: (typeof asked)[number]): LlamaArmConfig {
-  const linked = name === "small-full" ? { ...settings.linked, policy: "full" } : settings.linked;
-  const config = armSchema.parse({ ...settings, linked, type: "llama", name, model, examples });
+export function armConfig({ name, model, examples }: Arm): LlamaArmConfig {
+  const config = armSchema.parse({ ...settings, type: "llama", name, model, examples });
   if (config.type !== "llama") throw new Error(`${name} is no llama arm`);
   return config;
 }
 
-export const modelFiles = (): string[] => [...new Set(asked.map(({ model }) => modelFile(model)))];
+export const modelFiles = (): string[] => [...new Set(arms.map(({ model }) => modelFile(model)))];

@@ -1,8 +1,8 @@
 // Asks every arm the requests of the stream through the real stages (Kafka, selection, linking),
 // one at a time, all arms of a request before the next, and logs each answer with the CPU time of
-// all processes. Before that, caches of the examples that will be shown are made by the code of
-// `precedent kv build`, and what a request takes besides its model is measured under load: with one
-// request at a time, the idle time of all processes would count as its cost.
+// all processes. Before that, what a request takes besides its model is measured under load (with
+// one request at a time, the idle time of all processes would count as its cost), and for the arm
+// with caches those of the examples that will be shown are made by the code of `kv build`.
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,19 +22,20 @@ import { commit } from "../support/machine.ts";
 import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
 import { onStack, serverPids } from "../support/stack.ts";
 import { median, significant } from "../support/statistics.ts";
-import { armConfig, asked, asking, settingsOf } from "./arms.ts";
-import { appendRow, type Answers, type Cpu, keyOf, type Row, type Sitting } from "./log.ts";
+import { type Arm, armConfig, asking, settingsOf } from "./arms.ts";
+import { appendRow, type Answers, type Cpu, keyOf, type Row, saveAnswers, type Sitting } from "./log.ts";
 import { domains, type Item } from "./stream.ts";
 
 const timeoutMs = 1_800_000;
 /** An arm that answers at once. */
 const noModel = "none";
 const inFlight = 16;
-const linkedArm = armConfig(asked[0]);
 
 export interface Collecting {
   /** The stream's requests of this sitting. */
   items: readonly Item[];
+  /** Those that are asked. */
+  arms: readonly Arm[];
   pool: readonly Example[];
   /** What is there already; new rows and this sitting are added. */
   answers: Answers;
@@ -59,8 +60,8 @@ export async function collect(context: BenchContext, given: Collecting): Promise
       withSession(folder, name, arms, work);
     const sitting: Sitting = { commit: commit(), date: new Date().toISOString(), ...(await withArms([none], prepare)) };
     given.answers.sittings.push(sitting);
-    const llamas = asked.map(armConfig);
-    await withArms([none, ...llamas], async (session) => {
+    await saveAnswers(given.answers);
+    await withArms([none, ...given.arms.map(armConfig)], async (session) => {
       await withClient(session, context.signal, (client) => askAll(context, given, missing, client, used));
       await session.clickhouse.command(`DROP DATABASE IF EXISTS ${name}`).catch(() => undefined);
     });
@@ -72,22 +73,22 @@ export async function collect(context: BenchContext, given: Collecting): Promise
         await storedIn(session, given.pool.length, items.length);
         return measured;
       });
-      return { overhead, build: await build(context, session, used) };
+      const first = given.arms.find(({ caches }) => caches === "built");
+      return { overhead, build: first === undefined ? null : await build(context, session, first, used) };
     }
   });
 }
 
 interface Wanted {
   item: Item;
-  arm: (typeof asked)[number];
+  arm: Arm;
 }
 
 /** All arms of a request before the next request, another arm first each time. */
-export function missingOf({ items, answers }: Pick<Collecting, "items" | "answers">): Wanted[] {
+export function missingOf({ items, arms, answers }: Pick<Collecting, "items" | "arms" | "answers">): Wanted[] {
   return items.flatMap((item) => {
-    const first = item.position % asked.length;
-    return [...asked.slice(first), ...asked.slice(0, first)]
-      .filter(({ every }) => item.position % every === 0)
+    const first = item.position % arms.length;
+    return [...arms.slice(first), ...arms.slice(0, first)]
       .filter(({ name }) => answers.rows.get(keyOf({ position: item.position, arm: name }))?.hash !== item.hash)
       .map((arm) => ({ item, arm }));
   });
@@ -141,7 +142,12 @@ async function storedIn({ clickhouse }: Session, examples: number, requests: num
 }
 
 /** Caches of the examples that the requests were shown, each behind its domain's system prompt. */
-async function build({ progress, signal }: BenchContext, session: Session, used: Used): Promise<Sitting["build"]> {
+async function build(
+  { progress, signal }: BenchContext,
+  session: Session,
+  of: Arm,
+  used: Used,
+): Promise<Sitting["build"]> {
   const before = used();
   const total = { examples: 0, caches: 0, tokens: 0, disk_mib: 0 };
   for (const name of domains) {
@@ -153,7 +159,7 @@ async function build({ progress, signal }: BenchContext, session: Session, used:
     const top = Number(shown?.count);
     if (top === 0) continue;
     const bar = progress(`caches of examples of ${name} (kept for later runs)`, top, "examples");
-    const arm = { ...linkedArm, system: asking[name].system };
+    const arm = { ...armConfig(of), system: asking[name].system };
     const onProgress = ({ done }: { done: number }): void => bar.update(done);
     const made = await buildCaches(session, arm, { domain, top, signal, onProgress });
     bar.finish();
@@ -168,7 +174,7 @@ async function build({ progress, signal }: BenchContext, session: Session, used:
 
 async function askAll(
   { progress, signal, note }: BenchContext,
-  { pool, answers, file, seconds }: Collecting,
+  { arms, pool, answers, file, seconds }: Collecting,
   missing: readonly Wanted[],
   client: Client,
   used: Used,
@@ -176,7 +182,7 @@ async function askAll(
   const responses = new Map(pool.map(({ id, response }) => [id, response]));
   const measuredCommit = commit();
   // What is made at the first request of an arm is none of those measured.
-  for (const { name } of asked) await client.ask("print the working directory", { arm: name, timeoutMs, maxTokens: 8 });
+  for (const { name } of arms) await client.ask("print the working directory", { arm: name, timeoutMs, maxTokens: 8 });
   const began = performance.now();
   const bar = progress("answers of every arm (kept for later runs)", missing.length, "answers");
   let before = used();

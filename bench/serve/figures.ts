@@ -2,230 +2,147 @@
 // request was answered by every arm, so each choice can be scored. Pure.
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Figures, Measured } from "../benchmark.ts";
+import { always, type Choices, expected, valuesOf } from "../ladder/replay.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
-import { mean, median, quantile, significant } from "../support/statistics.ts";
+import { mean, median, significant } from "../support/statistics.ts";
 import { costWeights } from "../routing/worth.ts";
-import { type ArmName, asked } from "./arms.ts";
+import { arms as allArms, cold } from "./arms.ts";
 import { type Answers, keyOf, type Row } from "./log.ts";
-import { always, type Choices, expected, type Round, valuesOf, wins } from "./policies.ts";
 import { rivalsAt } from "./rivals.ts";
-import { replayRouter, withMeasuredCosts } from "./router.ts";
+import { replayRouter } from "./router.ts";
 import { domains } from "./stream.ts";
+import { type Field, fieldOf, names } from "./summary.ts";
 
-/** Arms between which the router chooses. */
-export const routed = ["small-with", "small-without", "large-without"] as const satisfies readonly ArmName[];
-/** And the nearest example's answer as it stands: it costs what a request without a model costs. */
-const names = [...routed, "reuse"] as const;
-const large = routed.indexOf("large-without");
 const defaultWeight = 0.3;
-const resamples = 2_000;
+const noCaches = "no caches were built: bench -- serve --only caches";
 
-export const effort = { full: { draws: 40 }, quick: { draws: 5 } };
-export type Effort = (typeof effort)["full"];
+export interface Effort {
+  /** Passes of the router over the stream. */
+  draws: number;
+  /** Of the bootstrap. */
+  resamples: number;
+}
+export const effort = { full: { draws: 40, resamples: 2_000 }, quick: { draws: 5, resamples: 500 } };
 
-/** Positions that every arm answered that is asked every request, in their order. */
+/** Positions that every arm with cold caches answered, in their order. */
 export function completeOf(rows: Iterable<Row>): number[] {
   const arms = new Map<number, Set<string>>();
   for (const { position, arm } of rows) arms.set(position, (arms.get(position) ?? new Set()).add(arm));
-  const needed = asked.filter(({ every }) => every === 1);
   return [...arms]
-    .filter(([, own]) => needed.every(({ name }) => own.has(name)))
+    .filter(([, own]) => cold.every(({ name }) => own.has(name)))
     .map(([position]) => position)
     .sort((a, b) => a - b);
 }
 
-/** Which rule scores word problems: `lenient` is the primary one. */
-type Rule = "score" | "lenient";
-
-export function figuresOf(answers: Answers, { draws }: Effort): Measured {
+export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measured {
   const positions = completeOf(answers.rows.values());
   const overhead = overheadOf(answers);
-  const primary = figuresBy("lenient", positions, answers, overhead.cpu_s, draws);
-  const strict = figuresBy("score", positions, answers, overhead.cpu_s, draws);
-  const { router } = primary;
+  const scoring = { overhead: overhead.cpu_s, resamples };
+  const field = fieldOf(positions, answers, { ...scoring, rule: "lenient" });
+  const strict = fieldOf(positions, answers, { ...scoring, rule: "score" });
+  const routerOf = ({ rounds, arms }: Field, costWeight: number, rated = 1) =>
+    replayRouter(rounds, { arms, costWeight, draws, rated });
+  const choices = routerOf(field, defaultWeight);
+  const router = field.summary(choices);
+  const rivals = rivalsAt(field.rounds, valuesOf(field.rounds, defaultWeight, field.unit), field.offloaded(choices));
+  const worth = costWeights.map((weight) =>
+    worthAt(field, weight, weight === defaultWeight ? choices : routerOf(field, weight), resamples),
+  );
+  const byDomain = domains.map((domain) => ({
+    domain,
+    indices: field.rounds.flatMap((round, i) => (round.domain === domain ? [i] : [])),
+  }));
+  const build = answers.sittings.map((sitting) => sitting.build).filter((one) => one !== null);
   return {
     figures: {
       n: positions.length,
-      n_by_domain: Object.fromEntries(domains.map((domain) => [domain, primary.counts[domain] ?? 0])),
+      n_by_domain: Object.fromEntries(byDomain.map(({ domain, indices }) => [domain, indices.length])),
       how: "kept answers of live models, one at a time; the router and its rivals are replayed over them",
       primary: {
-        throughput_ratio: router.throughput_ratio,
-        win_rate_low: router.win_rate_low,
+        ...{ throughput_ratio: router.throughput_ratio, win_rate_low: router.win_rate_low },
         met: router.win_rate_low >= 0.5,
       },
-      arms: primary.arms,
-      arms_by_domain: primary.byDomain,
+      arms: armsOf(field),
+      arms_by_domain: Object.fromEntries(
+        byDomain.flatMap(({ domain, indices }) => (indices.length === 0 ? [] : [[domain, armsOf(field, indices)]])),
+      ),
       router,
-      rivals: { ...primary.rivals, token_bucket: null },
-      worth: primary.worth,
-      weights_won: primary.weightsWon,
-      feedback: primary.feedback,
-      strict: { arms: strict.arms, router: strict.router },
+      rivals: {
+        ...Object.fromEntries(
+          Object.entries(rivals).map(([name, { choices: own, ...more }]) => [name, { ...field.summary(own), ...more }]),
+        ),
+        token_bucket: null,
+      },
+      worth: Object.fromEntries(worth.map(({ weight, ...own }) => [String(weight), own])),
+      weights_won: worth.filter(({ gain }) => gain > 0).length,
+      feedback: Object.fromEntries(
+        [1, 10].map((percent) => [percent, field.summary(routerOf(field, defaultWeight, percent / 100))]),
+      ),
+      strict: { arms: armsOf(strict), router: strict.summary(routerOf(strict, defaultWeight)) },
+      truncated: truncatedOf(answers, positions),
       caches: cachesOf(answers),
-      build: answers.sittings.at(-1)?.build ?? null,
+      build: build.length === 0 ? null : build,
       overhead,
-      load: null,
-      pool: { own: { throughput_ratio: router.throughput_ratio, win_rate: router.win_rate }, large: null },
-      large_with: null,
-      ablations: null,
+      ...{ load: null, pool: null, large_with: null, ablations: null },
     },
     reasons: {
       "rivals.token_bucket": "it acts under load, which was not run",
       load: "the live router under the Azure trace was not run",
-      "pool.large": "answers of the 1.5B as examples were not collected",
+      pool: "only the data's own answers are a pool; answers of the 1.5B were not collected",
       large_with: "not collected: the most expensive arm",
       ablations: "random examples, the nearest alone and smaller pools were not collected",
-      ...(answers.sittings.at(-1)?.build ? {} : { build: "the kept answers have no measurement of it" }),
+      ...(build.length === 0 ? { build: noCaches, "caches.built": noCaches, "caches.cold": noCaches } : {}),
     },
   };
 }
 
+const armsOf = ({ rounds, summary }: Field, of?: readonly number[]): Figures =>
+  Object.fromEntries(names.map((name, arm) => [name, summary(always(rounds, arm), of)]));
+
+/** Quality less price of the router and of each rival at a cost weight. */
+function worthAt({ rounds, unit, offloaded }: Field, weight: number, router: Choices, resamples: number) {
+  const values = valuesOf(rounds, weight, unit);
+  const own = expected(router, values);
+  const rivals = Object.entries(rivalsAt(rounds, values, offloaded(router)))
+    .map(([name, { choices }]) => ({ name, each: expected(choices, values) }))
+    .sort((a, b) => mean(b.each) - mean(a.each));
+  const best = rivals[0]!;
+  const { difference, low, high } = pairedBootstrap(own, best.each, { random: splitmix64(9), resamples });
+  return {
+    ...{ weight, router: significant(mean(own)), best_rival: best.name },
+    ...{ gain: significant(difference), gain_low: significant(low), gain_high: significant(high) },
+    rivals: Object.fromEntries(rivals.map(({ name, each }) => [name, significant(mean(each))])),
+  };
+}
+
+/** Means over all sittings, by their requests. */
 function overheadOf({ sittings }: Answers) {
   const measured = sittings.map(({ overhead }) => overhead).filter(({ requests }) => requests > 0);
-  const total = measured.reduce((sum, { requests }) => sum + requests, 0);
+  const requests = measured.reduce((sum, one) => sum + one.requests, 0);
   const each = (of: "ours" | "servers"): number =>
-    measured.reduce((sum, one) => sum + one[of] * one.requests, 0) / Math.max(1, total);
+    measured.reduce((sum, one) => sum + one[of] * one.requests, 0) / Math.max(1, requests);
   const [ours, servers] = [each("ours"), each("servers")];
-  const alone = measured.map(({ alone_ms }) => alone_ms);
   return {
     ...{ ours_cpu_s: significant(ours), servers_cpu_s: significant(servers), cpu_s: significant(ours + servers) },
-    ...{ requests: total, alone_ms: alone.length === 0 ? 0 : median(alone) },
+    requests,
+    alone_ms: measured.length === 0 ? null : median(measured.map(({ alone_ms: alone }) => alone)),
   };
 }
 
-function figuresBy(rule: Rule, positions: readonly number[], answers: Answers, overhead: number, draws: number) {
-  const rows = positions.map((position) => routed.map((arm) => answers.rows.get(keyOf({ position, arm }))!));
-  const rounds = withMeasuredCosts(rows.map((own) => roundOf(own, rule, overhead)));
-  const won = wins(rounds, large);
-  // The baseline is the model called directly, without anything of ours.
-  const baselineCpu = rounds.map(({ cpu }) => cpu[large]! - overhead);
-  const firsts = rows.map((own) => [...own.map(({ firstTokenMs }) => firstTokenMs ?? 0), 0]);
-  const summary = (choices: Choices, of?: readonly number[]) => {
-    const kept = of ?? positions.map((_, i) => i);
-    const at = (values: readonly number[]): number[] => kept.map((i) => values[i]!);
-    const quality = at(
-      expected(
-        choices,
-        rounds.map((round) => round.quality),
-      ),
-    );
-    const cpu = at(
-      expected(
-        choices,
-        rounds.map((round) => round.cpu),
-      ),
-    );
-    const first = mean(at(expected(choices, firsts)));
-    const ratio = ratioInterval(at(baselineCpu), cpu);
-    return {
-      ...interval("quality", quality),
-      ...interval("win_rate", at(expected(choices, won))),
-      cpu_s: significant(mean(cpu)),
-      requests_per_cpu_s: significant(1 / mean(cpu)),
-      throughput_ratio: ratio.ratio,
-      throughput_ratio_low: ratio.low,
-      throughput_ratio_high: ratio.high,
-      ttft_ms: Math.round(first),
-      ttft_ratio: significant(first / mean(at(firsts.map((row) => row[large]!)))),
-      shares: Object.fromEntries(
-        names.map((name, arm) => [name, significant(mean(at(choices.map((row) => row[arm]!))))]),
-      ),
-    };
-  };
-  const routerAt = (weight: number, rated = 1): Choices => replayRouter(rounds, { weight, draws, rated });
-  const router = routerAt(defaultWeight);
-  const unit = Math.max(...routed.map((_, arm) => mean(rounds.map(({ cpu }) => cpu[arm]!))));
-  const offloaded = (choices: Choices): number => mean(choices.map((row) => 1 - row[large]!));
-  const worth = costWeights.map((weight) => {
-    const values = valuesOf(rounds, weight, unit);
-    const own = weight === defaultWeight ? router : routerAt(weight);
-    const of = (choices: Choices): number[] => expected(choices, values);
-    const rivals = Object.entries(rivalsAt(rounds, values, offloaded(own)));
-    const best = rivals.toSorted(([, a], [, b]) => mean(of(b.choices)) - mean(of(a.choices)))[0]!;
-    const gain = pairedBootstrap(of(own), of(best[1].choices), { random: splitmix64(9), resamples });
-    return {
-      ...{ weight, router: significant(mean(of(own))), best_rival: best[0] },
-      best_rival_worth: significant(mean(of(best[1].choices))),
-      ...{ gain: significant(gain.difference), gain_low: significant(gain.low), gain_high: significant(gain.high) },
-      rivals: Object.fromEntries(rivals.map(([name, { choices }]) => [name, significant(mean(of(choices)))])),
-    };
-  });
-  const rivals = rivalsAt(rounds, valuesOf(rounds, defaultWeight, unit), offloaded(router));
-  const indices = (domain: string): number[] => rows.flatMap(([row], i) => (row!.domain === domain ? [i] : []));
-  return {
-    counts: Object.fromEntries(domains.map((domain) => [domain, indices(domain).length])),
-    arms: Object.fromEntries(names.map((name, arm) => [name, summary(always(rounds, arm))])),
-    byDomain: Object.fromEntries(
-      domains
-        .filter((domain) => indices(domain).length > 0)
-        .map((domain) => [
-          domain,
-          Object.fromEntries(names.map((name, arm) => [name, summary(always(rounds, arm), indices(domain))])),
-        ]),
-    ),
-    router: summary(router),
-    rivals: Object.fromEntries(
-      Object.entries(rivals).map(([name, { choices, ...more }]) => [name, { ...summary(choices), ...more }]),
-    ),
-    worth,
-    weightsWon: worth.filter(({ gain }) => gain > 0).length,
-    feedback: Object.fromEntries(
-      [1, 10, 100].map((percent) => [
-        percent,
-        summary(percent === 100 ? router : routerAt(defaultWeight, percent / 100)),
-      ]),
-    ),
-  };
-}
+/** Share of the answers that ended at the most tokens. */
+const truncatedOf = ({ rows }: Answers, positions: readonly number[]): Figures =>
+  Object.fromEntries(
+    allArms.map(({ name }) => {
+      const own = positions.flatMap((position) => rows.get(keyOf({ position, arm: name })) ?? []);
+      return [name, own.length === 0 ? null : significant(mean(own.map(({ finish }) => Number(finish === "length"))))];
+    }),
+  );
 
-function roundOf(rows: readonly Row[], rule: Rule, overhead: number): Round {
-  const shown = rows[routed.indexOf("small-with")]!;
-  return {
-    domain: shown.domain,
-    similarity: shown.similarity,
-    contexts: rows.map(({ context }) => context),
-    quality: [...rows.map((row) => row[rule]), shown.copy ?? 0],
-    cpu: [...rows.map(({ cpu }) => cpu.model + overhead), overhead],
-  };
-}
-
-/** Mean, with an interval over the requests. */
-function interval<N extends string>(name: N, values: readonly number[]) {
-  const none = values.map(() => 0);
-  const { difference, low, high } = pairedBootstrap(values, none, { random: splitmix64(3), resamples });
-  const figures = { [name]: difference, [`${name}_low`]: low, [`${name}_high`]: high };
-  return Object.fromEntries(Object.entries(figures).map(([key, value]) => [key, significant(value)])) as Record<
-    N | `${N}_low` | `${N}_high`,
-    number
-  >;
-}
-
-/** Ratio of the sums, with an interval over the requests. */
-function ratioInterval(above: readonly number[], below: readonly number[]) {
-  const random = splitmix64(5);
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  const drawn = Array.from({ length: resamples }, () => {
-    let [over, under] = [0, 0];
-    for (let k = 0; k < above.length; k++) {
-      const i = Math.floor(random() * above.length);
-      over += above[i]!;
-      under += below[i]!;
-    }
-    return over / under;
-  });
-  return {
-    ratio: significant(sum(above) / sum(below)),
-    low: significant(quantile(drawn, 0.025)),
-    high: significant(quantile(drawn, 0.975)),
-  };
-}
-
-/** The same requests with caches as `precedent kv build` left them, and without KV-cache reuse. */
+/** The same requests with caches as `precedent kv build` left them, and with cold ones. */
 function cachesOf({ rows }: Answers): Figures {
-  const pairs = [...rows.values()].flatMap((cold) => {
-    const built =
-      cold.arm === "small-full" ? rows.get(keyOf({ position: cold.position, arm: "small-with" })) : undefined;
-    return built === undefined ? [] : [{ cold, built }];
+  const pairs = [...rows.values()].flatMap((row) => {
+    const other = rows.get(keyOf({ position: row.position, arm: "small-with" }));
+    return row.arm !== "small-built" || other === undefined ? [] : [{ cold: other, built: row }];
   });
   if (pairs.length === 0) return { n: 0, built: null, cold: null };
   const of = (own: readonly Row[]) => ({
@@ -234,9 +151,5 @@ function cachesOf({ rows }: Answers): Figures {
     linked_share: significant(mean(own.map(({ usage }) => usage.linked / usage.prompt))),
     quality: significant(mean(own.map(({ lenient }) => lenient))),
   });
-  return {
-    n: pairs.length,
-    built: of(pairs.map(({ built }) => built)),
-    cold: of(pairs.map(({ cold }) => cold)),
-  };
+  return { n: pairs.length, built: of(pairs.map(({ built }) => built)), cold: of(pairs.map(({ cold }) => cold)) };
 }

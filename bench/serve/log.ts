@@ -6,7 +6,7 @@ import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { readLines } from "../support/samples.ts";
 import { significant } from "../support/statistics.ts";
-import { type ArmName, asked, settingsOf } from "./arms.ts";
+import { type ArmName, arms, settingsOf } from "./arms.ts";
 import type { Domain } from "./stream.ts";
 
 /** CPU seconds by process: the arms' models, ours (stages, embedder, index), the servers. */
@@ -67,7 +67,7 @@ export async function readAnswers(file: string): Promise<Answers> {
     ? (JSON.parse(await readFile(savedFile, "utf8")) as { sittings: Sitting[]; rows: Row[] })
     : { sittings: [], rows: [] };
   const here = existsSync(file) ? await readLines<Row & { text?: string }>(file) : [];
-  const valid = new Map(asked.map((arm) => [arm.name as string, settingsOf(arm)]));
+  const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
   const rows = [...saved.rows, ...here.map(({ text: _text, ...row }): Row => row)].filter(
     ({ arm, settings }) => valid.get(arm) === settings,
   );
@@ -79,7 +79,7 @@ export const appendRow = (file: string, row: Row & { text: string }): Promise<vo
 
 /** Writes the rows beside the results, in the order of the stream. */
 export async function saveAnswers({ sittings, rows }: Answers): Promise<void> {
-  const order = new Map(asked.map(({ name }, i) => [name, i]));
+  const order = new Map(arms.map(({ name }, i) => [name, i]));
   const lines = [...rows.values()]
     .sort((a, b) => a.position - b.position || order.get(a.arm)! - order.get(b.arm)!)
     .map((row) => `    ${JSON.stringify(rounded(row))}`);

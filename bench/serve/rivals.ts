@@ -1,8 +1,9 @@
 // What a user could do without the router. Thresholds and the choice by domain are the best in
 // hindsight: they know every answer. Pure.
+import { always, type Choices, expected } from "../ladder/replay.ts";
 import { fitLogistic } from "../routing/logistic.ts";
 import { mean } from "../support/statistics.ts";
-import { always, type Choices, expected, type Round, taking } from "./policies.ts";
+import { type Served, taking } from "./rounds.ts";
 
 /** Indices of arms in a round. */
 const [smallWith, smallWithout, large, reuse] = [0, 1, 2, 3];
@@ -19,8 +20,8 @@ export interface Rival {
  * the large one.
  */
 export function rivalsAt(
-  rounds: readonly Round[],
-  values: readonly (readonly number[])[],
+  rounds: readonly Served[],
+  values: readonly number[][],
   offloaded: number,
 ): Record<string, Rival> {
   const worth = ({ choices }: Rival): number => mean(expected(choices, values));
@@ -48,7 +49,7 @@ export function rivalsAt(
 }
 
 /** The model arm with the most worth in each domain. */
-function byDomain(rounds: readonly Round[], values: readonly (readonly number[])[]): Choices {
+function byDomain(rounds: readonly Served[], values: readonly number[][]): Choices {
   const best = new Map<string, number>();
   for (const { domain } of rounds) {
     const own = values.filter((_, i) => rounds[i]!.domain === domain);
@@ -59,7 +60,7 @@ function byDomain(rounds: readonly Round[], values: readonly (readonly number[])
 }
 
 /** RouteLLM's kind: is the small arm worth more? Each fold by the labels of the others. */
-function byLogistic(rounds: readonly Round[], values: readonly (readonly number[])[]): Choices {
+function byLogistic(rounds: readonly Served[], values: readonly number[][]): Choices {
   const gains = values.map((row) => row[smallWith]! - row[large]!);
   const models = Array.from({ length: folds }, (_, fold) => {
     const rows = gains.flatMap((gain, i) => (i % folds !== fold && gain !== 0 ? [i] : []));

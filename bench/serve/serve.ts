@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
-import { modelFiles } from "./arms.ts";
+import { built, cold, modelFiles } from "./arms.ts";
 import { collect } from "./collect.ts";
 import { completeOf, effort, figuresOf } from "./figures.ts";
 import { readAnswers, saveAnswers } from "./log.ts";
@@ -14,6 +14,7 @@ import { missingFiles, readPool, readStream } from "./stream.ts";
 export const serve: Benchmark = {
   name: "serve",
   about: "two real models on shell requests and word problems: the router, the large model alone, simple rivals",
+  parts: ["caches"],
   run,
 };
 
@@ -35,7 +36,8 @@ async function run(context: BenchContext): Promise<Measured> {
     const items = (await readStream()).slice(0, requests);
     const pool = await readPool(context);
     try {
-      await collect(context, { items, pool, answers, file, seconds: longestSeconds });
+      const arms = context.only === "caches" ? built : cold;
+      await collect(context, { items, arms, pool, answers, file, seconds: longestSeconds });
     } finally {
       await saveAnswers(answers);
     }
