@@ -62,9 +62,9 @@ const savedFile = fileURLToPath(new URL("../results/serve-answers.json", import.
 export const keyOf = ({ position, arm }: Pick<Row, "position" | "arm">): string => `${position} ${arm}`;
 
 /** Those beside the results and those of `file`, which win. Rows of other settings don't count. */
-export async function readAnswers(file: string): Promise<Answers> {
-  const saved = existsSync(savedFile)
-    ? (JSON.parse(await readFile(savedFile, "utf8")) as { sittings: Sitting[]; rows: Row[] })
+export async function readAnswers(file: string, beside = savedFile): Promise<Answers> {
+  const saved = existsSync(beside)
+    ? (JSON.parse(await readFile(beside, "utf8")) as { sittings: Sitting[]; rows: Row[] })
     : { sittings: [], rows: [] };
   const here = existsSync(file) ? await readLines<Row & { text?: string }>(file) : [];
   const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
@@ -78,14 +78,14 @@ export const appendRow = (file: string, row: Row & { text: string }): Promise<vo
   appendFile(file, `${JSON.stringify(row)}\n`);
 
 /** Writes the rows beside the results, in the order of the stream. */
-export async function saveAnswers({ sittings, rows }: Answers): Promise<void> {
+export async function saveAnswers({ sittings, rows }: Answers, beside = savedFile): Promise<void> {
   const order = new Map(arms.map(({ name }, i) => [name, i]));
   const lines = [...rows.values()]
     .sort((a, b) => a.position - b.position || order.get(a.arm)! - order.get(b.arm)!)
     .map((row) => `    ${JSON.stringify(rounded(row))}`);
   const head = sittings.map((sitting) => `    ${JSON.stringify(sitting)}`);
   const members = [`  "sittings": [\n${head.join(",\n")}\n  ]`, `  "rows": [\n${lines.join(",\n")}\n  ]`];
-  await writeFile(savedFile, `{\n${members.join(",\n")}\n}\n`);
+  await writeFile(beside, `{\n${members.join(",\n")}\n}\n`);
 }
 
 const rounded = (row: Row): Row => ({
