@@ -19,11 +19,11 @@ import { demoTenant } from "../../tools/demo/sample-data.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { produceExamples } from "../support/examples.ts";
 import { commit } from "../support/machine.ts";
-import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
+import { cpuOf, measureOverhead, spent, type Used } from "../support/overhead.ts";
 import { onStack, serverPids } from "../support/stack.ts";
-import { median, significant } from "../support/statistics.ts";
+import { significant } from "../support/statistics.ts";
 import { type Arm, armConfig, asking, settingsOf } from "./arms.ts";
-import { appendRow, type Answers, type Cpu, keyOf, type Row, saveAnswers, type Sitting } from "./log.ts";
+import { appendRow, type Answers, keyOf, type Row, saveAnswers, type Sitting } from "./log.ts";
 import { domains, type Item } from "./stream.ts";
 
 const timeoutMs = 1_800_000;
@@ -69,7 +69,7 @@ export async function collect(context: BenchContext, given: Collecting): Promise
     async function prepare(session: Session): Promise<Pick<Sitting, "overhead" | "build">> {
       await produceExamples(session, given.pool);
       const overhead = await withClient(session, context.signal, async (client) => {
-        const measured = await measureOverhead(items, client, used);
+        const measured = await measureOverhead(items, inFlight, (item) => askNoModel(client, item), used);
         await storedIn(session, given.pool.length, items.length);
         return measured;
       });
@@ -198,7 +198,7 @@ async function askAll(
     if (answered === undefined) break;
     const { response, decision } = answered;
     const after = used();
-    const cpu = less(after, before);
+    const cpu = spent(after, before);
     before = after;
     const score = decision?.arms.find((one) => one.arm === arm.name);
     if (response.status !== "ok" || score === undefined || decision?.degraded.length !== 0) {
@@ -231,40 +231,9 @@ const tokensOf = ({ prompt, linked, recomputed, prefilled, completion }: Row["us
   ...{ prompt, linked, recomputed, prefilled, completion },
 });
 
-/** Requests that need no model, as many at a time as a busy system has. */
-async function measureOverhead(items: readonly Item[], client: Client, used: Used): Promise<Sitting["overhead"]> {
-  const waiting = [...items];
-  const ask = async ({ request, domain }: Item): Promise<number> => {
-    const { response } = await client.ask(request, { arm: noModel, domain, timeoutMs, ...asking[domain] });
-    if (response.status !== "ok") throw new Error(`no answer without a model: ${response.error?.message ?? ""}`);
-    return response.timings.total;
-  };
-  const alone: number[] = [];
-  for (const item of waiting.splice(0, inFlight)) alone.push(await ask(item));
-  const [requests, before] = [waiting.length, used()];
-  const lane = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await ask(next);
-  };
-  await Promise.all(Array.from({ length: inFlight }, lane));
-  const { ours, servers } = less(used(), before);
-  // The embedder and the index are warm in the second half.
-  const alone_ms = significant(median(alone.slice(alone.length >> 1)));
-  const each = (value: number): number => significant(value / requests);
-  return { ours: each(ours), servers: each(servers), requests, in_flight: inFlight, alone_ms };
+/** Milliseconds. */
+async function askNoModel(client: Client, { request, domain }: Item): Promise<number> {
+  const { response } = await client.ask(request, { arm: noModel, domain, timeoutMs, ...asking[domain] });
+  if (response.status !== "ok") throw new Error(`no answer without a model: ${response.error?.message ?? ""}`);
+  return response.timings.total;
 }
-
-type Used = () => Cpu;
-const cpuOf =
-  (servers: Record<string, number>): Used =>
-  () => {
-    const { llama = 0, ...ours } = cpuSecondsOfTree(process.pid);
-    return { model: llama, ours: sum(Object.values(ours)), servers: sum(Object.values(servers).map(cpuSeconds)) };
-  };
-
-const less = (after: Cpu, before: Cpu): Cpu => ({
-  model: after.model - before.model,
-  ours: after.ours - before.ours,
-  servers: after.servers - before.servers,
-});
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

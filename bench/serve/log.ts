@@ -4,17 +4,11 @@
 import { existsSync } from "node:fs";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { Cpu, Overhead } from "../support/overhead.ts";
 import { readLines } from "../support/samples.ts";
 import { significant } from "../support/statistics.ts";
 import { type ArmName, arms, settingsOf } from "./arms.ts";
 import type { Domain } from "./stream.ts";
-
-/** CPU seconds by process: the arms' models, ours (stages, embedder, index), the servers. */
-export interface Cpu {
-  model: number;
-  ours: number;
-  servers: number;
-}
 
 export interface Row {
   position: number;
@@ -46,8 +40,7 @@ export interface Row {
 export interface Sitting {
   commit: string | null;
   date: string;
-  /** CPU seconds a request without a model, so many in flight. */
-  overhead: { ours: number; servers: number; requests: number; in_flight: number; alone_ms: number };
+  overhead: Overhead;
   /** Caches made before the requests came; CPU seconds of all of them. */
   build: { examples: number; caches: number; tokens: number; cpu_s: number; disk_mib: number } | null;
 }
