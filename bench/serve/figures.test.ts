@@ -64,6 +64,7 @@ test("figures count the model, what a request takes besides it, and pairs won", 
   expect(n).toBe(40);
   expect(arms["small-with"]).toMatchObject({ quality: 0.3, win_rate: 0.5, cpu_s: 1.5, ttft_ms: 400, ttft_ratio: 0.4 });
   expect(arms["large-without"]).toMatchObject({ quality: 0.7, win_rate: 0.5, cpu_s: 8.5 });
+  expect(arms["reuse"]).toMatchObject({ cpu_s: 0.5, ttft_ms: 40 });
   // The large model called directly takes nothing of ours.
   expect(arms["small-with"]!.throughput_ratio).toBeCloseTo(8 / 1.5, 2);
   expect(byDomain["nl2bash"]!["small-with"]!.win_rate).toBe(1);

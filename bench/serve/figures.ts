@@ -37,7 +37,7 @@ export function completeOf(rows: Iterable<Row>): number[] {
 export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measured {
   const positions = completeOf(answers.rows.values());
   const overhead = overheadOf(answers);
-  const scoring = { overhead: overhead.cpu_s, resamples };
+  const scoring = { overhead: overhead.cpu_s, aloneMs: overhead.alone_ms ?? 0, resamples };
   const field = fieldOf(positions, answers, { ...scoring, rule: "lenient" });
   const strict = fieldOf(positions, answers, { ...scoring, rule: "score" });
   const routerOf = ({ rounds, arms }: Field, costWeight: number, rated = 1) =>

@@ -45,12 +45,14 @@ export interface Scoring {
   rule: Rule;
   /** CPU seconds that a request takes besides its model. */
   overhead: number;
+  /** Milliseconds of a request without a model: what a copied answer takes. */
+  aloneMs: number;
   /** Of the bootstrap. */
   resamples: number;
 }
 
 export function fieldOf(positions: readonly number[], { rows }: Answers, scoring: Scoring): Field {
-  const { rule, overhead, resamples } = scoring;
+  const { rule, overhead, aloneMs, resamples } = scoring;
   const all = positions.map((position) => routed.map((arm) => rows.get(keyOf({ position, arm }))!));
   const plain = all.map((own) => roundOf(own, rule, overhead));
   const arms = armsOf(routed, plain);
@@ -58,7 +60,7 @@ export function fieldOf(positions: readonly number[], { rows }: Answers, scoring
   const won = wins(rounds, large);
   // The baseline is the model called directly, without anything of ours.
   const baseline = rounds.map(({ cpu }) => cpu[large]! - overhead);
-  const firsts = all.map((own) => [...own.map(({ firstTokenMs }) => firstTokenMs ?? 0), 0]);
+  const firsts = all.map((own) => [...own.map(({ firstTokenMs }) => firstTokenMs ?? 0), aloneMs]);
   return {
     ...{ rounds, arms },
     unit: Math.max(...routed.map((_, arm) => mean(rounds.map(({ cpu }) => cpu[arm]!)))),
