@@ -38,7 +38,7 @@ const fileOf = (domain: Domain, part: "dev" | "train"): string => join(dataFolde
 export const missingFiles = (): string[] =>
   domains.flatMap((domain) => [fileOf(domain, "dev"), fileOf(domain, "train")]).filter((file) => !existsSync(file));
 
-export const hashOf = (request: string): string => createHash("sha256").update(request).digest("hex").slice(0, 12);
+const hashOf = (request: string): string => createHash("sha256").update(request).digest("hex").slice(0, 12);
 
 /** All requests in their fixed random order. */
 export async function readStream(): Promise<Item[]> {

@@ -9,7 +9,7 @@ import { type Answers, keyOf, type Row } from "./log.ts";
 import type { Served } from "./rounds.ts";
 
 /** Arms between which the router chooses. */
-export const routed = ["small-with", "small-without", "large-without"] as const satisfies readonly ArmName[];
+const routed = ["small-with", "small-without", "large-without"] as const satisfies readonly ArmName[];
 /** And the nearest example's answer as it stands: it costs what a request without a model costs. */
 export const names = [...routed, "reuse"] as const;
 const large = routed.indexOf("large-without");
