@@ -392,8 +392,15 @@ describe("shipped samples", () => {
   const samples = resolve(import.meta.dirname, "../deploy");
 
   it("are valid", () => {
-    const demo = loadConfig({ file: join(samples, "demo.yaml"), environment: {} });
-    expect(armsOf(demo.config)).toEqual(["small", "large"]);
-    expect(demo.config.arms[1]).toMatchObject({ type: "llama", model: "Qwen2.5-Coder-0.5B-Instruct" });
+    const endpoint = { OPENAI_BASE_URL: "http://127.0.0.1:1/v1", OPENAI_API_KEY: "key" };
+    const local = loadConfig({ file: join(samples, "demo.yaml"), environment: {} }).config;
+    const remote = loadConfig({ file: join(samples, "demo-openai.yaml"), environment: endpoint }).config;
+    const small = { name: "small", type: "llama", model: "Qwen2.5-Coder-0.5B-Instruct", examples: true };
+    for (const { arms, routing } of [local, remote]) {
+      expect(routing.defaultArm).toBe("small");
+      expect(arms).toMatchObject([small, { name: "large", examples: false }]);
+    }
+    expect(local.arms[1]).toMatchObject({ type: "llama", model: "Qwen2.5-Coder-1.5B-Instruct" });
+    expect(remote.arms[1]).toMatchObject({ type: "openai", baseUrl: "http://127.0.0.1:1/v1", model: "gpt-4o-mini" });
   });
 });

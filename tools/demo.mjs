@@ -9,8 +9,8 @@ process.on("SIGINT", () => {});
 
 /** An endpoint answers instead of the large model (tools/demo/main.ts, deploy/demo-openai.yaml). */
 const { OPENAI_BASE_URL, OPENAI_API_KEY } = process.env;
-const large = OPENAI_BASE_URL && OPENAI_API_KEY ? [] : ["Qwen2.5-Coder-0.5B-Instruct"];
-const endPrefetch = prefetch(["SmolLM2-135M-Instruct", ...large]);
+const large = OPENAI_BASE_URL && OPENAI_API_KEY ? [] : ["Qwen2.5-Coder-1.5B-Instruct"];
+const endPrefetch = prefetch(["Qwen2.5-Coder-0.5B-Instruct", ...large]);
 try {
   await ensurePackages();
   process.exitCode = await run(

@@ -15,8 +15,8 @@ import { beginSetUp } from "../setup/setup.ts";
 import { openClient } from "./client.ts";
 import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
+import { comparison } from "./scenes/comparison.ts";
 import { examples } from "./scenes/examples.ts";
-import { learning } from "./scenes/learning.ts";
 import { linked } from "./scenes/linked.ts";
 import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
@@ -25,7 +25,7 @@ import { exampleReplay } from "./scenes/example-replay.ts";
 import { createScreen, type Screen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, learning, linked, examples, exampleReplay, queries, next];
+const scenes: readonly Scene[] = [questions, comparison, linked, examples, exampleReplay, queries, next];
 
 /** When the command was given: tools/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());

@@ -6,6 +6,8 @@ import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts"
 
 export const demoTenant = "default";
 export const demoDomain = "shell";
+/** The arm that the system is compared with, in both configurations of the demo. */
+export const largeArm = "large";
 /** In the metadata of the demo's requests, so that queries find them. */
 export const demoClient = "npm run demo";
 

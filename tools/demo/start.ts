@@ -36,6 +36,9 @@ export interface System {
   stop(): Promise<void>;
 }
 
+/** Memory that a model takes, of its file: some weights are laid out again for the processor. */
+const memoryPerByte = 2;
+
 /** Rejects when something can't be started, and stops what it has started. */
 export async function startSystem(dependencies: StartDependencies): Promise<System> {
   const { config, data, screen, log, signal, ready } = dependencies;
@@ -44,8 +47,6 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close();
   };
-  const arrived = new Set<string>();
-  for (const [name, fetched] of ready.models) void fetched.then(() => arrived.add(name)).catch(() => undefined);
   try {
     const { running } = await stackStatus(folder);
     const first = !existsSync(join(folder, "data"));
@@ -77,13 +78,19 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     signal.throwIfAborted();
 
-    // The arms whose models are there answer first. So few examples are searched exactly, whether
-    // FAISS is built yet or not.
-    await Promise.all([ready.llama, ready.embedding, ready.page]);
-    signal.throwIfAborted();
+    // The default arm answers first, and arms without a model of their own. So few examples are
+    // searched exactly, whether FAISS is built yet or not.
     const all = session.arms.configured();
-    const late = all.filter((arm) => ready.models.has(modelNameOf(arm)) && !arrived.has(modelNameOf(arm)));
-    session.arms.replace(all.filter((arm) => !late.includes(arm)));
+    const late = all.filter((arm) => arm.name !== config.routing.defaultArm && ready.models.has(modelNameOf(arm)));
+    const early = all.filter((arm) => !late.includes(arm));
+    await Promise.all([
+      ready.llama,
+      ready.embedding,
+      ready.page,
+      ...early.map((arm) => ready.models.get(modelNameOf(arm))),
+    ]);
+    signal.throwIfAborted();
+    session.arms.replace(early);
     const starting = startStages(session);
     const stages = await screen.task(
       "stages",
@@ -92,7 +99,7 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     closers.push(stages.stop);
     signal.throwIfAborted();
-    const complete = Promise.all(late.map(async (arm) => ready.models.get(modelNameOf(arm)))).then(async () => {
+    const complete = Promise.all(late.map((arm) => modelArrived(arm, ready.models))).then(async () => {
       if (late.length > 0 && !signal.aborted) await stages.replaceArms(all);
     });
     complete.catch(() => undefined);
@@ -102,6 +109,18 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     throw error;
   }
 }
+
+/** Rejects when its model can't be fetched, or is too large for the memory that is free. */
+async function modelArrived(arm: ArmConfig, models: SetUpParts["models"]): Promise<void> {
+  const name = modelNameOf(arm);
+  await models.get(name);
+  const needed = (namedModel(name)?.bytes ?? 0) * memoryPerByte;
+  const free = process.availableMemory();
+  if (free < needed)
+    throw new Error(`its model needs about ${gigabytes(needed)} GB of memory, and ${gigabytes(free)} GB are free`);
+}
+
+const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
 
 /** Name in the registry of models; empty for an arm that uses none of it. */
 const modelNameOf = (arm: ArmConfig): string =>

@@ -23,7 +23,7 @@ export interface SetUpOptions {
   progress?: Progress;
   /** false leaves the language models and llama.cpp out. Default true. */
   llama?: boolean;
-  /** Models of the registry that are fetched besides the default one. Default none. */
+  /** Models of the registry that are fetched, in this order. Default: the default one. */
   models?: readonly NamedModel[];
   /**
    * true builds the llama addon that computes scattered tokens in one batch as well
@@ -42,7 +42,7 @@ export interface SetUpOptions {
 export interface SetUpParts extends Readonly<
   Record<"servers" | "embedding" | "indexes" | "llama" | "gpu" | "page", Promise<void>>
 > {
-  /** By the name of the model; the default one is part of `llama`. */
+  /** By the name of the model. */
   models: ReadonlyMap<string, Promise<void>>;
 }
 
@@ -58,17 +58,14 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
-  const { models = [], gpu = [], stackFolder = ".precedent" } = options;
+  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent" } = options;
   // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> =>
     inBackground(withLock(name, progress.line, () => turns(work)));
   const page = part("page", () => ensurePage(progress));
   const embedding = part("embedding", () => ensureEmbeddingModel(progress));
-  const llamaReady = llama
-    ? part("llama", () => ensureLlama(progress, scattered, namedModel(defaultModel)!))
-    : Promise.resolve();
-  const others = llama ? models.filter(({ name }) => name !== defaultModel) : [];
+  const llamaReady = llama ? part("llama", () => ensureLlamaAddon(progress, scattered)) : Promise.resolve();
   return {
     ...{ page, embedding, llama: llamaReady },
     gpu: inBackground(Promise.all(gpu.map((backend) => ensureGpuBackend(backend, progress))).then(() => undefined)),
@@ -77,9 +74,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
       : Promise.resolve(),
     // No answer waits for it: small domains are searched exactly.
     indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(progress)))),
-    models: new Map(
-      others.map((model) => [model.name, inBackground(ensureModelAfter(llamaReady, model, progress))] as const),
-    ),
+    models: llama ? ensureModels(models, llamaReady, progress) : new Map(),
   };
 }
 
@@ -122,17 +117,22 @@ async function ensureIndexes(progress: Progress): Promise<void> {
   );
 }
 
-/** The model is fetched while the addon is compiled; the headers are fetched once for both. */
-async function ensureLlama(progress: Progress, scattered: boolean, model: NamedModel): Promise<void> {
-  await Promise.all([ensureModel(model, progress), ensureLlamaAddon(progress, scattered)]);
-  await ensureRequantised(model, progress);
-}
-
-/** Fetched beside everything else; its copy in Q8_0 needs the headers of llama.cpp. */
-async function ensureModelAfter(llama: Promise<void>, model: NamedModel, progress: Progress): Promise<void> {
-  await ensureModel(model, progress);
-  await llama;
-  await ensureRequantised(model, progress);
+/**
+ * One download after the other, so that the first model is there soon; the addon is compiled
+ * meanwhile. A copy in Q8_0 needs the headers of llama.cpp.
+ */
+function ensureModels(
+  models: readonly NamedModel[],
+  llama: Promise<void>,
+  progress: Progress,
+): ReadonlyMap<string, Promise<void>> {
+  let before: Promise<unknown> = Promise.resolve();
+  const one = (model: NamedModel): Promise<void> => {
+    const fetched = inBackground(after(before, () => ensureModel(model, progress)));
+    before = fetched;
+    return inBackground(Promise.all([fetched, llama]).then(() => ensureRequantised(model, progress)));
+  };
+  return new Map(models.map((model) => [model.name, one(model)]));
 }
 
 async function ensureRequantised(model: NamedModel, progress: Progress): Promise<void> {
@@ -203,7 +203,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const several = { type: "string", multiple: true } as const;
     const options = { scattered: { type: "boolean" }, model: several, gpu: several } as const;
     const { scattered = false, model = [], gpu = [] } = parseArgs({ options }).values;
-    const models = [...new Set([...modelsOfConfiguration(), ...model.map(known)])];
+    const models = [...new Set([namedModel(defaultModel)!, ...modelsOfConfiguration(), ...model.map(known)])];
     await setUp({ scattered, models, gpu: gpu.map(knownBackend) });
   } catch (error) {
     process.stderr.write(`set-up failed: ${messageOf(error)}\n`);

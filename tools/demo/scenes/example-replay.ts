@@ -12,7 +12,7 @@ import type { SampleData } from "../sample-data.ts";
 import type { Scene } from "../scene.ts";
 import { cut } from "../screen.ts";
 
-const tried = 12;
+const tried = 6;
 
 export const exampleReplay: Scene = async ({ screen, session, stages, data, signal }) => {
   if (!stages.has("curate")) return;

@@ -1,6 +1,6 @@
-// The same questions to the largest model here with its prompt prefilled in full, and with the
-// caches of the examples linked into it: what that does to the time to the first token. One at a
-// time, for two on one core would measure each other.
+// The same questions to the model that is shown examples, with its prompt prefilled in full, and
+// with the caches of the examples linked into it: what that does to the time to the first token.
+// One at a time, for two on one core would measure each other.
 import pc from "picocolors";
 import type { Response } from "../../../schemas/types.ts";
 import type { Scene } from "../scene.ts";
@@ -11,7 +11,7 @@ const asked = 8;
 
 export const linked: Scene = async (context) => {
   const { screen, session, client, data } = context;
-  const arm = session.config.arms.findLast(({ type }) => type === "llama");
+  const arm = session.config.arms.findLast(({ type, examples }) => type === "llama" && examples);
   if (arm?.type !== "llama") return;
   screen.heading(
     "Examples that cost almost nothing",

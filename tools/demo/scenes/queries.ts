@@ -14,12 +14,12 @@ export const queries: Scene = async (context) => {
 
   await showQuery(
     context,
-    "How did the arms do?",
+    "How did the arms do where the router chose?",
     `
 SELECT arm, count() AS answers, round(avg(probability), 2) AS avg_probability, round(avg(reward), 2) AS avg_reward,
        round(quantile(0.5)(total_ms)) AS median_ms, round(sum(cost), 5) AS cost
 FROM outcomes
-WHERE status = 'ok'
+WHERE status = 'ok' AND metadata['scene'] = 'comparison'
 GROUP BY arm ORDER BY arm`,
   );
   if (stages.has("learn"))
@@ -33,13 +33,4 @@ FROM outcomes
 WHERE reward IS NOT NULL
 GROUP BY always ORDER BY always`,
     );
-  await showQuery(
-    context,
-    "What was paid, and what would the large arm have taken for the same?",
-    `
-SELECT arm, count() AS answers, round(sum(cost), 5) AS paid, round(sum(most_expensive_cost), 5) AS at_the_large_arm,
-       round(sum(saved), 5) AS saved
-FROM savings
-GROUP BY arm ORDER BY arm`,
-  );
 };

@@ -4,6 +4,7 @@ import pc from "picocolors";
 import { modelOf } from "../../../state/arms.ts";
 import type { ArmConfig } from "../../../config/schema.ts";
 import { anthropicUrl } from "../../../config/sections/arms.ts";
+import { priceList, pricesAt } from "../../../config/prices.ts";
 import { describeAnswered } from "../describe.ts";
 import { createExampleTexts } from "../example-texts.ts";
 import type { Scene } from "../scene.ts";
@@ -22,7 +23,7 @@ export const questions: Scene = async ({ screen, session, client, data, commande
   for (const arm of arms) screen.line(`  ${pc.green(arm.name.padEnd(widest))}  ${describeArm(arm)}`);
   if (late.length > 0) {
     const names = late.map(({ name }) => name).join(", ");
-    screen.line(pc.dim(`  The model of ${names} is still being fetched: the others answer these requests.`));
+    screen.line(pc.dim(`  ${names} joins when its model has been fetched and loaded: until then the others answer.`));
   }
   screen.line();
   const texts = createExampleTexts(session.clickhouse, data);
@@ -39,10 +40,11 @@ export const questions: Scene = async ({ screen, session, client, data, commande
 
 function describeArm(arm: ArmConfig): string {
   const examples = arm.examples ? "shown similar examples" : "asked without examples";
-  const cost = arm.cost === undefined ? "" : `, cost ${arm.cost}`;
+  const { prompt, completion } = pricesAt(priceList(arm), Date.now(), 0);
+  const cost = completion > 0 ? `, prices ${prompt} and ${completion}` : ", without a price";
   switch (arm.type) {
     case "llama":
-      return `${modelOf(arm)}, a real model on this CPU, ${examples}${cost}`;
+      return `${modelOf(arm)} on this CPU, ${examples}${cost}`;
     case "recorded":
       return `a recorded log, ${examples}${cost} ${pc.dim("(OPENAI_BASE_URL and OPENAI_API_KEY: a real endpoint)")}`;
     case "reuse":

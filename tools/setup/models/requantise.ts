@@ -8,7 +8,7 @@ import { messageOf } from "../../../connections/errors.ts";
 import { type LlamaLibrary, unpackLlamaLibrary } from "./llama-library.ts";
 import { run } from "../../../connections/python/python.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 export type Requantised = { made: true } | { made: false; reason: string };
 
