@@ -9,6 +9,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   faults: async () => (await import("./faults/faults.ts")).faults,
   gateway: async () => (await import("./gateway/gateway.ts")).gateway,
   helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,
+  serve: async () => (await import("./serve/serve.ts")).serve,
   learning: async () => (await import("./learning/learning.ts")).learning,
   ladder: async () => (await import("./ladder/ladder.ts")).ladder,
   linked: async () => (await import("./linked/linked.ts")).linked,

@@ -16,14 +16,12 @@ import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { produceExamples } from "../support/examples.ts";
 import { commit } from "../support/machine.ts";
-import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
+import { cpuOf, measureOverhead, type Overhead, spent, type Used } from "../support/overhead.ts";
 import { onStack, serverPids } from "../support/stack.ts";
-import { median, significant } from "../support/statistics.ts";
 import { armsConfig, rungs } from "./arms.ts";
 import { answerCode } from "../../algorithms/text/answer-code.ts";
 import type { Item } from "./data.ts";
-import type { Overhead } from "./figures.ts";
-import { appendRow, type ArmName, type SavedRow, keyOf, type Row } from "./log.ts";
+import { appendRow, type ArmName, type SavedRow, keyOf } from "./log.ts";
 
 const timeoutMs = 1_800_000;
 /** An arm that answers at once. */
@@ -90,7 +88,7 @@ export async function collect(context: BenchContext, given: Collecting): Promise
       const client = await openClient(session, context.signal);
       try {
         const used = cpuOf(await serverPids(folder));
-        const overhead = await measureOverhead(given.others, client, used);
+        const overhead = await measureOverhead(given.others, inFlight, (item) => askNoModel(client, item), used);
         await askAll(context, given, missing, client, used);
         return overhead;
       } finally {
@@ -124,11 +122,7 @@ async function askAll(
     const { request, references } = items[wanted.item]!;
     const { response, decision } = await client.ask(request, { arm: wanted.arm, timeoutMs });
     const after = usedSoFar();
-    const cpu = {
-      model: after.model - before.model,
-      ours: after.ours - before.ours,
-      servers: after.servers - before.servers,
-    };
+    const cpu = spent(after, before);
     before = after;
     const score = decision?.arms.find(({ arm }) => arm === wanted.arm);
     if (response.status !== "ok" || score === undefined || decision?.degraded.length !== 0) {
@@ -156,34 +150,9 @@ async function askAll(
   bar.finish();
 }
 
-/** Requests that need no model, as many at a time as a busy system has. */
-async function measureOverhead(items: readonly Item[], client: Client, used: Used): Promise<Overhead> {
-  const waiting = items.map(({ request }) => request);
-  const ask = async (question: string): Promise<number> => {
-    const { response } = await client.ask(question, { arm: noModel, timeoutMs });
-    if (response.status !== "ok") throw new Error(`no answer without a model: ${response.error?.message ?? ""}`);
-    return response.timings.total;
-  };
-  const alone: number[] = [];
-  for (const question of waiting.splice(0, inFlight)) alone.push(await ask(question));
-  const [requests, before] = [waiting.length, used()];
-  const lane = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await ask(next);
-  };
-  await Promise.all(Array.from({ length: inFlight }, lane));
-  const after = used();
-  const each = (name: "ours" | "servers"): number => significant((after[name] - before[name]) / requests);
-  // The embedder and the index are warm in the second half.
-  const alone_ms = significant(median(alone.slice(inFlight / 2)));
-  return { ours: each("ours"), servers: each("servers"), requests, in_flight: inFlight, alone_ms };
+/** Milliseconds. */
+async function askNoModel(client: Client, { request }: Item): Promise<number> {
+  const { response } = await client.ask(request, { arm: noModel, timeoutMs });
+  if (response.status !== "ok") throw new Error(`no answer without a model: ${response.error?.message ?? ""}`);
+  return response.timings.total;
 }
-
-type Used = () => Row["cpu"];
-const cpuOf =
-  (servers: Record<string, number>): Used =>
-  () => {
-    const { llama = 0, ...ours } = cpuSecondsOfTree(process.pid);
-    return { model: llama, ours: sum(Object.values(ours)), servers: sum(Object.values(servers).map(cpuSeconds)) };
-  };
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

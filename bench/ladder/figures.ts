@@ -2,6 +2,7 @@
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Measured } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
+import type { Overhead as Measurement } from "../support/overhead.ts";
 import { mean, median, significant } from "../support/statistics.ts";
 import { type ArmName, armNames, keyOf, routedNames, type Row } from "./log.ts";
 import {
@@ -23,15 +24,8 @@ import {
 const costWeights = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
 const large: ArmName = "large-0";
 
-/** What a request costs besides its model, CPU seconds under load. */
-export interface Overhead {
-  ours: number;
-  servers: number;
-  requests: number;
-  in_flight: number;
-  /** From its arrival to its response, one at a time, median; absent in logs of before 0c2baa2. */
-  alone_ms?: number;
-}
+/** alone_ms is absent in logs of before 0c2baa2. */
+export type Overhead = Omit<Measurement, "alone_ms"> & Partial<Pick<Measurement, "alone_ms">>;
 
 export interface Effort {
   orders: number;

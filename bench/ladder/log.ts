@@ -3,6 +3,7 @@
 // broken off goes on.
 import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
+import type { Cpu } from "../support/overhead.ts";
 import { readLines } from "../support/samples.ts";
 
 export const armNames = ["smol-5", "half-5", "large-0", "large-5"] as const;
@@ -26,7 +27,7 @@ export interface Row {
    * CPU seconds from one answer to the next, by process: the arms' models, ours (stages, embedder,
    * index), the servers (Kafka, registry, ClickHouse).
    */
-  cpu: { model: number; ours: number; servers: number };
+  cpu: Cpu;
   firstTokenMs: number | null;
   usage: { prompt: number; linked: number; recomputed: number; prefilled: number; completion: number };
   /** The router's context for this arm. */

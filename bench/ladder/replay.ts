@@ -37,7 +37,7 @@ export function armsOf(names: readonly string[], rounds: readonly Round[]): Repl
 }
 
 /** The contexts as plan would make them of arms of these costs. */
-export function withCosts(rounds: readonly Round[], arms: readonly ReplayArm[]): Round[] {
+export function withCosts<R extends Round>(rounds: readonly R[], arms: readonly ReplayArm[]): R[] {
   const at = FEATURE_NAMES.indexOf("armCost");
   return rounds.map((round) => ({
     ...round,

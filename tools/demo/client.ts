@@ -16,6 +16,13 @@ export interface AskOptions {
   scene?: string;
   /** Only this arm may answer. */
   arm?: string;
+  /** Sharing domain; the demo's by default. */
+  domain?: string;
+  /** System turn before the question. */
+  system?: string;
+  /** Longest answer, tokens; as the arm is configured by default. */
+  maxTokens?: number;
+  stop?: readonly string[];
   /** Selects one of several recorded answers. */
   seed?: number;
   /** What of its linked chunks is computed again; otherwise as the arm is configured. */
@@ -151,14 +158,17 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
 function requestOf(
   question: string,
   run: string,
-  { scene, arm, seed, linkPolicy, timeoutMs }: AskOptions & { timeoutMs: number },
+  { scene, arm, domain = demoDomain, system, maxTokens, stop = [], seed, ...options }: AskOptions,
 ): Request & { id: string } {
-  return plainRequest(question, {
-    ...{ id: uuid(), tenant: demoTenant, domain: demoDomain },
-    params: { maxTokens: null, temperature: null, topP: null, seed: seed ?? null, stop: [] },
+  const { linkPolicy, timeoutMs = usualTimeoutMs } = options;
+  const request = plainRequest(question, {
+    ...{ id: uuid(), tenant: demoTenant, domain },
+    params: { maxTokens: maxTokens ?? null, temperature: null, topP: null, seed: seed ?? null, stop: [...stop] },
     allow: { arms: arm === undefined ? null : [arm], maxCost: null, deadlineMs: timeoutMs, costWeight: null },
     mayAsk: true,
     metadata: { client: demoClient, run, ...(scene && { scene }), ...(linkPolicy && { "link-policy": linkPolicy }) },
     createdAt: Date.now(),
   });
+  if (system !== undefined) request.messages.unshift({ role: "system", content: system });
+  return request;
 }

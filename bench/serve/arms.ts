@@ -1,0 +1,63 @@
+// The arms of serve, as a deployment would configure them, and how its clients ask.
+import { createHash } from "node:crypto";
+import { armSchema, type LlamaArmConfig } from "../../config/schema.ts";
+import { modelFile } from "../../config/models.ts";
+import { type Domain, seed } from "./stream.ts";
+
+const small = "Qwen2.5-Coder-0.5B-Instruct";
+const large = "Qwen2.5-Coder-1.5B-Instruct";
+
+/** Caches of examples: cold: of earlier prompts alone; built: made before the request came. */
+export const arms = [
+  { name: "small-with", model: small, examples: true, caches: "cold" },
+  { name: "small-without", model: small, examples: false, caches: "cold" },
+  { name: "large-without", model: large, examples: false, caches: "cold" },
+  { name: "small-built", model: small, examples: true, caches: "built" },
+] as const;
+export type Arm = (typeof arms)[number];
+export type ArmName = Arm["name"];
+/** Asked every request of a sitting; the others by a sitting of their own (--only caches). */
+export const cold = arms.filter(({ caches }) => caches === "cold");
+export const built = arms.filter(({ caches }) => caches === "built");
+
+/** What clients of each domain send with a request. */
+export const asking: Readonly<Record<Domain, { system: string; maxTokens: number; stop: readonly string[] }>> = {
+  nl2bash: {
+    system: "Translate the request into one shell command. Answer with the command alone, without backticks.",
+    maxTokens: 64,
+    // The end of a code block, and explanations behind a command.
+    stop: ["\n```", "\n\n"],
+  },
+  gsm8k: {
+    system:
+      "Solve the problem step by step, briefly and without code. End with a last line: #### and the number alone.",
+    // The large model writes some 200, and would be cut off unfairly by fewer.
+    maxTokens: 384,
+    stop: [],
+  },
+};
+
+const settings = {
+  // Of all examples; the default holds those of some 350 requests.
+  linked: { build: "off", diskBytes: 24 * 1_073_741_824 },
+  // A niced process on a busy machine may have to wait for minutes.
+  stallMs: 900_000,
+  // The router is given what was measured.
+  cost: 0,
+};
+
+/** Answers under other settings are other answers; an arm more or less leaves the others' alone. */
+export const settingsOf = ({ name, model, examples }: Arm): string =>
+  createHash("sha256")
+    .update(JSON.stringify([seed, name, model, examples, asking, settings.linked]))
+    .digest("hex")
+    .slice(0, 12);
+
+/** As precedent.yaml has it. */
+export function armConfig({ name, model, examples }: Arm): LlamaArmConfig {
+  const config = armSchema.parse({ ...settings, type: "llama", name, model, examples });
+  if (config.type !== "llama") throw new Error(`${name} is no llama arm`);
+  return config;
+}
+
+export const modelFiles = (): string[] => [...new Set(arms.map(({ model }) => modelFile(model)))];

@@ -1,0 +1,90 @@
+// The answers that serve is computed from, one row an answer. Rows with their texts stay under
+// .precedent/bench, appended as they come; beside the results lie the same rows without any text,
+// so that another machine goes on from there.
+import { existsSync } from "node:fs";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Cpu, Overhead } from "../support/overhead.ts";
+import { readLines } from "../support/samples.ts";
+import { significant } from "../support/statistics.ts";
+import { type ArmName, arms, settingsOf } from "./arms.ts";
+import type { Domain } from "./stream.ts";
+
+export interface Row {
+  position: number;
+  /** Of the request's text. */
+  hash: string;
+  domain: Domain;
+  arm: ArmName;
+  /** arms.ts */
+  settings: string;
+  /** [0, 1]; of word problems by the number behind the last ####. */
+  score: number;
+  /** The same by the last number of the answer, where there is no ####. */
+  lenient: number;
+  /** Score and similarity of the nearest example's answer; null: no example was shown. */
+  copy: number | null;
+  similarity: number | null;
+  /** From the answer before to this one. */
+  cpu: Cpu;
+  firstTokenMs: number | null;
+  /** Tokens. */
+  usage: { prompt: number; linked: number; recomputed: number; prefilled: number; completion: number };
+  finish: string | null;
+  /** The router's context for this arm. */
+  context: number[];
+  commit: string | null;
+}
+
+/** What was measured besides the answers, each time that some were collected. */
+export interface Sitting {
+  commit: string | null;
+  date: string;
+  overhead: Overhead;
+  /** Caches made before the requests came; CPU seconds of all of them. */
+  build: { examples: number; caches: number; tokens: number; cpu_s: number; disk_mib: number } | null;
+}
+
+export interface Answers {
+  sittings: Sitting[];
+  rows: Map<string, Row>;
+}
+
+const savedFile = fileURLToPath(new URL("../results/serve-answers.json", import.meta.url));
+
+export const keyOf = ({ position, arm }: Pick<Row, "position" | "arm">): string => `${position} ${arm}`;
+
+/** Those beside the results and those of `file`, which win. Rows of other settings don't count. */
+export async function readAnswers(file: string, beside = savedFile): Promise<Answers> {
+  const saved = existsSync(beside)
+    ? (JSON.parse(await readFile(beside, "utf8")) as { sittings: Sitting[]; rows: Row[] })
+    : { sittings: [], rows: [] };
+  const here = existsSync(file) ? await readLines<Row & { text?: string }>(file) : [];
+  const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
+  const rows = [...saved.rows, ...here.map(({ text: _text, ...row }): Row => row)].filter(
+    ({ arm, settings }) => valid.get(arm) === settings,
+  );
+  return { sittings: saved.sittings, rows: new Map(rows.map((row) => [keyOf(row), row])) };
+}
+
+export const appendRow = (file: string, row: Row & { text: string }): Promise<void> =>
+  appendFile(file, `${JSON.stringify(row)}\n`);
+
+/** Writes the rows beside the results, in the order of the stream. */
+export async function saveAnswers({ sittings, rows }: Answers, beside = savedFile): Promise<void> {
+  const order = new Map(arms.map(({ name }, i) => [name, i]));
+  const lines = [...rows.values()]
+    .sort((a, b) => a.position - b.position || order.get(a.arm)! - order.get(b.arm)!)
+    .map((row) => `    ${JSON.stringify(rounded(row))}`);
+  const head = sittings.map((sitting) => `    ${JSON.stringify(sitting)}`);
+  const members = [`  "sittings": [\n${head.join(",\n")}\n  ]`, `  "rows": [\n${lines.join(",\n")}\n  ]`];
+  await writeFile(beside, `{\n${members.join(",\n")}\n}\n`);
+}
+
+const rounded = (row: Row): Row => ({
+  ...row,
+  context: row.context.map((value) => significant(value)),
+  similarity: row.similarity === null ? null : significant(row.similarity),
+  firstTokenMs: row.firstTokenMs === null ? null : Math.round(row.firstTokenMs),
+  cpu: { model: significant(row.cpu.model), ours: significant(row.cpu.ours), servers: significant(row.cpu.servers) },
+});
