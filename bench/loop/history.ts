@@ -1,5 +1,6 @@
 // The data of the loop benchmark: some thousand examples made from the sample pairs, and few
-// distinct questions with recorded answers. Embeddings are computed once and kept.
+// distinct questions with recorded answers; on request many that are all different, too. Embeddings
+// of the examples are computed once and kept.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -57,13 +58,22 @@ export interface History {
   examples: Example[];
   /** Asked over and over; every arm's log has an answer. */
   questions: string[];
+  /** Each to be asked once. */
+  distinct: string[];
   /** Lines of the recorded arms' log. */
   log: string;
 }
 
-export async function loadHistory(context: Pick<BenchContext, "folder" | "progress">): Promise<History> {
+/** distinct: how many questions of that kind. */
+export async function loadHistory(
+  context: Pick<BenchContext, "folder" | "progress">,
+  { distinct: distinctCount = 0 } = {},
+): Promise<History> {
   const pairs = examplePairs(readPairs(new URL("../../deploy/shell-pairs.jsonl", import.meta.url)), exampleCount);
-  const log = readPairs(new URL("../../deploy/shell-log.jsonl", import.meta.url)).slice(0, questionCount);
+  const recorded = readPairs(new URL("../../deploy/shell-log.jsonl", import.meta.url));
+  const log = recorded.slice(0, questionCount);
+  // The first round is the recorded questions themselves.
+  const distinct = examplePairs(recorded, recorded.length + distinctCount).slice(recorded.length);
   const { model, vectors } = await embeddings(
     pairs.map(({ request }) => request),
     context,
@@ -74,7 +84,8 @@ export async function loadHistory(context: Pick<BenchContext, "folder" | "progre
   return {
     examples,
     questions: log.map(({ request }) => request),
-    log: log.map((line) => JSON.stringify(line)).join("\n"),
+    distinct: distinct.map(({ request }) => request),
+    log: [...log, ...distinct].map((line) => JSON.stringify(line)).join("\n"),
   };
 }
 
