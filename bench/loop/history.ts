@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { precisionFor } from "../../connections/embedder/precision.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
@@ -96,10 +97,11 @@ export async function loadHistory(
 export async function embeddings(
   texts: readonly string[],
   { folder, progress }: Pick<BenchContext, "folder" | "progress">,
+  precision = precisionFor(embeddingModelFolder()),
 ): Promise<{ model: string; vectors: Buffer[] }> {
   const model = embeddingModelFolder();
   const digest = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
-  const file = join(folder, `embeddings-${digest}.f32`);
+  const file = join(folder, `embeddings-${digest}${precision === "int8" ? "-int8" : ""}.f32`);
   const name = model.slice(model.lastIndexOf("/") + 1);
   const kept = await readFile(file).catch(() => undefined);
   const split = (bytes: Buffer): Buffer[] => {
@@ -110,6 +112,7 @@ export async function embeddings(
     return { model: name, vectors: split(kept) };
   const embedder = await createOnnxEmbedder({
     folder: model,
+    precision,
     threads: 1,
     maxBatch: 16,
     cacheEntries: 0,

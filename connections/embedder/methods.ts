@@ -8,6 +8,8 @@ export interface EmbedMethods {
 
 export interface EmbedWorkerInput {
   folder: string;
+  /** Path of the model's file. */
+  graph: string;
   threads: number;
 }
 

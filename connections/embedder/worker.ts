@@ -18,9 +18,9 @@ interface SentenceTokenizer {
   encode(text: string): { ids: number[] };
 }
 
-const { folder, threads } = workerInput<EmbedWorkerInput>();
+const { folder, graph, threads } = workerInput<EmbedWorkerInput>();
 const loading = Promise.all([
-  InferenceSession.create(join(folder, "model.onnx"), {
+  InferenceSession.create(graph, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: "sequential",
