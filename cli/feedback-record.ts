@@ -39,6 +39,8 @@ export function feedbackRecord(input: FeedbackInput, id: string, now: number): F
     author: input.author ?? "",
     text: input.text ?? null,
     withdraws: input.withdraws ?? null,
+    session: null,
+    sessionRequests: 1,
     comment: input.comment ?? null,
     createdAt: now,
   };

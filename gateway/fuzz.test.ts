@@ -51,6 +51,7 @@ function setUp() {
   // A call without a function is a failure of the model in this format.
   addMessages(server, { ...answering, ask: askWith(call) });
   addFeedback(server, {
+    clickhouse: { query: () => Promise.resolve([]) },
     ...{ callerOf, connectionLimit, clock: Date.now, send: () => Promise.resolve(), topic: "feedback" as never },
     codec: { encode: (name, record) => encode(name, record as Feedback) },
   });

@@ -52,6 +52,6 @@ export function openServer(
   addApi(server, { ...parts, callerOf, spanOf, tokens, streams: { heartbeatMs, slowReaderMs, unsent } });
   const { send, connectionLimit, clock, session } = parts;
   const publishing = { send, connectionLimit, codec: session.codec, topic: session.topic("feedback") };
-  addPage(server, { mustBeAdmin, dashboard, clock, giveFeedback: (feedback) => publish(publishing, feedback) });
+  addPage(server, { mustBeAdmin, dashboard, clock, giveFeedback: (feedback) => publish(publishing, [feedback]) });
   return server;
 }

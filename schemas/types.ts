@@ -268,6 +268,8 @@ export interface Feedback {
   against: string | null;
   text: string | null;
   withdraws: string | null;
+  session: string | null;
+  sessionRequests: number;
   comment: string | null;
   createdAt: number;
 }

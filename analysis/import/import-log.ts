@@ -229,7 +229,16 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
 /** Without an author: no author's hourly feedback limit applies to a log. */
 const plainFeedback = ({ id, tenant, createdAt }: ImportedRequest): Feedback => ({
   ...{ id: `import-${id}`, requestId: id, tenant, kind: "reward", value: null },
-  ...{ range: null, source: "system", author: "", against: null, text: null, withdraws: null },
+  ...{
+    range: null,
+    source: "system",
+    author: "",
+    against: null,
+    text: null,
+    withdraws: null,
+    session: null,
+    sessionRequests: 1,
+  },
   ...{ comment: "imported", createdAt },
 });
 const rewardOf = (request: ImportedRequest, value: number): Feedback => ({ ...plainFeedback(request), value });

@@ -11,7 +11,9 @@ const name = z.string().min(1).max(512);
 const longestText = 1_048_576;
 const bodySchema = z.strictObject({
   /** Id of the request, or of its completion. */
-  request_id: name,
+  request_id: name.optional(),
+  /** In its place: the session whose outcome this is. */
+  session: name.optional(),
   kind: z.enum(["thumbs", "score", "preference", "comparison", "reward", "correction"]),
   value: z.number().nullish(),
   range: z.strictObject({ low: z.number(), high: z.number() }).nullish(),
@@ -32,14 +34,14 @@ export interface FeedbackOf {
   now: number;
 }
 
-/** Throws ApiError. */
+/** An outcome of a session has no requestId yet. Throws ApiError. */
 export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feedback {
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
   const reported = parsed.data;
   const feedback: Feedback = {
     id: reported.id ?? id,
-    requestId: requestIdOf(reported.request_id),
+    requestId: requestIdOf(reported.request_id ?? ""),
     tenant,
     kind: reported.kind,
     value: reported.value ?? null,
@@ -49,6 +51,8 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
     against: reported.against ?? null,
     text: reported.text ?? null,
     withdraws: reported.withdraws ?? null,
+    session: reported.session ?? null,
+    sessionRequests: 1,
     comment: reported.comment ?? null,
     createdAt: now,
   };
@@ -61,12 +65,16 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
 export function feedbackByToken(reported: Feedback, requestId: string): Feedback {
   const refused = (field: string, message: string): ApiError =>
     new ApiError({ status: 403, code: "feedback_not_allowed", param: field, message });
+  if (reported.session !== null) throw refused("session", "This token allows feedback on one request.");
   if (reported.requestId !== requestId) throw refused("request_id", "This token allows feedback on another request.");
   if (reported.source !== "person") throw refused("source", "With a token feedback is a person's.");
   if (reported.kind === "reward") throw refused("kind", "With a token feedback is no reward: those need an API key.");
   if (reported.withdraws !== null) throw refused("withdraws", "With a token no feedback is withdrawn: give it again.");
   return { ...reported, author: tokenAuthor };
 }
+
+/** Kinds that say how good it was; the others are about one answer. */
+const ofSessions: ReadonlySet<Feedback["kind"]> = new Set<Feedback["kind"]>(["thumbs", "score", "reward"]);
 
 const spans: Readonly<Partial<Record<Feedback["kind"], readonly [number, number]>>> = {
   thumbs: [-1, 1],
@@ -76,7 +84,12 @@ const spans: Readonly<Partial<Record<Feedback["kind"], readonly [number, number]
 };
 
 /** The field that is wrong, and why. */
-function problemOf({ kind, value, range, against, text, withdraws }: Feedback): [string, string] | null {
+function problemOf(feedback: Feedback): [string, string] | null {
+  const { kind, value, range, against, text, withdraws, requestId, session } = feedback;
+  if ((requestId === "") === (session === null))
+    return ["request_id", "Feedback is on one request_id, or on one session: give one of them."];
+  if (session !== null && !ofSessions.has(kind))
+    return ["kind", `The outcome of a session is one of ${[...ofSessions].join(", ")}.`];
   if (kind === "correction")
     return text === null || text.trim() === ""
       ? ["text", "A correction needs text: the answer that would have been right."]

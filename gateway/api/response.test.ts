@@ -129,7 +129,16 @@ describe("feedback", () => {
   it("is of the tenant of the key, on the request behind the completion", () => {
     expect(of({ kind: "thumbs", value: 1 })).toEqual({
       ...{ id: "f1", requestId: "r1", tenant: "acme", kind: "thumbs", value: 1, range: null, source: "person" },
-      ...{ author: "", against: null, text: null, withdraws: null, comment: null, createdAt: 5 },
+      ...{
+        author: "",
+        against: null,
+        text: null,
+        withdraws: null,
+        session: null,
+        sessionRequests: 1,
+        comment: null,
+        createdAt: 5,
+      },
     });
   });
   it.each<[string, object]>([

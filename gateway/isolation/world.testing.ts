@@ -97,14 +97,22 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   };
   addEmbeddings(server, { callerOf, connectionLimit, embedder: () => Promise.resolve(embedder) });
   addModels(server, { callerOf, arms: () => arms, started: 0 });
-  addFeedback(server, { callerOf, send, codec, topic: "feedback" as never, connectionLimit, clock: now });
+  addFeedback(server, {
+    callerOf,
+    send,
+    codec,
+    topic: "feedback" as never,
+    connectionLimit,
+    clickhouse: tables,
+    clock: now,
+  });
   addRequests(server, { callerOf, clickhouse: tables });
   addCancel(server, { callerOf, cancel, connectionLimit });
   // The rows of all tenants: a caller that gets access sees every one.
   const everything = () => Promise.resolve(tables.all().map(({ columns, gives }) => ({ ...columns, ...gives })));
   const dashboard = { requests: everything, request: everything, examples: everything } as unknown as Dashboard;
   const publishing = { send, codec, topic: "feedback" as never, connectionLimit };
-  const giveFeedback = (feedback: Feedback): Promise<void> => publish(publishing, feedback);
+  const giveFeedback = (feedback: Feedback): Promise<void> => publish(publishing, [feedback]);
   addPageRoutes(server, { mayLook: createMayLook(mustBeAdmin), dashboard, giveFeedback, clock: now });
   const close = (name: string): void => void connections.get(name)?.destroy();
   return { server, stages, documents, keys, waiting, connectionLimit, produced, failures, close };

@@ -57,7 +57,8 @@ export async function answerTo(
   const { callerOf, spanOf, arms, aliases, clock, tokens } = dependencies;
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
-  const request = requestOf(body, caller, { arms: arms(), aliases, key });
+  const session = headerOf(incoming, "x-precedent-session");
+  const request = requestOf(body, caller, { arms: arms(), aliases, key, session });
   // OpenAI's clients read the first, Anthropic's the second.
   void reply.header("x-request-id", request.id).header("request-id", request.id);
   void reply.header("x-precedent-request-id", request.id);
@@ -97,11 +98,18 @@ async function streamed(
   return reply;
 }
 
+interface Asking {
+  arms: readonly NamedArm[];
+  key: string | undefined;
+  /** In place of what the metadata say. */
+  session: string | undefined;
+}
+
 /** The request as it is produced; the tenant is the caller's. */
 function requestOf(
   { request, model, fields }: Pick<ChatBody, "request" | "model" | "fields">,
   caller: Caller,
-  { arms, aliases, key }: { arms: readonly NamedArm[]; key: string | undefined } & Pick<Aliases, "aliases">,
+  { arms, aliases, key, session }: Asking & Pick<Aliases, "aliases">,
 ): Request & { id: string } {
   const { tenant, account, arms: keyArms, domains } = caller;
   const named = resolveModel(model, arms, { aliases, caller });
@@ -119,6 +127,7 @@ function requestOf(
     tenant,
     account: account ?? null,
     domain,
+    ...(session && { metadata: { ...request.metadata, session } }),
     allow: { ...request.allow, arms: allowed, costWeight: request.allow.costWeight ?? named.costWeight },
   };
 }

@@ -36,7 +36,7 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   addMessages(server, { ...answering, aliases });
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });
-  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clock });
+  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clickhouse, clock });
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, connectionLimit });
   addHealth(server, health);

@@ -21,6 +21,8 @@ const { id, text: key, hash } = newKey();
 
 function setUp(made: typeof tokens | undefined) {
   const sent: Feedback[] = [];
+  const found: { id: string }[] = [];
+  const asked: object[] = [];
   const server = createServer({ maxBodyBytes: 65_536, slowReaderMs: 60_000, log: pino({ level: "silent" }) });
   const keys = createKeyTable({
     now: options.now,
@@ -39,6 +41,7 @@ function setUp(made: typeof tokens | undefined) {
     },
   });
   addFeedback(server, {
+    clickhouse: { query: (_text, parameters) => (asked.push(parameters ?? {}), Promise.resolve(found as never)) },
     ...{ callerOf, connectionLimit: createConnectionLimit(4), clock: options.now, topic: "feedback" as never },
     codec: { encode: (_name, record) => (sent.push(record as Feedback), Buffer.alloc(0)) },
     send: () => Promise.resolve(),
@@ -53,14 +56,14 @@ function setUp(made: typeof tokens | undefined) {
   const give = (bearer: string, body: object = {}) =>
     post("/v1/feedback", bearer, { request_id: "r1", kind: "thumbs", value: 1, ...body });
   const revoke = () => keys.apply(id, plainKey({ id, hash, tenant: "acme", revokedAt: time.now }));
-  return { sent, post, give, revoke };
+  return { sent, post, give, revoke, found, asked };
 }
 const allowed = (tenant: string, requestId: string) => ({ tenant, requestId, keyId: id });
 
-let { sent, post, give, revoke } = setUp(tokens);
+let { sent, post, give, revoke, found, asked } = setUp(tokens);
 beforeEach(() => {
   time.now = 1_000;
-  ({ sent, post, give, revoke } = setUp(tokens));
+  ({ sent, post, give, revoke, found, asked } = setUp(tokens));
 });
 const code = (answer: { json(): unknown }): unknown => (answer.json() as { error: { code: string } }).error.code;
 
@@ -148,5 +151,52 @@ describe("the token of an answer", () => {
     expect(headers).not.toHaveProperty("x-precedent-feedback-token");
     expect((await bare.give(tokens.make(allowed("acme", "r1")))).statusCode).toBe(401);
     expect((await bare.give(key)).statusCode).toBe(202);
+  });
+});
+
+describe("the outcome of a session", () => {
+  const outcome = { request_id: undefined, session: "visit 7" };
+
+  it("is shared over its requests, each under the same id", async () => {
+    found.push({ id: "r1" }, { id: "r2" });
+    const answer = await give(key, { ...outcome, id: "f1" });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      202,
+      { id: "f1", object: "feedback", session: "visit 7", requests: 2 },
+    ]);
+    const shared = { id: "f1", tenant: "acme", value: 1, session: "visit 7", sessionRequests: 2 };
+    expect(sent).toMatchObject([
+      { ...shared, requestId: "r1" },
+      { ...shared, requestId: "r2" },
+    ]);
+    expect(asked).toEqual([{ tenant: "acme", session: "visit 7", domains: [] }]);
+  });
+
+  it("is withdrawn from all of them", async () => {
+    found.push({ id: "r1" }, { id: "r2" });
+    await give(key, { ...outcome, value: undefined, withdraws: "f1" });
+    expect(sent.map(({ requestId, withdraws }) => [requestId, withdraws])).toEqual([
+      ["r1", "f1"],
+      ["r2", "f1"],
+    ]);
+  });
+
+  it.each([
+    ["nothing of it is recorded", outcome, 404, "session_not_found"],
+    ["a request is named, too", { session: "visit 7" }, 400, "invalid_value"],
+    ["neither is named", { request_id: undefined }, 400, "invalid_value"],
+    ["it is about one answer", { ...outcome, kind: "correction", value: undefined, text: "so" }, 400, "invalid_value"],
+    ["it compares", { ...outcome, kind: "preference", against: "large" }, 400, "invalid_value"],
+    ["its name is empty", { ...outcome, session: "" }, 400, "invalid_value"],
+  ])("is refused where %s", async (_name, body, status, expected) => {
+    const answer = await give(key, body);
+    expect([answer.statusCode, code(answer)]).toEqual([status, expected]);
+    expect(sent).toEqual([]);
+  });
+
+  it("needs a key: a token speaks for its one request", async () => {
+    found.push({ id: "r1" });
+    const answer = await give(tokens.make(allowed("acme", "r1")), outcome);
+    expect([answer.statusCode, code(answer)]).toEqual([403, "feedback_not_allowed"]);
   });
 });

@@ -12,10 +12,12 @@ import { ApiError } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { feedbackByToken, feedbackOf } from "../api/feedback.ts";
 import type { ConnectionLimit } from "../connection-limit.ts";
+import { createLookUps } from "../lookups.ts";
 import type { Send } from "../send.ts";
+import { sharedFeedback, type SessionDependencies } from "../session-requests.ts";
 import { headerOf } from "./answer.ts";
 
-export interface FeedbackDependencies {
+export interface FeedbackDependencies extends Pick<SessionDependencies, "clickhouse"> {
   callerOf: (request: FastifyRequest) => Caller;
   send: Send<Topic<"feedback">>;
   codec: Pick<Codec, "encode">;
@@ -31,7 +33,8 @@ const mostByToken = 20;
 const mostCounted = 65_536;
 
 export function addFeedback(server: FastifyInstance, dependencies: FeedbackDependencies): void {
-  const { callerOf, clock } = dependencies;
+  const { callerOf, clickhouse, clock } = dependencies;
+  const lookUp = createLookUps();
   const given = new LRUCache<string, number>({ max: mostCounted });
   const countToken = (tenant: string, requestId: string): void => {
     const key = requestKey(tenant, requestId);
@@ -40,23 +43,33 @@ export function addFeedback(server: FastifyInstance, dependencies: FeedbackDepen
     given.set(key, count + 1);
   };
   server.post(feedbackPath, async (incoming, reply) => {
-    const { tenant, feedbackOn } = callerOf(incoming);
+    const caller = callerOf(incoming);
+    const { tenant, feedbackOn } = caller;
     const id = requestIdFor(tenant, headerOf(incoming, "idempotency-key"));
     const reported = feedbackOf(incoming.body, { tenant, id, now: clock() });
     const feedback = feedbackOn === undefined ? reported : feedbackByToken(reported, feedbackOn);
     if (feedbackOn !== undefined) countToken(tenant, feedbackOn);
-    await publish(dependencies, feedback);
-    return reply.code(202).send({ id: feedback.id, object: "feedback", request_id: feedback.requestId });
+    const { id: feedbackId, requestId, session } = feedback;
+    if (session === null) {
+      await publish(dependencies, [feedback]);
+      return reply.code(202).send({ id: feedbackId, object: "feedback", request_id: requestId });
+    }
+    const shared = await sharedFeedback({ ...feedback, session }, caller, { clickhouse, lookUp });
+    await publish(dependencies, shared);
+    return reply.code(202).send({ id: feedbackId, object: "feedback", session, requests: shared.length });
   });
 }
 
 type Publishing = Pick<FeedbackDependencies, "send" | "codec" | "topic" | "connectionLimit">;
 
-/** The brokers have it when it resolves. */
-export async function publish({ send, codec, topic, connectionLimit }: Publishing, feedback: Feedback): Promise<void> {
-  const giveBack = connectionLimit.take(feedback.tenant);
+/** The brokers have all of it when it resolves. `given`: of one tenant, at least one. */
+export async function publish(
+  { send, codec, topic, connectionLimit }: Publishing,
+  given: readonly Feedback[],
+): Promise<void> {
+  const giveBack = connectionLimit.take(given[0]!.tenant);
   try {
-    await send({ topic, key: feedback.requestId, value: codec.encode("feedback", feedback) });
+    await Promise.all(given.map((one) => send({ topic, key: one.requestId, value: codec.encode("feedback", one) })));
   } finally {
     giveBack();
   }

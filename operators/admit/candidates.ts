@@ -67,7 +67,7 @@ interface Row extends Omit<Candidate, "source"> {
 // The domain's policy is its own: nothing but its own requests is looked at. Copies from a cache
 // are candidates nowhere: the first answer was.
 const changedRewards = `
-  SELECT request_id, tenant, reward, weight, version FROM rewards FINAL
+  SELECT request_id, tenant, reward, weight, of_session, version FROM rewards FINAL
   WHERE version > {since:UInt64} AND (request_id, tenant, version) NOT IN
     (SELECT request_id, tenant, reward_version FROM admissions WHERE source = {source:String} AND reward_version > {since:UInt64})`;
 
@@ -75,7 +75,7 @@ const changedRewards = `
 const confirmed = `
     WITH ${withWithdrawals}
     SELECT DISTINCT request_id, tenant FROM feedback FINAL
-    WHERE request_id IN (SELECT request_id FROM (${changedRewards})) AND author != {tokenAuthor:String}
+    WHERE request_id IN (SELECT request_id FROM (${changedRewards})) AND author != {tokenAuthor:String} AND session_requests = 1
       AND multiIf(kind = 'reward', value >= 0.5, kind = 'score', (value - range_low) / (range_high - range_low) >= 0.5, value > 0)
       AND ${sourceCounts(`SELECT request_id, tenant FROM (${changedRewards})`)}
       AND (request_id, tenant, feedback_id) NOT IN (
@@ -88,7 +88,7 @@ const selectRewarded = `
     request.document_count AS documents, response.text AS text, response.finish_reason AS finishReason,
     ifNull(response.arm, '') AS arm, ifNull(response.model, '') AS model,
     request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
-    if(changed.weight > 0, toNullable(changed.reward), NULL) AS quality, changed.version AS rewardVersion,
+    if(changed.weight > 0 AND NOT changed.of_session, toNullable(changed.reward), NULL) AS quality, changed.version AS rewardVersion,
     (changed.request_id, changed.tenant) IN (${confirmed}) AS confirmed
   FROM (${changedRewards}) AS changed
   INNER JOIN (

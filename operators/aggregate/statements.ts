@@ -37,10 +37,11 @@ const points = `
 
 /**
  * rewards of every request of `changed`, a subquery. Newest per source and kind by its own time,
- * then offset. Withdrawals act in any order, and only on the same request.
+ * then offset; an outcome shared over a session counts beside a rating of the request itself, and
+ * little. Withdrawals act in any order, and only on the same request.
  */
 export const insertRewards = (changed: string): string => `
-INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, arm, domain, account, policy_version, version)
+INSERT INTO rewards (request_id, tenant, reward, weight, of_session, counted, received, newest_at, arm, domain, account, policy_version, version)
 WITH
   changed AS (${changed}),
   opinions AS (
@@ -48,7 +49,8 @@ WITH
     SELECT
       request_id, tenant, source, kind, created_at, kafka_offset, feedback_id,
       ${points} AS points,
-      ${sourceWeight} AS source_weight,
+      session_requests > 1 AS is_shared,
+      ${sourceWeight} / session_requests AS source_weight,
       ifNull(isFinite(points), 0) AND source_weight > 0 AND (request_id, tenant, feedback_id) NOT IN (
         SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
         WHERE withdraws IS NOT NULL AND (request_id, tenant) IN (changed)
@@ -58,20 +60,21 @@ WITH
   ),
   newest AS (
     SELECT
-      request_id, tenant, source, kind,
+      request_id, tenant, source, kind, is_shared,
       argMaxIf(least(greatest(ifNull(points, 0), 0), 1), (created_at, kafka_offset, feedback_id), counts) AS value,
-      maxIf(source_weight, counts) AS value_weight,
+      argMaxIf(source_weight, (created_at, kafka_offset, feedback_id), counts) AS value_weight,
       maxIf(created_at, counts) AS counted_at,
       max(created_at) AS any_at,
       count() AS received_here
     FROM opinions
-    GROUP BY request_id, tenant, source, kind
+    GROUP BY request_id, tenant, source, kind, is_shared
   ),
   reduced AS (
     SELECT
       request_id, tenant,
       if(sum(value_weight) > 0, sum(value_weight * value) / sum(value_weight), 0) AS reward,
       sum(value_weight) AS weight,
+      weight > 0 AND countIf(value_weight > 0 AND NOT is_shared) = 0 AS of_session,
       countIf(value_weight > 0) AS counted,
       sum(received_here) AS received,
       if(sum(value_weight) > 0, max(counted_at), max(any_at)) AS newest_at
@@ -87,7 +90,7 @@ WITH
     WHERE (request_id, tenant) IN (changed) AND source = 'routed'
   )
 SELECT
-  reduced.request_id, reduced.tenant, reward, weight, counted, received, newest_at,
+  reduced.request_id, reduced.tenant, reward, weight, of_session, counted, received, newest_at,
   answered.arm, answered.domain, answered.account, decided.policy_version, ${nextVersion("rewards")}
 FROM reduced
 LEFT JOIN answered ON answered.request_id = reduced.request_id AND answered.tenant = reduced.tenant

@@ -7,8 +7,8 @@ import type { RecordedTopic } from "./rows.ts";
 /** UTF-8 bytes of a comment or a correction. */
 const textBytes = 1_048_576;
 const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null } = {
-  feedback({ id, requestId, tenant, author, against, withdraws, text, comment }) {
-    const name = nameProblem({ id, requestId, tenant, author, against, withdraws });
+  feedback({ id, requestId, tenant, author, against, withdraws, session, text, comment }) {
+    const name = nameProblem({ id, requestId, tenant, author, against, withdraws, session });
     if (name !== null) return name;
     const long = Object.entries({ text, comment }).find(([, value]) => value !== null && bytesOf(value) > textBytes);
     return long === undefined ? null : `${long[0]} has ${bytesOf(long[1] ?? "")} bytes, and it may have ${textBytes}.`;

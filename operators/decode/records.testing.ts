@@ -134,6 +134,8 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     against: null,
     text: null,
     withdraws: null,
+    session: null,
+    sessionRequests: 1,
     comment: "fine",
     createdAt: createdAt + 1_000,
   },

@@ -90,6 +90,8 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     against: record.against,
     text: record.text,
     withdraws: record.withdraws,
+    session: record.session ?? "",
+    session_requests: Math.max(1, record.sessionRequests),
     comment: record.comment,
     created_at: time(clientTime(record.createdAt, position)),
     reported_at: time(record.createdAt),

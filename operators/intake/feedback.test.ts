@@ -8,7 +8,16 @@ const tenantOf = (full: string): string | undefined => (full === topic ? "acme" 
 const intake = createIntakeFeedback({ tenantOf });
 const feedback: Feedback = {
   ...{ id: "f1", requestId: "r1", tenant: "default", kind: "thumbs", value: 1, range: null, source: "person" },
-  ...{ author: "", against: null, text: null, withdraws: null, comment: "good", createdAt: NOW },
+  ...{
+    author: "",
+    against: null,
+    text: null,
+    withdraws: null,
+    session: null,
+    sessionRequests: 1,
+    comment: "good",
+    createdAt: NOW,
+  },
 };
 const take = (change: Partial<Feedback>) => {
   const position = { topic, partition: 0, offset: 3 };

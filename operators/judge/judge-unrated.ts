@@ -87,7 +87,7 @@ function feedbackOf(judgement: Judgement, value: number): Feedback {
   return {
     id: feedbackIdOf(judgement),
     ...{ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author },
-    ...{ against, text: null, withdraws: null, comment: null, createdAt },
+    ...{ against, text: null, withdraws: null, session: null, sessionRequests: 1, comment: null, createdAt },
   };
 }
 

@@ -43,7 +43,7 @@ const BAD = `
   ) AS decision
   INNER JOIN (
     SELECT request_id, tenant, version FROM rewards FINAL
-    WHERE version > {since:UInt64} AND weight > 0 AND reward < {limit:Float64}
+    WHERE version > {since:UInt64} AND weight > 0 AND NOT of_session AND reward < {limit:Float64}
   ) AS bad ON bad.request_id = decision.request_id AND bad.tenant = decision.tenant
   GROUP BY key
   SETTINGS distributed_product_mode = 'local'`;

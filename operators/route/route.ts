@@ -9,6 +9,7 @@ import {
   type Pressing,
 } from "../../algorithms/routing/load-bias.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
+import { sessionOf } from "../../algorithms/identity/session.ts";
 import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
@@ -101,7 +102,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const costs: number[] = [];
     const now = clock();
     const caching = cached !== undefined && capable.some(({ prices }) => cachedCostShare(prices, 1, now) !== 1);
-    const conversation = caching ? conversationKey(request.tenant, sessionOf(request), request.messages) : "";
+    const conversation = caching ? conversationKey(request.tenant, sessionOf(request.metadata), request.messages) : "";
     const prompted = { domain: selected.domain, conversation, characters: promptCharacters };
     const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
@@ -194,10 +195,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     return ok({ ...selected, degraded, choice });
   };
 }
-
-/** The client's name for its conversation. */
-const sessionOf = ({ metadata }: Pick<Selected["request"], "metadata">): string | null =>
-  metadata["session_id"] ?? metadata["conversation_id"] ?? null;
 
 /** A loop: every() calls a function a number, with a new object for it. */
 function areFinite(numbers: ArrayLike<number>): boolean {

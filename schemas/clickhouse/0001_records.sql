@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
     may_ask Bool COMMENT 'The client may be asked for feedback',
     reply_partition Nullable(Int32) COMMENT 'Partition of the responses topic that the client reads; NULL: by key',
     metadata Map(String, String) COMMENT 'Client''s metadata, uninterpreted' CODEC(ZSTD(1)),
+    session String MATERIALIZED multiIf(metadata['session'] != '', metadata['session'], metadata['session_id'] != '', metadata['session_id'], metadata['conversation_id']) COMMENT 'Client''s name of the session: session, session_id or conversation_id of metadata; empty: none' CODEC(ZSTD(1)),
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC; for imported requests, what the record says' CODEC(Delta, ZSTD(1)),
     reported_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
     request_hash String COMMENT 'Hash of what was asked; the same id with another hash is refused; empty: not known' CODEC(ZSTD(1)),
@@ -44,7 +45,8 @@ CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
     kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
     kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
     first_wins UInt64 MATERIALIZED 9223372036854775807 - toUInt64(toUnixTimestamp64Milli(created_at)) * 1048576 - kafka_offset % 1048576 COMMENT 'Version for merging: the earliest created_at wins, then the lowest offset' CODEC(Delta, ZSTD(1)),
-    INDEX created_at_range created_at TYPE minmax GRANULARITY 1
+    INDEX created_at_range created_at TYPE minmax GRANULARITY 1,
+    INDEX session_bloom session TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)

@@ -12,6 +12,7 @@ CREATE OR REPLACE VIEW {database}.outcomes {on_cluster}
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received the request, UTC',
     question String COMMENT 'Text of the last user message',
     metadata Map(String, String) COMMENT 'Client''s metadata, uninterpreted',
+    session String COMMENT 'Client''s name of the session; empty: none',
     decided Bool COMMENT 'It has a decision',
     decided_arm LowCardinality(String) COMMENT 'Chosen arm',
     probability Float64 COMMENT 'Exact probability of the choice, 0 to 1',
@@ -63,6 +64,7 @@ SELECT
     request.created_at AS created_at,
     request.question AS question,
     request.metadata AS metadata,
+    request.session AS session,
     toBool(decision.request_id != '') AS decided,
     decision.arm AS decided_arm,
     decision.probability AS probability,
@@ -95,7 +97,7 @@ SELECT
     rewarded.weight AS reward_weight,
     rewarded.received AS feedback
 FROM
-    (SELECT *, question FROM {database}.requests FINAL) AS request
+    (SELECT *, question, session FROM {database}.requests FINAL) AS request
     LEFT JOIN (SELECT * FROM {database}.decisions FINAL) AS decision
         ON decision.request_id = request.request_id AND decision.tenant = request.tenant
     LEFT JOIN (SELECT * FROM {database}.responses FINAL WHERE NOT duplicate) AS response
@@ -105,6 +107,42 @@ FROM
 {colocated}
 )
 COMMENT 'Requests with their decision, response and reward, one row for each request';
+
+CREATE OR REPLACE VIEW {database}.sessions {on_cluster}
+(
+    session String COMMENT 'Client''s name of the session',
+    tenant LowCardinality(String) COMMENT 'Tenant',
+    first_at DateTime64(3, 'UTC') COMMENT 'When its first request was received, UTC',
+    last_at DateTime64(3, 'UTC') COMMENT 'When its last request was received, UTC',
+    requests UInt64 COMMENT 'Requests',
+    unanswered UInt64 COMMENT 'Requests without an answer: failed, refused or under way',
+    arms Array(LowCardinality(String)) COMMENT 'Arms that answered, each once',
+    switches UInt64 COMMENT 'Answers by another arm than the answer before',
+    prompt_tokens UInt64 COMMENT 'Prompts, in tokens',
+    cached_tokens UInt64 COMMENT 'Prompt tokens that endpoints had cached',
+    cost Float64 COMMENT 'Cost of its answers, in the currency of the configured prices',
+    reward Nullable(Float64) COMMENT 'Mean reward of its requests, 0 to 1, outcomes of the session included; NULL: no feedback counts'
+)
+AS (
+WITH arraySort(groupArrayIf(1000)((created_at, assumeNotNull(arm)), arm IS NOT NULL)).2 AS in_order
+SELECT
+    outcome.session AS session,
+    outcome.tenant AS tenant,
+    min(created_at) AS first_at,
+    max(created_at) AS last_at,
+    count() AS requests,
+    countIf(status != 'ok') AS unanswered,
+    arraySort(groupUniqArrayIf(assumeNotNull(arm), arm IS NOT NULL)) AS arms,
+    toUInt64(arraySum(arrayMap((one, before) -> one != before, arrayPopFront(in_order), arrayPopBack(in_order)))) AS switches,
+    sum(outcome.prompt_tokens) AS prompt_tokens,
+    sum(outcome.cached_tokens) AS cached_tokens,
+    sum(outcome.cost) AS cost,
+    avgOrNull(outcome.reward) AS reward
+FROM {database}.outcomes AS outcome
+WHERE outcome.session != ''
+GROUP BY session, tenant
+)
+COMMENT 'Sessions: the requests that a client names as one, with their cost and reward';
 
 -- A token of the most expensive arm is priced by what its own answers of the same month cost on
 -- average. The arm is charged for the examples that it would have been shown, as the decision has

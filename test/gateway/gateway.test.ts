@@ -330,4 +330,37 @@ describe("beside completions", () => {
     expect((await fetch(`${baseURL}/requests/unknown`)).status).toBe(404);
     expect((await fetch(new URL("/healthz", baseURL))).status).toBe(200);
   });
+  test("a session is named by a header or metadata, and its outcome is shared over its requests", async () => {
+    const body = { model: "recorded", messages: user("count the lines"), metadata: { session_id: "visit" } };
+    const headers = { "x-precedent-session": "visit" };
+    for (const [its, given] of [
+      [body, {}],
+      [{ ...body, metadata: { session_id: "other" } }, headers],
+      [{ ...body, metadata: undefined }, headers],
+      [{ ...body, metadata: { session_id: "other" } }, {}],
+    ] as const)
+      expect((await post("/chat/completions", its, given)).status).toBe(200);
+    const outcome = { session: "visit", kind: "reward", value: 0.5, source: "system" };
+    expect((await post("/feedback", { ...outcome, session: "never" })).status).toBe(404);
+    const id = await system.eventually("the session's requests", async () => {
+      const answer = (await (await post("/feedback", outcome)).json()) as { id: string; requests?: number };
+      return answer.requests === 3 ? answer.id : undefined;
+    });
+    const { clickhouse } = system.session;
+    const rows = await system.eventually("the session's feedback", async () => {
+      const found = await clickhouse.query<object>(
+        "SELECT session, session_requests, value FROM feedback FINAL WHERE feedback_id = {id:String}",
+        { id },
+      );
+      return found.length === 3 ? found : undefined;
+    });
+    expect(rows).toEqual(Array.from({ length: 3 }, () => ({ session: "visit", session_requests: 3, value: 0.5 })));
+    const sessions = await clickhouse.query<object>(
+      "SELECT session, requests, unanswered, arms, switches FROM sessions ORDER BY requests DESC",
+    );
+    expect(sessions).toEqual([
+      { session: "visit", requests: 3, unanswered: 0, arms: ["recorded"], switches: 0 },
+      { session: "other", requests: 1, unanswered: 0, arms: ["recorded"], switches: 0 },
+    ]);
+  });
 });

@@ -134,6 +134,34 @@ describe("the reward of a request", () => {
       ],
       { reward: 1, weight: 1, counted: 1 },
     ],
+    [
+      "an outcome of a session of four",
+      [{ kind: "reward", value: 0.8, session: "s", sessionRequests: 4 }],
+      { reward: 0.8, weight: 0.25, counted: 1 },
+    ],
+    [
+      "an older outcome of a session, when it had fewer requests",
+      [
+        { value: 1, session: "s", sessionRequests: 4, createdAt: start + 1 },
+        { value: -1, session: "s", sessionRequests: 2 },
+      ],
+      { reward: 1, weight: 0.25, counted: 1 },
+    ],
+    [
+      "an outcome of a session beside a rating of the request",
+      [{ value: -1 }, { value: 1, session: "s", sessionRequests: 4, createdAt: start + 1 }],
+      { reward: 0.2, weight: 1.25, counted: 2 },
+    ],
+    [
+      "an outcome of a session that is withdrawn",
+      [{ id: "s1", value: 1, session: "s", sessionRequests: 4 }, { withdraws: "s1" }],
+      { reward: 0, weight: 0, counted: 0 },
+    ],
+    [
+      "an outcome of a session of one request",
+      [{ value: 1, session: "s", sessionRequests: 1 }],
+      { reward: 1, weight: 1, counted: 1 },
+    ],
   ])("%s", async (_name, feedback, expected) => {
     await log.feedback(...feedback.map((one) => feedbackOf("r", one)));
     await aggregate.advance();

@@ -87,6 +87,8 @@ async function give(requestId: string, feedback: Partial<Feedback>): Promise<str
     against: null,
     text: null,
     withdraws: null,
+    session: null,
+    sessionRequests: 1,
     comment: null,
     createdAt: Date.now(),
     ...feedback,

@@ -136,7 +136,16 @@ describe.each([
     const producer = kafka.plainProducer();
     const feedback = [own, taken].map(({ requestId }): Feedback => ({
       ...{ id: uuidv7(), requestId, tenant: "default", kind: "reward", value: 1, range: null, source: "person" },
-      ...{ author: "", against: null, text: null, withdraws: null, comment: null, createdAt: Date.now() },
+      ...{
+        author: "",
+        against: null,
+        text: null,
+        withdraws: null,
+        session: null,
+        sessionRequests: 1,
+        comment: null,
+        createdAt: Date.now(),
+      },
     }));
     await producer.send(
       feedback.map((record) => ({

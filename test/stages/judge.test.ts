@@ -66,7 +66,15 @@ async function leaveBehind(requestId: string): Promise<void> {
   const feedback: Feedback = {
     id: feedbackIdOf({ request_id: requestId, tenant, other_arm, judge }),
     ...{ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author: judge },
-    ...{ against: other_arm, text: null, withdraws: null, comment: null, createdAt: Date.now() },
+    ...{
+      against: other_arm,
+      text: null,
+      withdraws: null,
+      session: null,
+      sessionRequests: 1,
+      comment: null,
+      createdAt: Date.now(),
+    },
   };
   const { kafka, codec, topic } = system.session;
   const producer = kafka.plainProducer();

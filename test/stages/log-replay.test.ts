@@ -68,6 +68,8 @@ beforeAll(async () => {
         against: null,
         text: null,
         withdraws: null,
+        session: null,
+        sessionRequests: 1,
         comment: null,
       },
       createdAt: Date.now(),

@@ -170,7 +170,16 @@ describe("one process", () => {
         range: null,
         source: "person",
       },
-      ...{ author: "", against: null, text: null, withdraws: null, comment: null, createdAt: Date.now() },
+      ...{
+        author: "",
+        against: null,
+        text: null,
+        withdraws: null,
+        session: null,
+        sessionRequests: 1,
+        comment: null,
+        createdAt: Date.now(),
+      },
     };
     await producer.send([{ topic: topic("feedback"), key: hit.requestId, value: codec.encode("feedback", feedback) }]);
     await producer.close();

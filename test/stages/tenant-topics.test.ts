@@ -272,7 +272,16 @@ test("feedback counts for the tenant whose topic it came by, and that which clai
   await read("acme", id);
   const feedback: Feedback = {
     ...{ requestId: id, kind: "thumbs", value: 1, range: null, source: "person", author: "", against: null },
-    ...{ text: null, withdraws: null, comment: null, createdAt: Date.now(), id: `${id}-good`, tenant: "default" },
+    ...{
+      text: null,
+      withdraws: null,
+      session: null,
+      sessionRequests: 1,
+      comment: null,
+      createdAt: Date.now(),
+      id: `${id}-good`,
+      tenant: "default",
+    },
   };
   for (const one of [{ ...feedback, id: `${id}-forged`, tenant: "beta" }, feedback])
     await put("acme", "feedback.acme", id, operator.codec.encode("feedback", one));

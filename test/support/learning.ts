@@ -30,6 +30,8 @@ export const feedbackOf = (requestId: string, more: Partial<Feedback> = {}): Fee
   against: null,
   text: null,
   withdraws: null,
+  session: null,
+  sessionRequests: 1,
   comment: null,
   createdAt: start,
   ...more,

@@ -126,6 +126,8 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
       against: null,
       text: null,
       withdraws: null,
+      session: null,
+      sessionRequests: 1,
       comment,
       createdAt: Date.now(),
     };

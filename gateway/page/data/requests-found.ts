@@ -40,7 +40,7 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
 
 /** Filters on requests. */
 const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
-  `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND metadata['session'] = {session:String}"}`;
+  `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND session = {session:String}"}`;
 
 /** Filters on responses, except arm and key. */
 const ofResponses = ({ source = "", error = "", state, minCost, minMs }: RequestFilter): string =>

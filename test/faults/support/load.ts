@@ -47,7 +47,16 @@ export function startLoad({ session, oracle, perSecond, feedbackEvery }: LoadOpt
           range: null,
           source: "person" as const,
         },
-        ...{ author: "", against: null, text: null, withdraws: null, comment: null, createdAt: Date.now() },
+        ...{
+          author: "",
+          against: null,
+          text: null,
+          withdraws: null,
+          session: null,
+          sessionRequests: 1,
+          comment: null,
+          createdAt: Date.now(),
+        },
       }));
       const messages = records.map((record) => ({
         topic: topic("feedback"),
