@@ -27,6 +27,7 @@ import { mean, quantile, significant } from "../support/statistics.ts";
 type Effect = Record<"float32" | keyof Interval, number>;
 const precisions = ["float32", "int8"] as const;
 const shown = 5;
+const part = 2_000;
 const random = (): ReturnType<typeof splitmix64> => splitmix64(5);
 
 interface Plan {
@@ -38,7 +39,16 @@ interface Plan {
 export async function measureEffect(context: BenchContext, plan: Plan) {
   const cosines: number[] = [];
   const both = async (texts: readonly string[]): Promise<Record<Precision, Float32Array[]>> => {
-    const of = async (precision: Precision) => (await embeddings(texts, context, precision)).vectors.map(floats);
+    // In parts, which are kept: a run that was broken off goes on.
+    const of = async (precision: Precision): Promise<Float32Array[]> => {
+      const vectors: Float32Array[] = [];
+      for (let from = 0; from < texts.length; from += part) {
+        context.signal.throwIfAborted();
+        const some = await embeddings(texts.slice(from, from + part), context, precision);
+        vectors.push(...some.vectors.map(floats));
+      }
+      return vectors;
+    };
     const vectors = { float32: await of("float32"), int8: await of("int8") };
     vectors.float32.forEach((vector, i) => cosines.push(dot(vector, vectors.int8[i]!)));
     return vectors;

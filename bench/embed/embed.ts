@@ -16,12 +16,12 @@ import { measureEffect } from "./effect.ts";
 import { peerNames, startPeers, type PeerName } from "./peers.ts";
 
 const quick = { texts: 400, one: 60, rounds: 3, each: 100, effect: { pairs: 3_000, repeats: 1, resamples: 200 } };
-const full = { texts: 1_500, one: 200, rounds: 5, each: 400, effect: { pairs: 15_000, repeats: 10, resamples: 2_000 } };
+const full = { texts: 1_000, one: 150, rounds: 3, each: 400, effect: { pairs: 15_000, repeats: 5, resamples: 2_000 } };
 const precisions = ["float32", "int8"] as const;
-const batches = [1, 8, 32] as const;
+const batches = [1, 4, 16, 64] as const;
 /** Words of a text. */
 const lengths = [10, 40, 160] as const;
-const usual = 8;
+const usual = 16;
 
 export const embed: Benchmark = {
   name: "embed",

@@ -2,8 +2,6 @@
 export interface EmbedMethods {
   /** Concatenated unit vectors (texts.length x dimension); not finite ones as they are. */
   embed(texts: readonly string[]): Float32Array;
-  /** How many tokens of each text the model reads, special ones included. */
-  countTokens(texts: readonly string[]): Int32Array;
 }
 
 export interface EmbedWorkerInput {

@@ -83,11 +83,8 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
       free.push(worker);
     }
   };
-  let asked = 0;
   return createBatchingEmbedder({
     ...options,
-    // In turns: a worker answers when it has done its batch.
-    countTokens: (texts) => running[asked++ % workers]!.call("countTokens", texts),
     model,
     dimension: dimension ?? 0,
     run,
