@@ -1,9 +1,10 @@
 // Questions that are all different, so that each is embedded: the throughput of the loop with them
-// beside that of the embedder alone, a worker for each core, in turns.
+// beside that of the embedder alone, in turns: one worker, as plan has, and a worker for each core.
 import { availableParallelism } from "node:os";
 import { configSchema } from "../../config/schema.ts";
 import { openEmbedder } from "../../pipelines/embedder.ts";
 import { createLog } from "../../runtime/log.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { ownCpuSeconds } from "../support/processes.ts";
 import { median, quantile, significant, spread } from "../support/statistics.ts";
@@ -26,7 +27,7 @@ export interface Alone {
 
 export interface DistinctRounds {
   /** Taken in turns. */
-  rounds: { loop: Stint; embedder: Alone }[];
+  rounds: { loop: Stint; one: Alone; all: Alone }[];
   /** One in flight. */
   one: Stint;
   workers: number;
@@ -47,8 +48,10 @@ export async function measureDistinct(
   const { embedder: settings } = configSchema.parse({ arms: [{ name: "none", type: "llama" }] });
   const workers = Math.max(1, Math.floor(availableParallelism() / settings.threads));
   const log = createLog({ level: "warn" });
-  const embedder = await openEmbedder({ embedder: { ...settings, cacheEntries: 0 } }, { log, workers });
-  const alone = async (seconds: number): Promise<Alone> => {
+  const open = (count: number): Promise<Embedder> =>
+    openEmbedder({ embedder: { ...settings, cacheEntries: 0 } }, { log, workers: count });
+  const embedders = { one: await open(1), all: await open(workers) };
+  const alone = async (embedder: Embedder, seconds: number): Promise<Alone> => {
     const [began, cpu] = [performance.now(), ownCpuSeconds()];
     let texts = 0;
     const lane = async (first: number): Promise<void> => {
@@ -59,13 +62,14 @@ export async function measureDistinct(
     return { texts, seconds: (performance.now() - began) / 1_000, cpuSeconds: ownCpuSeconds() - cpu };
   };
   try {
-    await alone(plan.seconds.embedder / 4);
+    for (const embedder of Object.values(embedders)) await alone(embedder, plan.seconds.embedder / 4);
     const rounds: DistinctRounds["rounds"] = [];
     for (let round = 0; round < plan.rounds; round++)
       rounds.push(
         await checkpoints.part(`distinct, round ${round}`, async () => ({
           loop: await run({ inFlight, seconds: plan.seconds.loop, next: real.nextDistinct }),
-          embedder: await alone(plan.seconds.embedder),
+          one: await alone(embedders.one, plan.seconds.embedder),
+          all: await alone(embedders.all, plan.seconds.embedder),
         })),
       );
     const one = await checkpoints.part("distinct, one in flight", () =>
@@ -73,14 +77,21 @@ export async function measureDistinct(
     );
     return { rounds, one, workers };
   } finally {
-    await embedder.close();
+    await Promise.all(Object.values(embedders).map((embedder) => embedder.close()));
   }
 }
 
 export function distinctFigures({ rounds, one, workers }: DistinctRounds): Record<string, unknown> {
   const throughput = ({ loop }: { loop: Stint }): number => loop.requests / loop.seconds;
-  const allows = ({ embedder }: { embedder: Alone }): number => embedder.texts / embedder.seconds;
-  const ratios = rounds.map((round) => throughput(round) / allows(round));
+  const allows = ({ texts, seconds }: Alone): number => texts / seconds;
+  const alone = (which: "one" | "all") => ({
+    throughput_per_s: significant(median(rounds.map((round) => allows(round[which])))),
+    throughput_per_s_range: range(rounds.map((round) => allows(round[which]))),
+    cpu_ms_per_text: significant(
+      median(rounds.map(({ [which]: { cpuSeconds, texts } }) => (1_000 * cpuSeconds) / texts)),
+    ),
+  });
+  const ratios = (which: "one" | "all"): number[] => rounds.map((round) => throughput(round) / allows(round[which]));
   const range = (values: readonly number[]): [number, number] => {
     const { minimum, maximum } = spread(values);
     return [significant(minimum), significant(maximum)];
@@ -97,16 +108,12 @@ export function distinctFigures({ rounds, one, workers }: DistinctRounds): Recor
       p50_ms_64: significant(median(latencies)),
       p99_ms_64: significant(quantile(latencies, 0.99)),
       questions: latencies.length + one.latencies.length,
-      embedder: {
-        workers,
-        throughput_per_s: significant(median(rounds.map(allows))),
-        throughput_per_s_range: range(rounds.map(allows)),
-        cpu_ms_per_text: significant(
-          median(rounds.map(({ embedder: { cpuSeconds, texts } }) => (1e3 * cpuSeconds) / texts)),
-        ),
-      },
+      embedder: { workers, ...alone("all") },
+      embedder_one: alone("one"),
     },
-    distinct_ratio: significant(median(ratios)),
-    distinct_ratio_range: range(ratios),
+    distinct_ratio: significant(median(ratios("all"))),
+    distinct_ratio_range: range(ratios("all")),
+    distinct_ratio_one: significant(median(ratios("one"))),
+    distinct_ratio_one_range: range(ratios("one")),
   };
 }
