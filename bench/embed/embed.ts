@@ -13,10 +13,10 @@ import { ownCpuSeconds } from "../support/processes.ts";
 import { readLines, shuffled } from "../support/samples.ts";
 import { mean, median, significant, spread } from "../support/statistics.ts";
 import { measureEffect } from "./effect.ts";
-import { peerNames, startPeers, type PeerName } from "./peers.ts";
+import { peerNames, startPeers, type EmbedPeer, type PeerName } from "./peers.ts";
 
 const quick = { texts: 400, one: 60, rounds: 3, each: 100, effect: { pairs: 3_000, repeats: 1, resamples: 200 } };
-const full = { texts: 1_000, one: 150, rounds: 3, each: 400, effect: { pairs: 15_000, repeats: 5, resamples: 2_000 } };
+const full = { texts: 800, one: 100, rounds: 3, each: 300, effect: { pairs: 4_000, repeats: 5, resamples: 2_000 } };
 const precisions = ["float32", "int8"] as const;
 const batches = [1, 4, 16, 64] as const;
 /** Words of a text. */
@@ -28,6 +28,8 @@ export const embed: Benchmark = {
   about: "embeddings per CPU second in float32 and int8, beside other libraries; what int8 does to results",
   run,
 };
+
+type Way = Precision | PeerName;
 
 interface Turn {
   perCpuS: number;
@@ -45,22 +47,24 @@ async function run(context: BenchContext): Promise<Measured> {
   const texts = requests.slice(0, plan.texts);
   const { peers, reasons } = await startPeers(context, folder);
   try {
-    const turns: Record<Precision | PeerName, Turn[]> = {
-      float32: [],
-      int8: [],
-      sentence_transformers: [],
-      fastembed: [],
-    };
+    const rounds: Partial<Record<Way, Turn>>[] = [];
     const bar = context.progress("embedding", plan.rounds, "rounds");
     for (let round = 0; round < plan.rounds; round++) {
-      for (const precision of precisions) turns[precision].push(await ownTurn(folder, precision, texts, plan.one));
-      for (const name of peerNames) {
-        const answer = await peers[name]?.embed(texts, plan.one);
-        if (answer !== undefined) turns[name].push({ perCpuS: texts.length / answer.cpu_s, p50Ms: answer.p50_ms_1 });
-      }
       context.signal.throwIfAborted();
+      rounds.push(
+        await context.checkpoints.part(`round ${round}`, async () => {
+          const turns: Partial<Record<Way, Turn>> = {};
+          for (const precision of precisions) turns[precision] = await ownTurn(folder, precision, texts, plan.one);
+          for (const [name, peer] of Object.entries(peers) as [PeerName, EmbedPeer][]) {
+            const { cpu_s, p50_ms_1 } = await peer.embed(texts, plan.one);
+            turns[name] = { perCpuS: texts.length / cpu_s, p50Ms: p50_ms_1 };
+          }
+          return turns;
+        }),
+      );
       bar.update(round + 1);
     }
+    const turnsOf = (way: Way): Turn[] => rounds.flatMap((round) => round[way] ?? []);
     bar.finish();
     const figures = (of: readonly Turn[]) => ({
       per_cpu_s: significant(median(of.map(({ perCpuS }) => perCpuS))),
@@ -68,16 +72,18 @@ async function run(context: BenchContext): Promise<Measured> {
       p50_ms_1: significant(median(of.map(({ p50Ms }) => p50Ms))),
     });
     const peer = (figure: "per_cpu_s" | "p50_ms_1") =>
-      Object.fromEntries(peerNames.map((name) => [name, turns[name].length > 0 ? figures(turns[name])[figure] : null]));
-    const ratios = turns.int8.map(({ perCpuS }, round) => perCpuS / turns.float32[round]!.perCpuS);
-    const sizes = await bySize(folder, requests, plan.each);
+      Object.fromEntries(
+        peerNames.map((name) => [name, turnsOf(name).length > 0 ? figures(turnsOf(name))[figure] : null]),
+      );
+    const ratios = rounds.map(({ float32, int8 }) => int8!.perCpuS / float32!.perCpuS);
+    const sizes = await context.checkpoints.part("sizes", () => bySize(folder, requests, plan.each));
     return {
       figures: {
         texts: texts.length,
         words: significant(mean(texts.map((text) => text.split(/\s+/).length)), 3),
         served_here: precisionFor(folder),
-        float32: { ...figures(turns.float32), ...sizes.float32 },
-        int8: { ...figures(turns.int8), ...sizes.int8 },
+        float32: { ...figures(turnsOf("float32")), ...sizes.float32 },
+        int8: { ...figures(turnsOf("int8")), ...sizes.int8 },
         ratio_int8: significant(median(ratios)),
         ratio_int8_range: rangeOf(ratios),
         peers: peer("per_cpu_s"),
