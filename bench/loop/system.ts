@@ -56,6 +56,7 @@ export async function startRealLoop(
     stack: { folder: stackFolder },
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
+    gateway: { port: 0 },
     // The few questions come again and again, and the whole way is measured.
     cache: { enabled: cache },
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
