@@ -31,6 +31,8 @@ export interface RouteArm extends Declares {
   prices: PriceList;
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
   reuse?: ReuseSettings | undefined;
+  /** Answers only requests that name it, or whose variant of an experiment does. */
+  experimental?: boolean | undefined;
 }
 
 /** Arms that compute their answers. A reuse arm has no load and is no fallback for another arm. */
@@ -53,6 +55,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     ...tokenBounds(arm),
     prices: priceList(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
+    experimental: arm.experimental,
   }));
 }
 
@@ -69,7 +72,7 @@ const orderOf = (arm: ArmConfig): ExampleOrder =>
 /** How an arm is called and paid says nothing of its answers; every other setting may. */
 const operational = new Set(
   (
-    "name type concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs " +
+    "name type experimental concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs " +
     "latencySpreadMs endpoints discover metricsUrl"
   ).split(" "),
 );

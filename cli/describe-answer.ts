@@ -59,7 +59,9 @@ export const describeDraws = (arms: readonly { sampled: number }[]): string[] =>
 
 function describeDecision(decision: Decision, texts: ExampleTexts): string[] {
   const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
+  const { experiment } = decision;
   const lines = [`arm ${decision.arm} chosen with probability ${decision.probability.toFixed(3)}`];
+  if (experiment !== null) lines.push(`variant ${experiment.variant} of the experiment ${experiment.name}`);
   for (const { arm, mean, deviation, sampled, bias, saturation, probability } of decision.arms) {
     const quality = `quality ${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
     const own = saturation === 0 ? "" : ` (${saturation.toFixed(2)} for its own load)`;

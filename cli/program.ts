@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
   feedback: async () => (await import("./feedback.ts")).addFeedback,
   judge: async () => (await import("./judge.ts")).addJudge,
   policy: async () => (await import("./policy.ts")).addPolicy,
+  experiments: async () => (await import("./experiments.ts")).addExperiments,
   helpfulness: async () => (await import("./helpfulness.ts")).addHelpfulness,
   explain: async () => (await import("./explain.ts")).addExplain,
   select: async () => (await import("./select.ts")).addSelect,

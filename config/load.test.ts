@@ -152,6 +152,21 @@ describe("configuration", () => {
     else expect(found.join()).toMatch(problem);
   });
 
+  it.each([
+    ["arms: [{ name: a, type: llama, experimental: true }]", /arms: all are experimental/],
+    ["experiments: [{ name: e, variants: [{ name: x }] }]", /variants: too small; allowed: at least 2/],
+    ["experiments: [{ name: e, variants: [{ name: x }, { name: x }] }]", /"x" is the name of two variants/],
+    ["experiments: [{ name: e, variants: [{ name: x }, { name: y, arms: [b] }] }]", /arms\[0\]: no arm is named "b"/],
+    ["experiments: [{ name: e, share: 2, variants: [{ name: x }, { name: y }] }]", /share: too large/],
+    [
+      "experiments: [&e { name: e, variants: [{ name: x }, { name: y }] }, *e]",
+      /experiments\[1\]\.name: "e" is the name of two experiments/,
+    ],
+  ])("refuses the experiment of %s", (text, problem) => {
+    const arms = text.startsWith("arms") ? "" : "\narms: [{ name: a, type: llama }]";
+    expect(problemsIn(`${text}${arms}`).join()).toMatch(problem);
+  });
+
   it("refuses impossible combinations", () => {
     const arms = "arms: [{ name: a, type: llama }, { name: a, type: llama }]";
     expect(problemsIn(arms)).toEqual(['line 1: arms[1].name: "a" is the name of two arms']);

@@ -8,6 +8,7 @@ import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
 import { bytes, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
+import { experiment, refuseExperiments } from "./sections/experiments.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
 import { privacy, refuseRedact } from "./sections/privacy.ts";
@@ -114,6 +115,8 @@ export const configShape = z.strictObject({
   /** The OpenAI-compatible HTTP front end. */
   gateway: gateway.prefault({}),
   arms: z.array(armSchema).min(1).max(64),
+  /** Splits of traffic that compare arms; a request is in the first that it is drawn for. */
+  experiments: z.array(experiment).max(64).default([]),
 });
 
 export type Config = z.infer<typeof configShape>;
@@ -127,6 +130,7 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
     const unknown = priceProblem(config.arms[index]!);
     if (unknown !== null) refuse(["arms", index, "prices"], unknown);
   });
+  refuseExperiments(config, refuse);
   if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
     refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
   refuseCredentials(config, refuse);

@@ -1,7 +1,7 @@
 // The values that flow through plan and generate: each operator's output is its input plus what it
 // found.
 import type { Emit, Received } from "../runtime/step.ts";
-import type { Decision, ExampleTrial, Piece, Request, Work } from "../schemas/types.ts";
+import type { Assignment, Decision, ExampleTrial, Piece, Request, Work } from "../schemas/types.ts";
 import type { DrawnOrder } from "../algorithms/selection/example-order.ts";
 
 /** A request whose id and creation time are settled (algorithms/identity/identity.ts). */
@@ -17,7 +17,11 @@ export interface Validated extends Received<Request> {
   /** What was missing so far; ends in Decision.degraded. */
   degraded: string[];
 }
-export interface LookedUp extends Validated {
+export interface Assigned extends Validated {
+  /** Null: it takes part in no experiment. */
+  experiment: Assignment | null;
+}
+export interface LookedUp extends Assigned {
   /** Absent: its response may not be cached. */
   cacheKey?: CacheKey | undefined;
 }

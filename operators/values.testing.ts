@@ -4,7 +4,7 @@ import type { Received, StepContext } from "../runtime/step.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { Decision, Request } from "../schemas/types.ts";
 import { decide, type Decided } from "./call/decision.ts";
-import type { Choice, Paired, Routed, Selected, SelectedExample, Validated } from "./flow.ts";
+import type { Choice, Assigned, Paired, Routed, Selected, SelectedExample } from "./flow.ts";
 
 export const NOW = 1_700_000_000_000;
 
@@ -40,6 +40,7 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     alternative: false,
     breakers: {},
     reuse: null,
+    experiment: null,
     source: "routed",
     cacheKey: null,
     degraded: [],
@@ -71,7 +72,7 @@ export function received(record: Request, offset = 7, partition = 2): Received<R
   return { record, position, timestamp: NOW - 1, receivedAt: NOW + 2 };
 }
 
-export function validated(change: Partial<Request> = {}, offset = 7, partition = 2): Validated {
+export function validated(change: Partial<Request> = {}, offset = 7, partition = 2): Assigned {
   const from = received(aRequest(change), offset, partition);
   return {
     ...from,
@@ -81,6 +82,7 @@ export function validated(change: Partial<Request> = {}, offset = 7, partition =
     deadline: NOW + 120_000,
     question: "list all files",
     degraded: [],
+    experiment: null,
   };
 }
 

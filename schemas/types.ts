@@ -101,6 +101,7 @@ export interface Decision {
   askProbability: number | null;
   breakers: Record<string, string>;
   reuse: ReuseTrial | null;
+  experiment: Assignment | null;
   source: "routed" | "cache" | "imported";
   cacheKey: string | null;
   degraded: string[];
@@ -158,6 +159,15 @@ export interface ReuseTrial {
   state: "on" | "off" | "held_back";
   verifies: boolean;
   savedCost: number;
+}
+
+/** The variant of an experiment under which a request was decided. */
+export interface Assignment {
+  name: string;
+  variant: string;
+  isControl: boolean;
+  probability: number;
+  unit: string;
 }
 
 /** Time one operator took. */

@@ -97,7 +97,7 @@ export function createLogImport(dependencies: ImportDependencies) {
     ...{ alternativeArm: null, alternativeProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
     ...{ policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
     ...{ asked: false, askProbability: null, alternative: false },
-    ...{ breakers: {}, reuse: null, source: "imported", cacheKey: null },
+    ...{ breakers: {}, reuse: null, experiment: null, source: "imported", cacheKey: null },
     degraded: row.answer!.propensity === null ? ["propensity"] : [],
     ...{ timings: [], createdAt: row.request.createdAt },
   });

@@ -66,6 +66,8 @@ const armBase = {
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),
+  /** Answers only requests that name it, or whose variant of an experiment does. */
+  experimental: z.boolean().default(false),
 };
 const apiUrl = httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {
   error: "ends in /completions, which is appended: write the address before /chat/completions",

@@ -153,7 +153,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     received: Received<Request>,
     outcome: Outcome<Validated | LookedUp, "responses" | "decisions">,
   ): Promise<void> {
-    if (outcome.kind === "ok") await call(received, outcome.value);
+    if (outcome.kind === "ok") await call(received, { experiment: null, ...outcome.value });
     else if (outcome.kind === "finish") publish(outcome.emits);
     else if (outcome.kind === "refuse")
       publish([refusedResponse(received, { ...outcome, status: "refused" }, now(), partitions())]);
@@ -192,7 +192,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         return;
       }
       const first = await deduplicate(validated.value, context);
-      const outcome = first.kind === "ok" ? lookup(first.value, context) : first;
+      const outcome = first.kind === "ok" ? lookup({ ...first.value, experiment: null }, context) : first;
       if (outcome.kind === "finish") figures.cached++;
       await settle(received, outcome);
     },

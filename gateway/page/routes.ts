@@ -79,6 +79,7 @@ export function addPageRoutes(
   answer("policies", (query) => dashboard.policies(checked(policy, query).name));
   answer("examples", (query) => dashboard.examples(checked(search, query).search ?? ""));
   answer("example-uses", (query) => dashboard.uses(checked(example, query).id));
+  answer("experiments", (query) => (checked(nothing, query), dashboard.experiments()));
   answer("values", (query) => (checked(nothing, query), dashboard.values()));
   answer("health", (query) => (checked(nothing, query), dashboard.health()));
   answer("names", (query) => (checked(nothing, query), dashboard.names()));

@@ -7,7 +7,10 @@ import type { Decision, StepTiming, Work } from "../../schemas/types.ts";
 import type { Paired } from "../flow.ts";
 import { asRecord } from "../work-record.ts";
 
-export type Found = Pick<Paired, "request" | "position" | "timestamp" | "domain" | "deadline" | "degraded"> &
+export type Found = Pick<
+  Paired,
+  "request" | "position" | "timestamp" | "domain" | "deadline" | "degraded" | "experiment"
+> &
   Pick<Paired, "threshold" | "exploredThreshold" | "helpfulnessVersion" | "choice" | "prompt" | "alternative">;
 
 export interface Decided {
@@ -22,7 +25,7 @@ export function decide(found: Found, timings: readonly StepTiming[]): Decided {
   const decision: Decision = {
     ...{ requestId: request.id, partition: found.position.partition, offset: found.position.offset },
     ...{ tenant: request.tenant, domain: found.domain, featureVersion: FEATURE_VERSION },
-    ...choice,
+    ...{ ...choice, experiment: found.experiment },
     alternative: alternative !== null,
     ...{ threshold: found.threshold, exploredThreshold: found.exploredThreshold },
     ...{ helpfulnessVersion: found.helpfulnessVersion, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION },

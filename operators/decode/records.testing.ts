@@ -116,6 +116,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     alternative: true,
     breakers: { large: "half-open" },
     reuse: null,
+    experiment: { name: "shorter", variant: "short", isControl: false, probability: 0.5, unit: "0123456789abcdef" },
     source: "routed",
     cacheKey: "5f",
     degraded: ["policy"],

@@ -2,19 +2,31 @@
 // nothing in it from which a router could learn, and a response that cost nothing. Pure.
 import type { Emit } from "../../runtime/step.ts";
 import type { StepTiming } from "../../schemas/types.ts";
-import type { Validated } from "../flow.ts";
+import type { Assigned } from "../flow.ts";
 import { NO_USAGE } from "../../schemas/no-usage.ts";
 import { replyPartition } from "../refusal.ts";
 import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
-export interface Hit extends Pick<Validated, "request" | "position" | "domain" | "receivedAt" | "timestamp"> {
+export interface Hit extends Pick<
+  Assigned,
+  "request" | "position" | "domain" | "receivedAt" | "timestamp" | "experiment"
+> {
   hash: string;
   answer: CachedAnswer;
   now: number;
   timings: StepTiming[];
 }
 
-export const hitDecision = ({ request, position, domain, hash, answer, now, timings }: Hit): Emit<"decisions"> => ({
+export const hitDecision = ({
+  request,
+  position,
+  domain,
+  experiment,
+  hash,
+  answer,
+  now,
+  timings,
+}: Hit): Emit<"decisions"> => ({
   output: "decisions",
   key: request.id,
   record: {
@@ -31,6 +43,7 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
     ...{ asked: false, askProbability: 0, alternative: false },
     breakers: {},
     reuse: null,
+    experiment,
     source: "cache",
     cacheKey: hash,
     degraded: [],

@@ -15,13 +15,13 @@ import {
 } from "../../runtime/step.ts";
 import type { Request } from "../../schemas/types.ts";
 import { findDocuments } from "../documents.ts";
-import type { CacheKey, LookedUp, Validated } from "../flow.ts";
+import type { CacheKey, Assigned, LookedUp } from "../flow.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 import { hitDecision, hitResponse } from "./hit.ts";
 import { entryKeyOf, type CachedAnswer, type CacheEntries } from "../../state/response-cache/entries.ts";
 import type { UnderWay } from "../../state/response-cache/under-way.ts";
 
-type Needs = Omit<Validated, "question" | "degraded">;
+type Needs = Omit<Assigned, "question" | "degraded">;
 type Outputs = "responses" | "decisions";
 
 type Adds = Pick<LookedUp, "cacheKey">;

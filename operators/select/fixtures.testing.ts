@@ -20,6 +20,7 @@ export function lookedUp(over: Partial<LookedUp> = {}): LookedUp {
     deadline: 120_000,
     question: "list all files",
     degraded: [],
+    experiment: null,
     ...over,
   };
 }

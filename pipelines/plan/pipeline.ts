@@ -1,5 +1,6 @@
 // plan: from a request to the work for one arm, or to the response of an inline arm. Exactly-once;
 // requests finish in any order.
+import { createAssign } from "../../operators/assign/assign.ts";
 import { createCallInline } from "../../operators/call/inline.ts";
 import { createCompose } from "../../operators/compose/compose.ts";
 import { planContract } from "../../operators/contracts.ts";
@@ -40,6 +41,7 @@ export const plan = pipeline()
   )
   .step("validate", createValidate)
   .step("deduplicate", createDeduplicate)
+  .step("assign", createAssign)
   .step("lookup", createLookup)
   .step("embed", createEmbed)
   .step("select", createSelect)

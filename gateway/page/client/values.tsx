@@ -1,6 +1,7 @@
 // Off-policy comparison: what other policies would have earned on the logged decisions.
 import type { PolicyValues } from "../data/port.ts";
 import { armColour } from "./colours.ts";
+import { Experiments } from "./experiments.tsx";
 import { count, figure, share, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
 import { Arm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
@@ -10,6 +11,7 @@ export function Values() {
   if (data === undefined) return <Problem error={error} />;
   return (
     <>
+      <Experiments />
       <Panel
         title="Always one arm"
         note="What always taking one arm would have earned in reward on the rated decisions of two weeks, from the logged propensities (SNIPS, 95 % interval)."

@@ -5,6 +5,7 @@ import type { Prices } from "../../../config/prices.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
 import { readExamples, readUses } from "./examples.ts";
+import { readExperiments } from "./experiments.ts";
 import { readHealth, type HealthDependencies } from "./health.ts";
 import { createLive, type LiveDependencies } from "./live.ts";
 import { readNames } from "./names.ts";
@@ -48,6 +49,7 @@ export function createDashboard({
     examples: (search) => readExamples(clickhouse, search),
     uses: (id) => readUses(clickhouse, id),
     values: () => readValues(clickhouse),
+    experiments: () => readExperiments(clickhouse),
     health: () => readHealth({ ...health, clickhouse }),
     names: () => readNames(clickhouse),
     async removeExample(id) {

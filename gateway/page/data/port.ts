@@ -1,5 +1,6 @@
 // What the page may ask, and the answers as they travel: the gateway serves this interface, the
 // browser knows its types. Nothing of it is SQL.
+import type { VariantFigures } from "../../../algorithms/off-policy/variant-verdict.ts";
 import type { Conversation } from "../../conversation.ts";
 import type { Names } from "./names.ts";
 import type { Prices } from "../../../config/prices.ts";
@@ -264,6 +265,19 @@ export interface LiveBatch {
 /** A whole request, and its arm's current prices per million tokens. */
 export type WholeRequest = Conversation & { prices: Prices | null };
 
+/** A variant of an experiment; units are the users, sessions, tenants or requests that keep it. */
+export interface ExperimentVariant extends VariantFigures {
+  experiment: string;
+  units: number;
+  requests: number;
+  unanswered: number;
+  /** Means of units; reward in [0, 1]. */
+  reward: number | null;
+  cost: number;
+  totalMs: number;
+  lastAt: number;
+}
+
 export interface Dashboard {
   requests(filter: RequestFilter): Promise<RequestList>;
   /** null: not recorded. */
@@ -274,6 +288,7 @@ export interface Dashboard {
   examples(search: string): Promise<ExampleRow[]>;
   uses(exampleId: string): Promise<ExampleUse[]>;
   values(): Promise<PolicyValues>;
+  experiments(): Promise<ExperimentVariant[]>;
   health(): Promise<Health>;
   /** Names for filters. */
   names(): Promise<Names>;

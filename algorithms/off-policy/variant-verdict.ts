@@ -1,0 +1,29 @@
+// What an experiment says of a variant, in a sentence. Pure; the figures are the view experiments'.
+
+export interface VariantFigures {
+  variant: string;
+  verdict: "better" | "worse" | "equal" | "open" | "too_few" | "control";
+  ratedUnits: number;
+  /** Reward less that of the control, and its always-valid interval; null: not known. */
+  difference: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+const signed = (value: number): string => `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(3)}`;
+
+export function describeVerdict({ variant, verdict, ratedUnits, difference, low, high }: VariantFigures): string {
+  const interval =
+    difference === null || low === null || high === null
+      ? ""
+      : ` (${signed(difference)}, between ${signed(low)} and ${signed(high)})`;
+  const sentences: Readonly<Record<VariantFigures["verdict"], string>> = {
+    better: `${variant} is better than the control${interval}: the experiment may end.`,
+    worse: `${variant} is worse than the control${interval}: the experiment may end.`,
+    equal: `${variant} and the control differ by less than .02${interval}: the experiment may end.`,
+    open: `${variant}: no difference is shown yet${interval}; go on.`,
+    too_few: `${variant}: too few units are rated (${ratedUnits}); each variant needs 30.`,
+    control: `${variant} is the control.`,
+  };
+  return sentences[verdict];
+}

@@ -1,0 +1,121 @@
+// Gives a request its variant of an experiment: which arms may answer it, at which cost weight. By
+// a hash, so that a user, a session or a tenant keeps its variant in every process; logged with the
+// decision. Needs deduplicate before it, and lookup behind it: what a variant may change is part of
+// the response cache's key.
+import { hash } from "node:crypto";
+import { sessionOf } from "../../algorithms/identity/session.ts";
+import { conversationKey } from "../../algorithms/text/conversation-key.ts";
+import { serves, type Declares } from "../../arms/serves.ts";
+import { ok, type Step } from "../../runtime/step.ts";
+import type { Assignment } from "../../schemas/types.ts";
+import type { Assigned, IdentifiedRequest, Validated } from "../flow.ts";
+
+type Needs = Pick<Validated, "request">;
+type Adds = Pick<Assigned, "request" | "experiment">;
+
+export interface Variant {
+  name: string;
+  arms?: readonly string[] | undefined;
+  costWeight?: number | undefined;
+  weight: number;
+}
+
+export interface Experiment {
+  name: string;
+  /** Of the units, [0, 1]. */
+  share: number;
+  by: "request" | "session" | "user" | "tenant";
+  tenants?: readonly string[] | undefined;
+  /** The first is the control. */
+  variants: readonly Variant[];
+}
+
+interface AssignableArm extends Declares {
+  name: string;
+  /** Answers only requests that name it, or whose variant does. */
+  experimental?: boolean | undefined;
+}
+
+export interface AssignDependencies {
+  arms: () => readonly AssignableArm[];
+  /** A request takes part in the first that it is drawn for. */
+  experiments: readonly Experiment[];
+}
+
+export function createAssign({ arms, experiments }: AssignDependencies): Step<Needs, Adds> {
+  return function assign(validated) {
+    const current = arms();
+    const request = withoutExperimental(validated.request, current);
+    for (const experiment of experiments) {
+      const variants = experiment.variants.map((variant) => limited(validated.request, request, variant));
+      if (!takesPart(experiment, validated.request, variants, current)) continue;
+      const drawn = draw(experiment, request);
+      if (drawn === null) continue;
+      return ok({ ...validated, request: variants[drawn.index]!, experiment: drawn.assignment });
+    }
+    return ok({ ...validated, request, experiment: null });
+  };
+}
+
+/** What a request that names no arm may be answered by. */
+function withoutExperimental(request: IdentifiedRequest, arms: readonly AssignableArm[]): IdentifiedRequest {
+  if (request.allow.arms !== null || !arms.some(({ experimental }) => experimental)) return request;
+  const ordinary = arms.filter(({ experimental }) => experimental !== true).map(({ name }) => name);
+  return { ...request, allow: { ...request.allow, arms: ordinary } };
+}
+
+/** The request under a variant; `asked`: as the client wrote it. */
+function limited(
+  asked: IdentifiedRequest,
+  request: IdentifiedRequest,
+  { arms, costWeight }: Variant,
+): IdentifiedRequest {
+  const named = asked.allow.arms;
+  return {
+    ...request,
+    allow: {
+      ...request.allow,
+      arms: arms === undefined ? request.allow.arms : arms.filter((arm) => named === null || named.includes(arm)),
+      costWeight: request.allow.costWeight ?? costWeight ?? null,
+    },
+  };
+}
+
+/** Only where each variant could answer it: who takes part must not depend on the variant. */
+function takesPart(
+  { tenants, variants }: Experiment,
+  asked: IdentifiedRequest,
+  under: readonly IdentifiedRequest[],
+  arms: readonly AssignableArm[],
+): boolean {
+  if (tenants !== undefined && !tenants.includes(asked.tenant)) return false;
+  if (asked.allow.costWeight !== null && variants.some(({ costWeight }) => costWeight !== undefined)) return false;
+  return under.every(({ allow, requires }) =>
+    arms.some((arm) => (allow.arms === null || allow.arms.includes(arm.name)) && serves(arm, requires)),
+  );
+}
+
+function draw(experiment: Experiment, request: IdentifiedRequest): { index: number; assignment: Assignment } | null {
+  const { name, share, variants } = experiment;
+  const digest = hash("sha256", JSON.stringify([name, request.tenant, ...unitOf(experiment, request)]));
+  if (uniform(digest, 0) >= share) return null;
+  const total = variants.reduce((sum, { weight }) => sum + weight, 0);
+  let left = uniform(digest, 12) * total;
+  const found = variants.findIndex(({ weight }) => (left -= weight) < 0);
+  // Rounding may leave a little over.
+  const index = found < 0 ? variants.length - 1 : found;
+  const { name: variant, weight } = variants[index]!;
+  const assignment = { name, variant, isControl: index === 0, probability: weight / total, unit: digest.slice(24, 40) };
+  return { index, assignment };
+}
+
+/** A user that is not named is their conversation. */
+function unitOf({ by }: Experiment, { id, tenant, metadata, messages }: IdentifiedRequest): string[] {
+  if (by === "tenant") return [];
+  if (by === "request") return ["request", id];
+  const user = by === "user" ? (metadata["user"] ?? "") : "";
+  return user === "" ? ["session", conversationKey(tenant, sessionOf(metadata), messages)] : ["user", user];
+}
+
+/** [0, 1), of 12 hexadecimal digits. */
+const uniform = (digest: string, at: number): number => Number.parseInt(digest.slice(at, at + 12), 16) / 2 ** 48;
