@@ -14,6 +14,9 @@ it("says why an arm that reuses answers did not answer", () => {
     /similarity 0\.953, right with 0\.90 .* at most 0\.200 are wrong: above the arm's limit, so it is off/,
   );
   expect(describeReuse({ ...decision, ...found, reuseState: "held_back" }, arm)[0]).toMatch(/held back, to verify/);
+  expect(describeReuse({ ...decision, ...found, reuseQuality: 0.81, reuseState: "near_miss" }, arm)[0]).toMatch(
+    /no past answer was near and good enough; the best, .* similarity 0\.953, right with 0\.81 .*needs 0\.8 and 0\.85/,
+  );
 });
 
 it("says that a sampled quality may pass 0 and 1 where one does", () => {

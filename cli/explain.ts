@@ -85,6 +85,13 @@ export function describeReuse(
       `  ${arm?.name}: found no past answer that it may give: similarity of at least ${arm?.minimumSimilarity}, right with at least ${arm?.minimumQuality} by prediction (precedent select shows the nearest)`,
     ];
   const { reuseSimilarity = 0, reuseQuality = 0, reuseBound = 1 } = decision;
+  const likeness = `similarity ${reuseSimilarity.toFixed(3)}, right with ${reuseQuality.toFixed(2)} by prediction`;
+  if (reuseState === "near_miss") {
+    const least = arm === undefined ? "" : ` (it needs ${arm.minimumSimilarity} and ${arm.minimumQuality})`;
+    return [
+      `  ${reuseArm}: no past answer was near and good enough; the best, example ${reuseExample.slice(0, 12)}: ${likeness}${least}`,
+    ];
+  }
   const why =
     reuseState === "on"
       ? "it could be chosen"
@@ -93,7 +100,7 @@ export function describeReuse(
         : "held back, to verify";
   const compared = reuseVerifies === true ? "; the two answers are compared" : "";
   return [
-    `  ${reuseArm}: the answer of example ${reuseExample.slice(0, 12)}, similarity ${reuseSimilarity.toFixed(3)}, right with ${reuseQuality.toFixed(2)} by prediction; at most ${reuseBound.toFixed(3)} are wrong: ${why}${compared}`,
+    `  ${reuseArm}: the answer of example ${reuseExample.slice(0, 12)}, ${likeness}; at most ${reuseBound.toFixed(3)} are wrong: ${why}${compared}`,
   ];
 }
 
@@ -207,6 +214,7 @@ function describeConversation(
     for (const failed of response.failedArms)
       lines.push(
         pc.yellow(`  ${failed.arm} failed: ${failed.code} after ${failed.attempts} attempts; another arm took over`),
+        ...(failed.message === "" ? [] : [pc.dim(`    ${oneLine(failed.message, 300)}`)]),
       );
     lines.push(
       status === "ok" ? indent(response.text) : pc.red(`  ${status}: ${errorCode ?? ""} ${errorMessage ?? ""}`),

@@ -44,6 +44,7 @@ const found: Inspected = {
   threshold: 0.5,
   exploredThreshold: null,
   helpfulnessVersion: 4,
+  nearMiss: null,
   degraded: [],
 };
 

@@ -84,7 +84,7 @@ export interface Conversation {
         model: string | null;
         source: string;
         /** Arms that failed before the one that answered, in order; ms: duration of their calls. */
-        failedArms: { arm: string; code: string; attempts: number; cost: number; ms: number }[];
+        failedArms: { arm: string; code: string; message: string; attempts: number; cost: number; ms: number }[];
         /** How long it was planned and waited; first token and total count from its arrival. */
         planMs: number;
         queueMs: number;

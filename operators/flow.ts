@@ -51,6 +51,11 @@ export interface SelectedExample {
   /** Its row of the helpfulness features; empty: not made. */
   features: number[];
 }
+export interface NearMiss {
+  /** Of type reuse. */
+  arm: string;
+  example: Pick<SelectedExample, "id" | "similarity" | "helpfulness">;
+}
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
   /** How they stand in the prompt, by arm that is shown any. */
@@ -63,6 +68,8 @@ export interface Selected extends Embedded {
   exploredThreshold: number | null;
   /** Version of the model that predicted helpfulness; 0: none did. */
   helpfulnessVersion: number;
+  /** The example whose answer the reuse arm did not find good enough to give; null: none near. */
+  nearMiss: NearMiss | null;
 }
 export type Choice = Pick<
   Decision,

@@ -7,7 +7,7 @@ import { TextError } from "../connections/text/port.ts";
 import type { AdmitDependencies } from "./admit/admit.ts";
 import type { CallDependencies } from "./call/call.ts";
 import type { FirstResponses } from "./deduplicate/first-responses.ts";
-import type { ResponseError } from "../schemas/types.ts";
+import type { FailedArm, ResponseError } from "../schemas/types.ts";
 import type { SessionOf } from "../state/session.ts";
 
 type TextSession = Pick<SessionOf<object>, "config" | "text">;
@@ -17,6 +17,8 @@ interface ClientText {
   text: string;
   passthrough: string | null;
   error: ResponseError | null;
+  /** Absent: a first response, which is repeated without them. */
+  failedArms?: FailedArm[];
 }
 
 /** undefined: answers go out as they are. */
@@ -29,13 +31,17 @@ function redactsClientText({ config, text }: TextSession) {
       { text: reported.text, scope },
       { text: reported.passthrough ?? "", scope, form: "json" },
       { text: reported.error?.message ?? "", scope },
+      ...(reported.failedArms ?? []).map(({ message }) => ({ text: message, scope })),
     ];
-    const [answer = "", passthrough = "", message = ""] = await text.mask(items, options);
+    const [answer = "", passthrough = "", message = "", ...failures] = await text.mask(items, options);
     return {
       ...reported,
       text: answer,
       passthrough: reported.passthrough === null ? null : passthrough,
       error: reported.error === null ? null : { ...reported.error, message },
+      ...(reported.failedArms && {
+        failedArms: reported.failedArms.map((failed, i) => ({ ...failed, message: failures[i] ?? "" })),
+      }),
     };
   };
 }

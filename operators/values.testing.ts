@@ -111,6 +111,7 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     threshold: 0.5,
     exploredThreshold: null,
     helpfulnessVersion: 0,
+    nearMiss: null,
     ...change,
   };
 }

@@ -156,7 +156,7 @@ export interface ReuseTrial {
   similarity: number;
   quality: number;
   bound: number;
-  state: "on" | "off" | "held_back";
+  state: "on" | "off" | "held_back" | "near_miss";
   verifies: boolean;
   savedCost: number;
 }
@@ -441,6 +441,7 @@ export interface Response {
 export interface FailedArm {
   arm: string;
   code: string;
+  message: string;
   attempts: number;
   cost: number;
   billed: number;

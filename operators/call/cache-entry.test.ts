@@ -45,7 +45,7 @@ describe("keep", () => {
     [
       "of an arm that took over",
       work,
-      { failedArms: [{ arm: "large", code: "endpoint_timeout", attempts: 1, cost: 0, billed: 1, ms: 0 }] },
+      { failedArms: [{ arm: "large", code: "endpoint_timeout", message: "", attempts: 1, cost: 0, billed: 1, ms: 0 }] },
     ],
     ["that is too large", work, { text: "x".repeat(1_001) }],
   ])("keeps nothing %s", async (_what, done, change) => {

@@ -179,11 +179,13 @@ describe("call", () => {
     const fallback: Fallback = {
       next: (_work, isTooLong) =>
         isTooLong === true ? undefined : { name: "large", examples: true, template: "chat-turns" },
-      handOver: (work, { name }, { code, attempts, spent, ms }) => ({
+      handOver: (work, { name }, { code, message, attempts, spent, ms }) => ({
         ...work,
         fallback: {
           arm: name,
-          failed: [{ arm: work.decision.arm, code, attempts, cost: spent?.cost ?? 0, billed: spent?.calls ?? 0, ms }],
+          failed: [
+            { arm: work.decision.arm, code, message, attempts, cost: spent?.cost ?? 0, billed: spent?.calls ?? 0, ms },
+          ],
         },
       }),
     };
@@ -241,7 +243,7 @@ describe("call", () => {
     });
 
     it("answers as that arm, with the attempts of those that failed", async () => {
-      const before = { arm: "first", code: "endpoint_refused", attempts: 3, cost: 0.5, billed: 1, ms: 0 };
+      const before = { arm: "first", code: "endpoint_refused", message: "", attempts: 3, cost: 0.5, billed: 1, ms: 0 };
       const [emit] = emits((await run({ work: { fallback: { arm: "small", failed: [before] } } })).outcome);
       expect(emit?.record).toMatchObject({
         ...{ status: "ok", arm: "small", attempt: 5, failedArms: [before], degraded: ["embedder", "fallback"] },
@@ -253,7 +255,7 @@ describe("call", () => {
 describe("what calls cost", () => {
   const usage = { ...NO_USAGE, prompt: 30, prefilled: 30, completion: 7 };
   const spent = { usage, cost: 0.5, calls: 2 };
-  const before = { arm: "first", code: "stream_cut", attempts: 3, cost: 0.125, billed: 1, ms: 0 };
+  const before = { arm: "first", code: "stream_cut", message: "", attempts: 3, cost: 0.125, billed: 1, ms: 0 };
   const allow = { arms: null, maxCost: 1, deadlineMs: null, costWeight: null };
   const fallback = { arm: "small", failed: [before] };
 

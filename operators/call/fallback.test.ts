@@ -25,7 +25,15 @@ const set = (change: Partial<FallbackOptions> = {}) =>
 const after = (...failed: [string, string][]): Partial<Work> => ({
   fallback: {
     arm: failed.length === 1 ? "middle" : "large",
-    failed: failed.map(([arm, code]): FailedArm => ({ arm, code, attempts: 1, cost: 0, billed: 1, ms: 0 })),
+    failed: failed.map(([arm, code]): FailedArm => ({
+      arm,
+      code,
+      message: "",
+      attempts: 1,
+      cost: 0,
+      billed: 1,
+      ms: 0,
+    })),
   },
 });
 
@@ -68,7 +76,7 @@ describe("the arm that takes over a prompt that was too long", () => {
 });
 
 describe("its work", () => {
-  const failure = { code: "endpoint_refused", attempts: 3, ms: 40 };
+  const failure = { code: "endpoint_refused", message: "busy".repeat(1_000), attempts: 3, ms: 40 };
   const document = { kind: "document", id: "d", role: "system", text: "Read this." } as const;
 
   it("has its own prompt: system, documents, and the examples chosen for it whose texts are there", () => {
@@ -87,7 +95,7 @@ describe("its work", () => {
     ]);
     expect(handed.fallback).toEqual({
       arm: "large",
-      failed: [{ arm: "small", code: "endpoint_refused", attempts: 3, cost: 0, billed: 0, ms: 40 }],
+      failed: [{ arm: "small", ...failure, message: "busy".repeat(250), cost: 0, billed: 0 }],
     });
     expect({ ...handed, pieces: [], fallback: null }).toEqual({ ...given, pieces: [], fallback: null });
     expect(reported).toEqual(["small,large,endpoint_refused"]);

@@ -6,6 +6,9 @@ import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
 import type { FailedArm, Work } from "../../schemas/types.ts";
 
+/** Characters of a failure that are logged. */
+const longestMessage = 1_000;
+
 export interface FallbackOptions {
   arms: () => readonly Candidate[];
   /** Its breaker is closed. */
@@ -26,7 +29,7 @@ export interface Fallback {
   handOver(
     work: Work,
     arm: ComposingArm,
-    failure: Pick<ArmFailure, "code" | "attempts" | "spent"> & { ms: number },
+    failure: Pick<ArmFailure, "code" | "message" | "attempts" | "spent"> & { ms: number },
     selected?: ReadonlyMap<string, readonly SelectedExample[]>,
   ): Work;
 }
@@ -52,13 +55,14 @@ export function createFallback(options: FallbackOptions): Fallback {
         .sort((one, other) => other.score - one.score);
       return best && known.get(best.arm);
     },
-    handOver(work, next, { code, attempts, spent, ms }, selected) {
+    handOver(work, next, { code, message, attempts, spent, ms }, selected) {
       const arm = armOf(work);
       onFallback?.(arm, next.name, code);
+      const failed = { arm, code, message: message.slice(0, longestMessage), attempts, ms, ...charged(spent) };
       return {
         ...work,
         pieces: recompose(work, next, selected),
-        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts, ms, ...charged(spent) }] },
+        fallback: { arm: next.name, failed: [...failedArms(work), failed] },
       };
     },
   };

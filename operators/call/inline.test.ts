@@ -58,7 +58,7 @@ async function handedTo(other: string, inline: string[]) {
       next: ({ fallback }) => (fallback === null ? { name: other, examples: true, template: "chat-turns" } : undefined),
       handOver: (work, { name }, { code, attempts }) => ({
         ...work,
-        fallback: { arm: name, failed: [{ arm: "small", code, attempts, cost: 0, billed: 0, ms: 0 }] },
+        fallback: { arm: name, failed: [{ arm: "small", code, message: "", attempts, cost: 0, billed: 0, ms: 0 }] },
       }),
     },
     clock: () => NOW + 20,

@@ -39,7 +39,7 @@ const response: RecordOf["responses"] = {
   arm: "small",
   model: "smol",
   source: "generated",
-  failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3, cost: 0, billed: 1, ms: 0 }],
+  failedArms: [{ arm: "large", code: "endpoint_refused", message: "", attempts: 3, cost: 0, billed: 1, ms: 0 }],
   exampleIds: ["e1", "e2"],
   domain: "default/default",
   exampleTokens: 0,

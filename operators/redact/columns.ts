@@ -35,7 +35,12 @@ const answer: Rewrite = (row, clean) => {
     cleaned.text !== given.text ||
     cleaned.passthrough !== given.passthrough ||
     cleaned.error_message !== given.error_message;
-  return { ...row, ...cleaned, redacted };
+  // Not among what a repeat gets.
+  const failed_arms = ((row.failed_arms ?? []) as { message: string }[]).map((failed) => ({
+    ...failed,
+    message: clean(failed.message),
+  }));
+  return { ...row, ...cleaned, failed_arms, redacted };
 };
 
 const withheldBytes = Buffer.from(withheldText).toString("base64");

@@ -92,6 +92,17 @@ describe("redact", () => {
     expect(rows.decisions![0]!.text).toContain("bob@x.org");
   });
 
+  it("replaces what an endpoint that failed says of the request; the answer is what the client got", async () => {
+    const failed_arms = [{ arm: "small", code: "endpoint_rejected", message: "no access for bob@x.org" }];
+    const { rows } = await redacted({ responses: [response("hello", { failed_arms })] });
+    expect(rows.responses).toMatchObject([
+      {
+        failed_arms: [{ arm: "small", message: expect.stringMatching(/^no access for <EMAIL_\d{9}>$/) }],
+        redacted: false,
+      },
+    ]);
+  });
+
   it("withholds the bytes of dead letters, and keeps by what they are found", async () => {
     const letter = (key: string | null): Row => ({
       ...{ created_at: "x", tenant: "", source_topic: "t.requests", source_partition: 1, source_offset: 7 },

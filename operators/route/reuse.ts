@@ -4,6 +4,7 @@
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { ReuseTrial } from "../../schemas/types.ts";
 import { answerCost } from "../../arms/cost.ts";
+import type { NearMiss } from "../flow.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /** How often an arm's answers in a sharing domain are wrong, at the most; 1: nothing is known. */
@@ -34,6 +35,13 @@ export function weighReuse(
   };
   return { contenders: state === "on" ? all : others, all, trial };
 }
+
+/** Why no answer could be reused, for people: it was no trial, and nothing learns from it. */
+export const missed = (miss: NearMiss | null, bound: (miss: NearMiss) => number): ReuseTrial | null =>
+  miss && {
+    ...{ arm: miss.arm, exampleId: miss.example.id, similarity: miss.example.similarity },
+    ...{ quality: miss.example.helpfulness, bound: bound(miss), state: "near_miss", verifies: false, savedCost: 0 },
+  };
 
 export interface Settling {
   /** Chooses among all contenders, with a draw of its own; null: they can't be scored. */

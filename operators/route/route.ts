@@ -27,7 +27,7 @@ import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf } from "../../state/policies/router.ts";
 import type { PolicyState } from "../../state/policies/router-table.ts";
 import { bypass } from "./bypass.ts";
-import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
+import { missed, settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { alternative } from "./alternative.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
@@ -189,7 +189,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       asked: request.mayAsk && random() < askProbability,
       askProbability,
       breakers,
-      reuse,
+      reuse: reuse ?? missed(selected.nearMiss, ({ arm }) => reuseBound(arm, selected.domain)),
       createdAt: clock(),
     };
     return ok({ ...selected, degraded, choice });

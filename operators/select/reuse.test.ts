@@ -13,8 +13,29 @@ const near = (id: string, request: string, similarity: number, response = "ls -a
   candidate(id, similarity, { request, response });
 const same = near("same", "How do I list all the files in a folder?", 0.97);
 const find = (change: Partial<Request> = {}, over: Partial<typeof settings> = {}, candidates = [same]) =>
-  reusable({ request: aRequest(change), question }, candidates, { ...settings, ...over })?.id;
+  reusable({ request: aRequest(change), question }, candidates, { ...settings, ...over }).kept?.id;
 const plain = aRequest();
+
+describe("a near miss", () => {
+  const missed = (change: Partial<Request>, ...candidates: (typeof same)[]) => {
+    const { kept, nearMiss } = reusable({ request: aRequest(change), question }, candidates, settings);
+    expect(kept).toBeNull();
+    return nearMiss?.id;
+  };
+  it("is the best of those that were looked at, whatever is not near and good enough of it", () => {
+    const other = near("other", "How do I list no files in a folder?", 0.98);
+    const far = near("far", question, 0.5);
+    expect(missed({}, other)).toBe("other");
+    expect(missed({}, far, other)).toBe("other");
+    expect(missed({}, far, near("farther", question, 0.4))).toBe("far");
+    expect(missed({})).toBeUndefined();
+  });
+  it("is none where nothing may be reused, or something is", () => {
+    expect(missed({ tenant: "other" }, same)).toBeUndefined();
+    expect(missed({ params: { ...plain.params, maxTokens: 1 } }, same)).toBeUndefined();
+    expect(reusable({ request: aRequest(), question }, [same], settings).nearMiss).toBeNull();
+  });
+});
 
 describe("what may be reused", () => {
   it("is the answer to the same question, the likeliest of the near ones", () => {

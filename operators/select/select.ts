@@ -39,7 +39,7 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
     );
     const lacking = isComplete ? [] : ["examples_incomplete"];
     dependencies.onSelection?.(selection);
-    const { byArm, threshold, exploredThreshold, helpfulnessVersion } = selection;
+    const { byArm, threshold, exploredThreshold, helpfulnessVersion, nearMiss } = selection;
     const examplesByArm = new Map<string, SelectedExample[]>();
     const orderByArm = new Map<string, DrawnOrder>();
     const trialByArm = new Map<string, ExampleTrial>();
@@ -57,6 +57,7 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
       threshold,
       exploredThreshold,
       helpfulnessVersion,
+      nearMiss,
     });
   };
 }

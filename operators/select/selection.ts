@@ -14,7 +14,7 @@ import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import { findDocuments } from "../documents.ts";
-import type { Embedded } from "../flow.ts";
+import type { Embedded, NearMiss } from "../flow.ts";
 import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
 import type { Chosen, Rated } from "./choose.ts";
@@ -87,6 +87,7 @@ export interface Selection {
   exploredThreshold: number | null;
   /** Version of the helpfulness model that predicted; 0: similarity stood in. */
   helpfulnessVersion: number;
+  nearMiss: NearMiss | null;
   /** examples: the index is away; helpfulness: the model failed. */
   degraded: ("examples" | "helpfulness")[];
 }
@@ -235,6 +236,7 @@ export function createSelection(dependencies: SelectionDependencies) {
       }
       byArm.set(arm.name, chosen);
     });
+    let nearMiss: NearMiss | null = null;
     if (reusing?.reuse !== undefined) {
       // Its own limits hold, not those of a prompt.
       // An answer of another tenant is an example at most.
@@ -242,8 +244,9 @@ export function createSelection(dependencies: SelectionDependencies) {
       const readable = screened.flatMap(({ candidate }) =>
         unfit(candidate, alone, -1, sharing) === null ? [candidate] : [],
       );
-      const kept = reusable({ request, question }, readable, reusing.reuse);
-      if (kept !== null) byArm.set(reusing.name, { ...noChoice, examples: [kept] });
+      const found = reusable({ request, question }, readable, reusing.reuse);
+      if (found.kept !== null) byArm.set(reusing.name, { ...noChoice, examples: [found.kept] });
+      if (found.nearMiss !== null) nearMiss = { arm: reusing.name, example: found.nearMiss };
     }
     return {
       byArm,
@@ -252,6 +255,7 @@ export function createSelection(dependencies: SelectionDependencies) {
       threshold: inForce,
       exploredThreshold: exploration.threshold,
       helpfulnessVersion: ratings.version,
+      nearMiss,
       degraded: [
         ...(candidates === null ? ["examples" as const] : []),
         ...(ratings.failure === null ? [] : ["helpfulness" as const]),

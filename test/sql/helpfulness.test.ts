@@ -340,7 +340,7 @@ it("what an example gained with a model that the arm has no more counts a quarte
     { id: "elsewhere", reward: 0.5, arm: "large", model: "m1", shown: ["b"] },
     { id: "taken", reward: 0.5, model: "m2", shown: ["a"] },
   );
-  const failed = { arm: "small", code: "endpoint_refused", attempts: 1, cost: 0, billed: 0, ms: 0 };
+  const failed = { arm: "small", code: "endpoint_refused", message: "", attempts: 1, cost: 0, billed: 0, ms: 0 };
   const responses = ["before", "after", "elsewhere", "taken"].flatMap((requestId, i) =>
     rowsOf
       .responses(

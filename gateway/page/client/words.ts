@@ -61,6 +61,7 @@ export const reuseWord = say({
   on: "it could be chosen",
   off: "it could not, because too many of its answers may be wrong",
   held_back: "it was held back, to compare another arm's answer with it",
+  near_miss: "it was not near or good enough to be given",
 });
 
 export const errorWord = say({

@@ -1,6 +1,6 @@
 // Why this arm: every arm with its probability, its expected quality and its score.
 import { armColour } from "../colours.ts";
-import { count, fraction, probabilities, share } from "../format.ts";
+import { count, figure, fraction, probabilities, share } from "../format.ts";
 import { Arm, Bar, numeric, Panel, rowHead, Table } from "../parts.tsx";
 import { degradedWord, errorWord, reuseWord } from "../words.ts";
 import type { Answer, Decision } from "./conversation.ts";
@@ -26,12 +26,12 @@ const notesOf = (decision: Decision, response: Answer | undefined): string[] =>
         : `The breaker of ${arm} was ${state}.`,
     ),
     ...(response?.failedArms ?? []).map(
-      ({ arm, code, attempts }) =>
-        `${arm} failed after ${count(attempts)} ${attempts === 1 ? "call" : "calls"} (${errorWord(code)}), and another arm took over.`,
+      ({ arm, code, message, attempts }) =>
+        `${arm} failed after ${count(attempts)} ${attempts === 1 ? "call" : "calls"} (${errorWord(code)}${message === "" ? "" : `: “${message}”`}), and another arm took over.`,
     ),
     (decision.reuseArm ?? "") === ""
       ? ""
-      : `${decision.reuseArm ?? ""} had the answer of example ${decision.reuseExample?.slice(0, 12) ?? ""}: ${reuseWord(decision.reuseState ?? "")}.`,
+      : `${decision.reuseArm ?? ""} had the answer of example ${decision.reuseExample?.slice(0, 12) ?? ""} (similarity ${figure(decision.reuseSimilarity ?? 0)}, right with ${figure(decision.reuseQuality ?? 0)} by prediction): ${reuseWord(decision.reuseState ?? "")}.`,
     decision.asked ? "Feedback was asked for." : "",
     decision.degraded.length > 0 ? `Answered with less: ${decision.degraded.map(degradedWord).join("; ")}.` : "",
   ].filter((one) => one !== "");
