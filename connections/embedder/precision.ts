@@ -1,5 +1,6 @@
 // Which graph of a model runs here. Vectors of both may be compared: those of one text have a
-// cosine of .998 (docs/measurements.md, Embedding). So both have one model name, and machines may differ.
+// cosine of .998 (docs/measurements.md, Embedding). So both have one model name, and machines may
+// differ.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
