@@ -5,6 +5,7 @@ import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   cache: async () => (await import("./cache/cache.ts")).cache,
+  embed: async () => (await import("./embed/embed.ts")).embed,
   eviction: async () => (await import("./eviction/eviction.ts")).eviction,
   faults: async () => (await import("./faults/faults.ts")).faults,
   gateway: async () => (await import("./gateway/gateway.ts")).gateway,
@@ -31,7 +32,6 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
 export const archived: Readonly<Record<string, () => Promise<Benchmark>>> = {
   "archive/clickhouse-codecs": async () =>
     (await import("./archive/clickhouse-codecs/clickhouse-codecs.ts")).clickhouseCodecs,
-  "archive/embedding-int8": async () => (await import("./archive/embedding-int8/embedding-int8.ts")).embeddingInt8,
   "archive/import": async () => (await import("./archive/import/import.ts")).importExamples,
   "archive/linked-scattered": async () =>
     (await import("./archive/linked-scattered/linked-scattered.ts")).linkedScattered,

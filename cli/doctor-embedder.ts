@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { embeddingModelFolder, embeddingModelParts } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
+import { precisionFor } from "../connections/embedder/precision.ts";
 import { messageOf } from "../connections/errors.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
 import { createLog } from "../runtime/log.ts";
@@ -15,7 +16,7 @@ export async function embedderCheck(config: Config, environment: Environment): P
   if (type === "onnx") {
     const folder = model ?? embeddingModelFolder(environment);
     if (embeddingModelParts.every((file) => existsSync(join(folder, file))))
-      return { name: "embedding model", state: "fine", detail: folder };
+      return { name: "embedding model", state: "fine", detail: `${folder}, ${precisionFor(folder)}` };
     const detail = `${folder} has no model.onnx and tokenizer.json`;
     return { name: "embedding model", state: "missing", detail, remedy: "npm run setup" };
   }

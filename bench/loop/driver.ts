@@ -19,7 +19,12 @@ export interface Load {
   seconds: number;
   /** Stops when everything was answered, after at most this many requests. */
   requests?: number;
+  /** In place of the driver's own; undefined: there are no more. */
+  next?: Next;
 }
+
+/** The next request; its key comes back as the response's key. */
+export type Next = () => { key: string; value: Buffer } | undefined;
 
 export interface Driver {
   run(load: Load): Promise<LoadResult>;
@@ -30,14 +35,13 @@ export interface DriverOptions {
   kafka: Kafka;
   requests: string;
   responses: string;
-  /** The next request; its key comes back as the response's key. */
-  next: () => { key: string; value: Buffer };
+  next: Next;
   signal: AbortSignal;
 }
 
 const answerWithinMs = 30_000;
 
-export async function createDriver({ kafka, requests, responses, next, signal }: DriverOptions): Promise<Driver> {
+export async function createDriver({ kafka, requests, responses, next: own, signal }: DriverOptions): Promise<Driver> {
   const waiting = new Map<string, (value: Buffer) => void>();
   const producer = kafka.plainProducer();
   const tail = await kafka.tailTopic(responses, ({ key, value }) => {
@@ -49,7 +53,7 @@ export async function createDriver({ kafka, requests, responses, next, signal }:
   });
 
   return {
-    async run({ inFlight, seconds, requests: most = Infinity }) {
+    async run({ inFlight, seconds, requests: most = Infinity, next = own }) {
       const result: LoadResult = { latencies: [], seconds: 0, values: [] };
       const began = performance.now();
       const end = began + seconds * 1000;
@@ -57,8 +61,10 @@ export async function createDriver({ kafka, requests, responses, next, signal }:
       const lane = async (): Promise<void> => {
         while (sent < most && performance.now() < end) {
           signal.throwIfAborted();
+          const request = next();
+          if (request === undefined) return;
           sent++;
-          const { key, value } = next();
+          const { key, value } = request;
           const asked = performance.now();
           const answered = new Promise<Buffer>((resolve) => waiting.set(key, resolve));
           await producer.send([{ topic: requests, key, value }]);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { figuresOf, type Part, type Round, type Stint } from "./figures.ts";
+import { distinctFigures } from "./distinct.ts";
 import { examplePairs } from "./history.ts";
 import { bucketsOf } from "./plan-times.ts";
 
@@ -10,7 +11,7 @@ const stint = (requests: number, seconds: number, cpu: number, latencies = [1, 2
   cpuSeconds: { ours: { stages: 0.75 * cpu, vectors: 0.25 * cpu }, servers: { kafka: 2 * cpu, clickhouse: cpu / 2 } },
 });
 const both = (loop: Stint, floor: Stint): Round => ({ loop, floor, inline: loop, floorOne: floor });
-const extras = { now: 300.25, peak: 400, examples: 3, questions: 2, layouts: {} };
+const extras = { now: 300.25, peak: 400, examples: 3, questions: 2, distinct: {}, layouts: {} };
 
 test("the ratio is of each round's own pair, the median over rounds; CPU is a request's", () => {
   const parts: Part[] = [
@@ -46,6 +47,29 @@ test("the ratio is of each round's own pair, the median over rounds; CPU is a re
     rss_mib: 300.3,
   });
   expect(reasons).toEqual({});
+});
+
+test("distinct questions: each round beside the embedder of its own turn", () => {
+  const round = (requests: number, texts: number) => ({
+    loop: stint(requests, 1, 0.1),
+    one: { texts: texts / 2, seconds: 2, cpuSeconds: 2 },
+    all: { texts, seconds: 2, cpuSeconds: 4 },
+  });
+  const rounds = [round(100, 250), round(50, 200), round(80, 400)];
+  expect(distinctFigures({ rounds, one: stint(3, 1, 0.01, [9, 10, 12]), workers: 2 })).toMatchObject({
+    distinct: {
+      throughput_per_s: 80,
+      throughput_per_s_range: [50, 100],
+      cpu_ms_per_request: 1.25,
+      p50_ms_1: 10,
+      p50_ms_64: 2,
+      questions: 12,
+      embedder: { workers: 2, throughput_per_s: 125, cpu_ms_per_text: 16 },
+    },
+    distinct_ratio: 0.5,
+    distinct_ratio_range: [0.4, 0.8],
+    distinct_ratio_one: 1,
+  });
 });
 
 test("the quick form measures the queued pair alone, and says so", () => {

@@ -36,6 +36,8 @@ export interface Extras {
   peak: number;
   examples: number;
   questions: number;
+  /** Of distinct.ts. */
+  distinct: Record<string, unknown>;
   /** Figures of the same loop in other processes; only measured by the full form. */
   layouts?: Record<string, LayoutFigures> | undefined;
 }
@@ -95,6 +97,7 @@ export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
   if (planMs === null) reasons.plan_ms = "nothing was measured at 16 in flight";
 
   const figures = {
+    ...extras.distinct,
     throughput_per_s: middle("throughput_per_s", real),
     throughput_per_s_range: range(real),
     floor_throughput_per_s: middle("floor_throughput_per_s", floor),

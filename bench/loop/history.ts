@@ -1,5 +1,6 @@
 // The data of the loop benchmark: some thousand examples made from the sample pairs, and few
-// distinct questions with recorded answers. Embeddings are computed once and kept.
+// distinct questions with recorded answers; on request many that are all different, too. Embeddings
+// of the examples are computed once and kept.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { precisionFor } from "../../connections/embedder/precision.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
@@ -57,13 +59,22 @@ export interface History {
   examples: Example[];
   /** Asked over and over; every arm's log has an answer. */
   questions: string[];
+  /** Each to be asked once. */
+  distinct: string[];
   /** Lines of the recorded arms' log. */
   log: string;
 }
 
-export async function loadHistory(context: Pick<BenchContext, "folder" | "progress">): Promise<History> {
+/** distinct: how many questions of that kind. */
+export async function loadHistory(
+  context: Pick<BenchContext, "folder" | "progress">,
+  { distinct: distinctCount = 0 } = {},
+): Promise<History> {
   const pairs = examplePairs(readPairs(new URL("../../deploy/shell-pairs.jsonl", import.meta.url)), exampleCount);
-  const log = readPairs(new URL("../../deploy/shell-log.jsonl", import.meta.url)).slice(0, questionCount);
+  const recorded = readPairs(new URL("../../deploy/shell-log.jsonl", import.meta.url));
+  const log = recorded.slice(0, questionCount);
+  // The first round is the recorded questions themselves.
+  const distinct = examplePairs(recorded, recorded.length + distinctCount).slice(recorded.length);
   const { model, vectors } = await embeddings(
     pairs.map(({ request }) => request),
     context,
@@ -74,7 +85,8 @@ export async function loadHistory(context: Pick<BenchContext, "folder" | "progre
   return {
     examples,
     questions: log.map(({ request }) => request),
-    log: log.map((line) => JSON.stringify(line)).join("\n"),
+    distinct: distinct.map(({ request }) => request),
+    log: [...log, ...distinct].map((line) => JSON.stringify(line)).join("\n"),
   };
 }
 
@@ -85,10 +97,11 @@ export async function loadHistory(context: Pick<BenchContext, "folder" | "progre
 export async function embeddings(
   texts: readonly string[],
   { folder, progress }: Pick<BenchContext, "folder" | "progress">,
+  precision = precisionFor(embeddingModelFolder()),
 ): Promise<{ model: string; vectors: Buffer[] }> {
   const model = embeddingModelFolder();
   const digest = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
-  const file = join(folder, `embeddings-${digest}.f32`);
+  const file = join(folder, `embeddings-${digest}${precision === "int8" ? "-int8" : ""}.f32`);
   const name = model.slice(model.lastIndexOf("/") + 1);
   const kept = await readFile(file).catch(() => undefined);
   const split = (bytes: Buffer): Buffer[] => {
@@ -99,6 +112,7 @@ export async function embeddings(
     return { model: name, vectors: split(kept) };
   const embedder = await createOnnxEmbedder({
     folder: model,
+    precision,
     threads: 1,
     maxBatch: 16,
     cacheEntries: 0,

@@ -1,8 +1,10 @@
-// bench -- loop: how much the loop costs beyond Kafka itself. Requests go through all stages of
-// `precedent up` (two recorded arms without latency, questions embedded before, some thousand
-// examples), queued and inline, and in turn through floors of empty operators on the same broker.
+// bench -- loop: requests go through all stages of `precedent up` (two recorded arms without
+// latency, some thousand examples): first questions that are all different, beside the embedder
+// alone; then questions embedded before, queued and inline, and in turn through floors of empty
+// operators on the same broker: what the loop costs beyond Kafka itself.
 import { join } from "node:path";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { distinctFigures, distinctQuestions, measureDistinct, type DistinctPlan } from "./distinct.ts";
 import { onStack, serverPids } from "../support/stack.ts";
 import { resident } from "../support/processes.ts";
 import { figuresOf, type Part, type Round, type Stint, type SystemName } from "./figures.ts";
@@ -18,6 +20,7 @@ interface Plan {
    * slow machine.
    */
   warmUp: { requests: number; seconds: number };
+  distinct: DistinctPlan;
   parts: { inFlight: number; rounds: number; seconds: number }[];
 }
 
@@ -25,6 +28,7 @@ const quick: Plan = {
   // By requests, because V8 still compiles after a thousand of them. In one run, over turns of 9 s,
   // the CPU of our stages per request was 8.8 ms, then 5.8, then 4.1.
   warmUp: { requests: 4_000, seconds: 20 },
+  distinct: { rounds: 2, seconds: { loop: 2.5, embedder: 1.5, one: 1 } },
   parts: [
     { inFlight: 64, rounds: 3, seconds: 2.5 },
     { inFlight: 16, rounds: 1, seconds: 2 },
@@ -33,6 +37,7 @@ const quick: Plan = {
 };
 const full: Plan = {
   warmUp: { requests: 5_000, seconds: 100 },
+  distinct: { rounds: 3, seconds: { loop: 10, embedder: 6, one: 5 } },
   parts: [
     { inFlight: 64, rounds: 5, seconds: 10 },
     { inFlight: 16, rounds: 3, seconds: 10 },
@@ -54,13 +59,17 @@ function run(context: BenchContext): Promise<Measured> {
 async function measure(context: BenchContext, stack: string, brokers: readonly string[]): Promise<Measured> {
   const { checkpoints } = context;
   const plan = context.quick ? quick : full;
-  const history = await loadHistory(context);
+  const history = await loadHistory(context, { distinct: distinctQuestions(plan.distinct) });
   const systems = await startSystems(context, { stack, brokers, history });
   const measured = await (async () => {
     const { stints, queued } = systems;
     const turns = Object.entries(stints) as [SystemName, RunStint][];
     // All at once: nothing is measured yet, and in turns it would take most of the quick form.
     await Promise.all(turns.map(([, run]) => warmUp(run, plan)));
+
+    context.note("measuring questions that are all different");
+    const { loop: run } = stints;
+    const distinct = await measureDistinct(context, plan.distinct, { real: queued, run, questions: history.distinct });
 
     const seconds = plan.parts.reduce((sum, part) => sum + turns.length * part.rounds * part.seconds, 0);
     const bar = context.progress("measuring", Math.round(seconds), "s");
@@ -83,11 +92,16 @@ async function measure(context: BenchContext, stack: string, brokers: readonly s
       parts.push(part);
     }
     bar.finish();
-    return { parts, memory: resident(queued.processes[0]!.child.pid) };
+    return { distinct, parts, memory: resident(queued.processes[0]!.child.pid) };
   })().finally(systems.close);
 
-  const { parts, memory } = measured;
-  const extras = { ...memory, examples: history.examples.length, questions: history.questions.length };
+  const { distinct, parts, memory } = measured;
+  const extras = {
+    ...memory,
+    distinct: distinctFigures(distinct),
+    examples: history.examples.length,
+    questions: history.questions.length,
+  };
   if (context.quick) return figuresOf(parts, extras);
   return figuresOf(parts, {
     ...extras,

@@ -10,6 +10,7 @@ import { createLog } from "../../runtime/log.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { startChild, type Child } from "./child.ts";
+import type { Next } from "./driver.ts";
 import type { History } from "./history.ts";
 import { produceExamples } from "../support/examples.ts";
 
@@ -19,6 +20,8 @@ export interface RealLoop {
   session: Session;
   /** The next request, one of the few distinct questions in turn. */
   next(): { key: string; value: Buffer };
+  /** The next question that was never asked before; undefined: all were. */
+  nextDistinct: Next;
   /** Resolves when everything sent so far stands in ClickHouse. */
   recorded(responses: number): Promise<void>;
   stop(): Promise<void>;
@@ -53,6 +56,7 @@ export async function startRealLoop(
     stack: { folder: stackFolder },
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
+    gateway: { port: 0 },
     // The few questions come again and again, and the whole way is measured.
     cache: { enabled: cache },
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
@@ -94,13 +98,18 @@ export async function startRealLoop(
     throw error;
   }
   let asked = 0;
+  let distinct = 0;
+  const requestOf = (question: string): { key: string; value: Buffer } => {
+    const request = plainRequest(question, { id: uuidv7(), createdAt: Date.now() });
+    return { key: request.id, value: codec.encode("requests", request) };
+  };
   return {
     processes: started,
     session,
-    next() {
-      const question = history.questions[asked++ % history.questions.length]!;
-      const request = plainRequest(question, { id: uuidv7(), createdAt: Date.now() });
-      return { key: request.id, value: codec.encode("requests", request) };
+    next: () => requestOf(history.questions[asked++ % history.questions.length]!),
+    nextDistinct() {
+      const question = history.distinct[distinct++];
+      return question === undefined ? undefined : requestOf(question);
     },
     async recorded(responses) {
       const end = performance.now() + 60_000;

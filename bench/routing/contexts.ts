@@ -1,6 +1,7 @@
 // x of each request as plan makes it, for arms that are shown no examples. Embeddings are computed
 // once and kept, in parts, so that a run that was broken off goes on.
 import { createFeatures, FEATURE_NAMES } from "../../algorithms/routing/features.ts";
+import type { Precision } from "../../connections/embedder/precision.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 
@@ -13,13 +14,17 @@ export interface Contexts {
   at(row: number, cost: number): number[];
 }
 
-export async function contextsOf(requests: readonly string[], context: BenchContext): Promise<Contexts> {
+export async function contextsOf(
+  requests: readonly string[],
+  context: BenchContext,
+  precision?: Precision,
+): Promise<Contexts> {
   const distinct = [...new Set(requests)];
   const byText = new Map<string, Float32Array>();
   for (let from = 0; from < distinct.length; from += part) {
     context.signal.throwIfAborted();
     const texts = distinct.slice(from, from + part);
-    const { vectors } = await embeddings(texts, context);
+    const { vectors } = await embeddings(texts, context, precision);
     for (const [i, bytes] of vectors.entries())
       byText.set(
         texts[i]!,

@@ -10,7 +10,7 @@ import { routing as routingSection } from "../../config/sections/learning.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { mean, quantile, significant } from "../support/statistics.ts";
 import { apgr, cpt, curveOf, meanCurve, type Curve } from "./curve.ts";
-import { contextsOf } from "./contexts.ts";
+import { contextsOf, type Contexts } from "./contexts.ts";
 import type { RoutingLog } from "./data.ts";
 import {
   evaluateSplit,
@@ -41,49 +41,12 @@ export async function measureTwoModels({ rows, models }: RoutingLog, context: Be
     context,
   );
   const settings = routingSection.parse({});
-  const world: World = {
-    rows,
-    contexts: rows.map((_, row) => [contexts.at(row, costs.small), contexts.at(row, costs.large)]),
-    learner: {
-      arms: [
-        { name: "small", cost: costs.small },
-        { name: "large", cost: costs.large },
-      ],
-      costWeight: settings.costWeight,
-      prior: settings,
-      indifference: settings.indifference,
-      every: 8,
-    },
-  };
-
-  const bar = context.progress("splits", plan.repeats * plan.folds, "splits");
-  const repeats = Array.from({ length: plan.repeats }, (_, repeat): Split[] => {
-    const folds = rows.map(({ request }) => foldOf(request, repeat, plan.folds));
-    return Array.from({ length: plan.folds }, (__, fold) => {
-      context.signal.throwIfAborted();
-      const indices = (inside: boolean): number[] => folds.flatMap((of, i) => ((of === fold) === inside ? [i] : []));
-      const split = evaluateSplit(world, indices(false), indices(true), 1_000 * repeat + fold);
-      bar.update(repeat * plan.folds + fold + 1);
-      return split;
-    });
-  });
-  bar.finish();
-
+  const world = worldOf(rows, contexts);
+  const repeats = splitsOf(world, plan, context);
   const gains = Float64Array.from(rows, gainOf);
   const figuresAt = (weights: Float64Array): Record<string, number> => {
     const curves = Object.fromEntries(
-      methods.map((method) => [
-        method,
-        meanCurve(
-          repeats.map((splits) =>
-            curveOf(
-              splits.map(({ rankings }) => rankings[method]),
-              gains,
-              weights,
-            ),
-          ),
-        ),
-      ]),
+      methods.map((method) => [method, curveOver(repeats, method, gains, weights)]),
     ) as Record<Method, Curve>;
     return {
       ...Object.fromEntries(methods.map((method) => [`apgr_${method}`, apgr(curves[method])])),
@@ -125,6 +88,62 @@ export async function measureTwoModels({ rows, models }: RoutingLog, context: Be
     reasons,
   };
 }
+
+export function worldOf(rows: RoutingLog["rows"], contexts: Contexts): World {
+  const settings = routingSection.parse({});
+  return {
+    rows,
+    contexts: rows.map((_, row) => [contexts.at(row, costs.small), contexts.at(row, costs.large)]),
+    learner: {
+      arms: [
+        { name: "small", cost: costs.small },
+        { name: "large", cost: costs.large },
+      ],
+      costWeight: settings.costWeight,
+      prior: settings,
+      indifference: settings.indifference,
+      every: 8,
+    },
+  };
+}
+
+/** The same folds for every world of the same rows. */
+export function splitsOf(
+  world: World,
+  { repeats, folds: count }: Pick<Plan, "repeats" | "folds">,
+  { progress, signal }: Pick<BenchContext, "progress" | "signal">,
+): Split[][] {
+  const bar = progress("splits", repeats * count, "splits");
+  const all = Array.from({ length: repeats }, (_, repeat): Split[] => {
+    const folds = world.rows.map(({ request }) => foldOf(request, repeat, count));
+    return Array.from({ length: count }, (__, fold) => {
+      signal.throwIfAborted();
+      const indices = (inside: boolean): number[] => folds.flatMap((of, i) => ((of === fold) === inside ? [i] : []));
+      const split = evaluateSplit(world, indices(false), indices(true), 1_000 * repeat + fold);
+      bar.update(repeat * count + fold + 1);
+      return split;
+    });
+  });
+  bar.finish();
+  return all;
+}
+
+/** weights: of the rows. */
+export const curveOver = (
+  repeats: readonly Split[][],
+  method: Method,
+  gains: Float64Array,
+  weights: Float64Array,
+): Curve =>
+  meanCurve(
+    repeats.map((splits) =>
+      curveOf(
+        splits.map(({ rankings }) => rankings[method]),
+        gains,
+        weights,
+      ),
+    ),
+  );
 
 /** Mean loss per request against the better arm of each. */
 function regrets(world: World, splits: readonly Split[], weights: Float64Array): Record<string, number> {

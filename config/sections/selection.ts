@@ -19,7 +19,7 @@ const embedderShape = z.strictObject({
   /** onnx: threads of each worker. */
   threads: z.number().int().min(1).max(16).default(1),
   /** Texts embedded in one call. */
-  maxBatch: z.number().int().min(1).max(256).default(8),
+  maxBatch: z.number().int().min(1).max(256).default(16),
   cacheEntries: countOrNone.default(50_000),
 });
 const ofEndpoints = ["model", "baseUrl", "dimension"] as const;

@@ -45,29 +45,21 @@ test("every text gets its own vector, in batches no larger than allowed", async 
   );
 });
 
-test("texts of similar length go together, the oldest first", async () => {
-  const { embedder, batches } = create({ maxBatch: 2 });
-  await Promise.all(["aaaaaaaa", "b", "cccccccc2", "dd"].map((text) => embedder.embed(text)));
-  expect(batches.map((batch) => batch.toSorted())).toEqual([
-    ["aaaaaaaa", "cccccccc2"],
-    ["b", "dd"],
+test("texts of requests go in their order, many of the background by length, the longest first", async () => {
+  const requests = create({ maxBatch: 2 });
+  await Promise.all(["aaaaaaaa", "b", "cccccccc2", "dd"].map((text) => requests.embedder.embed(text)));
+  expect(requests.batches).toEqual([
+    ["aaaaaaaa", "b"],
+    ["cccccccc2", "dd"],
   ]);
-});
-
-test("many texts go by their tokens, the longest first; where they can't be counted, by a guess", async () => {
-  const texts = ["a b c d", "aaaaaaa", "e f g", "ccccccccc", "h i", "ffff"];
-  const tokens = (text: string): number => (text.includes(" ") ? text.length : 1);
-  const count = async (all: readonly string[]): Promise<Int32Array> => Int32Array.from(all, tokens);
-  const counted = create({ maxBatch: 3, countTokens: count });
-  const vectors = await counted.embedder.embedAll(texts);
+  const texts = ["aaaaaaa", "b", "ccccccccc", "dd"];
+  const background = create({ maxBatch: 2 });
+  const vectors = await background.embedder.embedAll(texts);
   expect(vectors.map((vector) => vector[0])).toEqual(texts.map((text) => text.length));
-  expect(counted.batches.map((batch) => batch.toSorted())).toEqual([
-    ["a b c d", "e f g", "h i"],
-    ["aaaaaaa", "ccccccccc", "ffff"],
+  expect(background.batches).toEqual([
+    ["ccccccccc", "aaaaaaa"],
+    ["dd", "b"],
   ]);
-  const guessed = create({ maxBatch: 3, countTokens: () => Promise.reject(new Error("worker lost")) });
-  await guessed.embedder.embedAll(texts);
-  expect(guessed.batches.map((batch) => batch.toSorted())).toEqual(counted.batches.map((batch) => batch.toSorted()));
 });
 
 test("the same text is computed once, at the same time and later", async () => {

@@ -3,8 +3,6 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../errors.ts";
-import { createEmbedAll } from "./all.ts";
-import { guessLength } from "./length.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
 import { createEmbedQueue } from "./queue.ts";
 
@@ -13,7 +11,6 @@ export interface BatchingOptions {
   dimension: number;
   /** Vectors one after the other; its rejections are passed on to the texts of the batch. */
   run: (texts: readonly string[]) => Promise<Float32Array>;
-  countTokens?: (texts: readonly string[]) => Promise<ArrayLike<number>>;
   /** Batches at a time: as many as can be computed side by side. Default 1. */
   atOnce?: number;
   maxBatch: number;
@@ -27,7 +24,6 @@ export interface BatchingOptions {
 interface Item {
   key: string;
   text: string;
-  length: number;
   background: boolean;
   callers: number;
   vector: Promise<Float32Array>;
@@ -74,10 +70,10 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
     } else item.reject(new EmbedderError("not_finite", `${model} gave a vector with NaN or infinite numbers`));
   };
 
-  function begin(key: string, text: string, length: number, background: boolean): Item {
+  function begin(key: string, text: string, background: boolean): Item {
     let [resolve, reject]: [Item["resolve"], Item["reject"]] = [() => undefined, () => undefined];
     const vector = new Promise<Float32Array>((...both) => ([resolve, reject] = both));
-    const item: Item = { key, text, length, background, callers: 0, vector, resolve, reject };
+    const item: Item = { key, text, background, callers: 0, vector, resolve, reject };
     underWay.set(key, item);
     // Callers get the error from the vector itself.
     const forget = (): boolean => underWay.get(key) === item && underWay.delete(key);
@@ -87,9 +83,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
     return item;
   }
 
-  /** length: of a text of the background; of a request's it is guessed. */
-  async function ask(text: string, length: number | null, signal?: AbortSignal): Promise<Float32Array> {
-    const background = length !== null;
+  async function ask(text: string, background: boolean, signal?: AbortSignal): Promise<Float32Array> {
     signal?.throwIfAborted();
     // Cached by digest: texts may be a megabyte long, and there are 50,000 entries.
     const key = hash("sha256", text, "base64");
@@ -105,7 +99,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
         counts.refused++;
         throw new EmbedderError("embedder_busy", `${maxWaiting} texts wait for ${model} already`);
       }
-      item = begin(key, text, length ?? guessLength(text), background);
+      item = begin(key, text, background);
     } else if (item.background && !background && queue.remove(item)) {
       item.background = false;
       queue.add(item);
@@ -126,17 +120,28 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
     });
   }
 
+  async function embedAll(texts: readonly string[], onProgress?: (done: number) => void): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = new Array<Float32Array>(texts.length);
+    // By length, so that a batch needs few calls of the model.
+    const order = texts.map((_, i) => i).sort((a, b) => texts[b]!.length - texts[a]!.length);
+    let next = 0;
+    let done = 0;
+    const lane = async (): Promise<void> => {
+      for (let i = order[next++]; i !== undefined; i = order[next++]) {
+        vectors[i] = await ask(texts[i]!, true);
+        onProgress?.(++done);
+      }
+    };
+    // A few batches in the queue at a time.
+    await Promise.all(Array.from({ length: Math.min(texts.length, (1 + atOnce) * maxBatch) }, lane));
+    return vectors;
+  }
+
   return {
     model,
     dimension,
-    embed: (text, signal) => ask(text, null, signal),
-    embedAll: createEmbedAll({
-      ask: (text, length) => ask(text, length),
-      countTokens: options.countTokens,
-      // A few batches in the queue at a time.
-      lanes: (1 + atOnce) * maxBatch,
-      oneBatch: maxBatch,
-    }),
+    embed: (text, signal) => ask(text, false, signal),
+    embedAll,
     figures() {
       const { requests, background } = queue.waiting();
       return { ...counts, waiting: requests, background };

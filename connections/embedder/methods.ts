@@ -2,12 +2,12 @@
 export interface EmbedMethods {
   /** Concatenated unit vectors (texts.length x dimension); not finite ones as they are. */
   embed(texts: readonly string[]): Float32Array;
-  /** How many tokens of each text the model reads, special ones included. */
-  countTokens(texts: readonly string[]): Int32Array;
 }
 
 export interface EmbedWorkerInput {
   folder: string;
+  /** Path of the model's file. */
+  graph: string;
   threads: number;
 }
 

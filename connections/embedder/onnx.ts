@@ -10,10 +10,13 @@ import { superviseWorker, type SupervisedWorker } from "../worker/supervised.ts"
 import { createBatchingEmbedder } from "./batching.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
+import { graphFiles, precisionFor, type Precision } from "./precision.ts";
 
 export interface OnnxEmbedderOptions {
-  /** Has model.onnx and tokenizer.json; its name becomes the model's name. */
+  /** Has model.onnx, tokenizer.json and perhaps model.int8.onnx; its name is the model's name. */
   folder: string;
+  /** Absent: what is fastest here. */
+  precision?: Precision;
   /** Intra-op threads of ONNX Runtime, beside the thread of each worker. */
   threads: number;
   /** Batches computed side by side, each by a worker that holds the model (90 MB). Default 1. */
@@ -30,7 +33,7 @@ export interface OnnxEmbedderOptions {
 
 /** EmbedderError embedder_unavailable when folder, model or vectors are not as they must be. */
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
-  const { folder, threads, workers = 1, log } = options;
+  const { folder, threads, workers = 1, precision = precisionFor(options.folder), log } = options;
   const model = basename(resolve(folder));
   for (const file of embeddingModelParts)
     if (!existsSync(join(folder, file)))
@@ -40,7 +43,7 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
       );
 
   let dimension = options.dimension;
-  const input: EmbedWorkerInput = { folder, threads };
+  const input: EmbedWorkerInput = { folder, graph: join(folder, graphFiles[precision]), threads };
   const start = (): Promise<SupervisedWorker<EmbedMethods>> =>
     superviseWorker<EmbedMethods>({
       name: `embedder ${model}`,
@@ -80,11 +83,8 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
       free.push(worker);
     }
   };
-  let asked = 0;
   return createBatchingEmbedder({
     ...options,
-    // In turns: a worker answers when it has done its batch.
-    countTokens: (texts) => running[asked++ % workers]!.call("countTokens", texts),
     model,
     dimension: dimension ?? 0,
     run,

@@ -10,5 +10,4 @@ serveCalls<EmbedMethods>({
     if (texts.includes("crash")) process.exit(1);
     return Float32Array.from(texts.flatMap((text) => (text === "nan" ? [NaN, 0] : [1, threads])));
   },
-  countTokens: (texts) => Int32Array.from(texts, (text) => text.length),
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { toUnitLength } from "../../algorithms/selection/embedding.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
+import { groupByLength } from "./groups.ts";
 import { maxCharacters, maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
 
 // By require: the package's type files leave out extensions, so that an import of it would be typed
@@ -18,9 +19,9 @@ interface SentenceTokenizer {
   encode(text: string): { ids: number[] };
 }
 
-const { folder, threads } = workerInput<EmbedWorkerInput>();
+const { folder, graph, threads } = workerInput<EmbedWorkerInput>();
 const loading = Promise.all([
-  InferenceSession.create(join(folder, "model.onnx"), {
+  InferenceSession.create(graph, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: "sequential",
@@ -46,6 +47,20 @@ function tokenIds(tokenizer: SentenceTokenizer, text: string): number[] {
 async function embed(texts: readonly string[]): Promise<Moved<Float32Array>> {
   const [session, tokenizer] = await loading;
   const rows = texts.map((text) => tokenIds(tokenizer, text));
+  let vectors = new Float32Array(0);
+  for (const group of groupByLength(rows.map((row) => row.length))) {
+    const some = await embedRows(
+      session,
+      group.map((i) => rows[i]!),
+    );
+    const dimension = some.length / group.length;
+    if (vectors.length === 0) vectors = new Float32Array(texts.length * dimension);
+    group.forEach((i, k) => vectors.set(some.subarray(k * dimension, (k + 1) * dimension), i * dimension));
+  }
+  return new Moved(vectors, [vectors.buffer]);
+}
+
+async function embedRows(session: InferenceSession, rows: number[][]): Promise<Float32Array> {
   const width = Math.max(1, ...rows.map((row) => row.length));
   const shape = [rows.length, width];
   const ids = new BigInt64Array(rows.length * width);
@@ -74,12 +89,7 @@ async function embed(texts: readonly string[]): Promise<Moved<Float32Array>> {
   if (vectors.length !== rows.length * dimension)
     throw new Error(`the model in ${folder} gives [${output.dims.join(", ")}], expected [batch, dimension]`);
   for (let r = 0; r < rows.length; r++) toUnitLength(vectors.subarray(r * dimension, (r + 1) * dimension));
-  return new Moved(vectors, [vectors.buffer]);
-}
-
-async function countTokens(texts: readonly string[]): Promise<Int32Array> {
-  const [, tokenizer] = await loading;
-  return Int32Array.from(texts, (text) => tokenIds(tokenizer, text).length);
+  return vectors;
 }
 
 function meanOverTokens(
@@ -97,7 +107,7 @@ function meanOverTokens(
   return means;
 }
 
-serveCalls<EmbedMethods>({ embed, countTokens }, async () => {
+serveCalls<EmbedMethods>({ embed }, async () => {
   const loaded = await loading.catch(() => null);
   await loaded?.[0].release();
 });

