@@ -8,7 +8,7 @@ import { armsAllowed, checkCapable, resolveModel, type Aliases, type NamedArm } 
 import type { ChatBody } from "../api/request.ts";
 import { responseHeaders } from "../api/response.ts";
 import { closed } from "../closed.ts";
-import { ApiError, errorOfResponse } from "../errors.ts";
+import { ApiError, badRequest, errorOfResponse } from "../errors.ts";
 import type { FeedbackTokens } from "../feedback-token.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { openStream, type StreamOptions } from "../stream.ts";
@@ -57,7 +57,7 @@ export async function answerTo(
   const { callerOf, spanOf, arms, aliases, clock, tokens } = dependencies;
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
-  const session = headerOf(incoming, "x-precedent-session");
+  const session = sessionIn(incoming);
   const id = requestIdFor(caller.tenant, key);
   const request = requestOf(body, caller, { arms: arms(), aliases, id, session });
   // OpenAI's clients read the first, Anthropic's the second.
@@ -135,6 +135,20 @@ export function requestOf(
 function withHeaders(reply: FastifyReply, response: Response, pathOf: ChatBody["pathOf"]): ApiError {
   void reply.headers(responseHeaders(response));
   return errorOfResponse(response.error, pathOf);
+}
+
+const sessionHeader = "x-precedent-session";
+/** What feedback can name again: other bytes of a header are read differently by every client. */
+const sessionShape = /^[ -~]{1,512}$/;
+
+/** Throws ApiError. */
+function sessionIn(incoming: FastifyRequest): string | undefined {
+  const session = headerOf(incoming, sessionHeader);
+  if (session === undefined || session === "" || sessionShape.test(session)) return session;
+  throw badRequest(
+    `${sessionHeader} is 1 to 512 characters of ASCII: name the session in metadata.session instead.`,
+    sessionHeader,
+  );
 }
 
 export const headerOf = ({ headers }: FastifyRequest, name: string): string | undefined => {

@@ -51,8 +51,8 @@ function setUp(made: typeof tokens | undefined) {
     arms: () => [{ name: "small", model: "small-1" }],
     ask: (request) => Promise.resolve(aResponse({ requestId: request.id, tenant: request.tenant })),
   });
-  const post = (url: string, bearer: string, payload: object) =>
-    server.inject({ method: "POST", url, payload, headers: { authorization: `Bearer ${bearer}` } });
+  const post = (url: string, bearer: string, payload: object, headers = {}) =>
+    server.inject({ method: "POST", url, payload, headers: { authorization: `Bearer ${bearer}`, ...headers } });
   const give = (bearer: string, body: object = {}) =>
     post("/v1/feedback", bearer, { request_id: "r1", kind: "thumbs", value: 1, ...body });
   const revoke = () => keys.apply(id, plainKey({ id, hash, tenant: "acme", revokedAt: time.now }));
@@ -151,6 +151,26 @@ describe("the token of an answer", () => {
     expect(headers).not.toHaveProperty("x-precedent-feedback-token");
     expect((await bare.give(tokens.make(allowed("acme", "r1")))).statusCode).toBe(401);
     expect((await bare.give(key)).statusCode).toBe(202);
+  });
+});
+
+describe("the header x-precedent-session", () => {
+  const ask = (session: string) =>
+    post(
+      "/v1/chat/completions",
+      key,
+      { model: "auto", messages: [{ role: "user", content: "hi" }] },
+      { "x-precedent-session": session },
+    );
+  it.each([
+    ["a name", "visit 7", 200],
+    ["nothing", "", 200],
+    ["512 characters", "x".repeat(512), 200],
+    ["more characters than feedback can name", "x".repeat(513), 400],
+    ["bytes that are not ASCII", "caf\u00e9", 400],
+    ["a tab", "a\tb", 400],
+  ])("may have %s or not", async (_name, session, status) => {
+    expect((await ask(session)).statusCode).toBe(status);
   });
 });
 
