@@ -25,25 +25,41 @@ export async function sharedFeedback(
   { tenant, domains }: Pick<Caller, "tenant" | "domains">,
   { clickhouse, lookUp }: SessionDependencies,
 ): Promise<Feedback[]> {
+  const { session, withdraws } = outcome;
   const allowed = (domains ?? []).map((domain) => sharingDomain(tenant, domain));
-  const rows =
+  const find = (text: string, more = {}): Promise<{ id: string }[]> =>
     domains?.length === 0
-      ? []
-      : await lookUp(() =>
-          clickhouse.query<{ id: string }>(statement, { tenant, session: outcome.session, domains: allowed }),
-        );
-  if (rows.length === 0) throw unknown(outcome.session);
-  return rows.map(({ id }) => ({ ...outcome, requestId: id, sessionRequests: rows.length }));
+      ? Promise.resolve([])
+      : lookUp(() => clickhouse.query<{ id: string }>(text, { tenant, session, domains: allowed, ...more }));
+  const rows = await find(ofNewest);
+  const ids = new Set(rows.map(({ id }) => id));
+  // The session may have grown since: what was given to its older requests is withdrawn, too.
+  const before = withdraws === null ? [] : (await find(ofOutcome, { withdraws })).filter(({ id }) => !ids.has(id));
+  if (rows.length + before.length === 0) throw unknown(session);
+  return [
+    ...rows.map(({ id }) => ({ ...outcome, requestId: id, sessionRequests: rows.length })),
+    ...before.map(({ id }) => ({ ...outcome, requestId: id, value: null, sessionRequests: rows.length || 1 })),
+  ];
 }
 
+const inDomains = "(empty({domains:Array(String)}) OR has({domains:Array(String)}, domain))";
 const ofSession = `
   SELECT request_id, tenant FROM requests FINAL
   WHERE session = {session:String} AND tenant = {tenant:String} AND created_at > now() - INTERVAL ${days} DAY
-    AND (empty({domains:Array(String)}) OR has({domains:Array(String)}, domain))`;
-const statement = `
+    AND ${inDomains}`;
+const ofNewest = `
   SELECT request_id AS id FROM decisions FINAL
   WHERE (request_id, tenant) IN (${ofSession}) AND source = 'routed'
   ORDER BY created_at DESC, request_id LIMIT ${mostRequests}
+  SETTINGS distributed_product_mode = 'local'`;
+
+/** Given once more under the same id it may be on more than the newest. */
+const ofOutcome = `
+  SELECT request_id AS id FROM requests FINAL
+  WHERE tenant = {tenant:String} AND ${inDomains} AND (request_id, tenant) IN (
+    SELECT request_id, tenant FROM feedback
+    WHERE tenant = {tenant:String} AND session = {session:String} AND feedback_id = {withdraws:String}
+    ORDER BY created_at DESC LIMIT ${4 * mostRequests})
   SETTINGS distributed_product_mode = 'local'`;
 
 const unknown = (session: string): ApiError =>

@@ -22,6 +22,8 @@ const { id, text: key, hash } = newKey();
 function setUp(made: typeof tokens | undefined) {
   const sent: Feedback[] = [];
   const found: { id: string }[] = [];
+  /** Requests that the withdrawn outcome is on. */
+  const given: { id: string }[] = [];
   const asked: object[] = [];
   const server = createServer({ maxBodyBytes: 65_536, slowReaderMs: 60_000, log: pino({ level: "silent" }) });
   const keys = createKeyTable({
@@ -41,7 +43,12 @@ function setUp(made: typeof tokens | undefined) {
     },
   });
   addFeedback(server, {
-    clickhouse: { query: (_text, parameters) => (asked.push(parameters ?? {}), Promise.resolve(found as never)) },
+    clickhouse: {
+      query: (text, parameters) => (
+        asked.push(parameters ?? {}),
+        Promise.resolve((text.includes("FROM feedback") ? given : found) as never)
+      ),
+    },
     ...{ callerOf, connectionLimit: createConnectionLimit(4), clock: options.now, topic: "feedback" as never },
     codec: { encode: (_name, record) => (sent.push(record as Feedback), Buffer.alloc(0)) },
     send: () => Promise.resolve(),
@@ -56,14 +63,14 @@ function setUp(made: typeof tokens | undefined) {
   const give = (bearer: string, body: object = {}) =>
     post("/v1/feedback", bearer, { request_id: "r1", kind: "thumbs", value: 1, ...body });
   const revoke = () => keys.apply(id, plainKey({ id, hash, tenant: "acme", revokedAt: time.now }));
-  return { sent, post, give, revoke, found, asked };
+  return { sent, post, give, revoke, found, given, asked };
 }
 const allowed = (tenant: string, requestId: string) => ({ tenant, requestId, keyId: id });
 
-let { sent, post, give, revoke, found, asked } = setUp(tokens);
+let { sent, post, give, revoke, found, given, asked } = setUp(tokens);
 beforeEach(() => {
   time.now = 1_000;
-  ({ sent, post, give, revoke, found, asked } = setUp(tokens));
+  ({ sent, post, give, revoke, found, given, asked } = setUp(tokens));
 });
 const code = (answer: { json(): unknown }): unknown => (answer.json() as { error: { code: string } }).error.code;
 
@@ -199,6 +206,20 @@ describe("the outcome of a session", () => {
       ["r1", "f1"],
       ["r2", "f1"],
     ]);
+  });
+
+  it("is withdrawn from requests that are no longer among the newest, and a new value is not theirs", async () => {
+    found.push({ id: "r2" }, { id: "r3" });
+    given.push({ id: "r1" }, { id: "r2" });
+    await give(key, { ...outcome, value: 1, withdraws: "f1" });
+    expect(sent.map(({ requestId, withdraws, value }) => [requestId, withdraws, value])).toEqual([
+      ["r2", "f1", 1],
+      ["r3", "f1", 1],
+      ["r1", "f1", null],
+    ]);
+    found.length = 0;
+    expect((await give(key, { ...outcome, value: undefined, withdraws: "f1" })).statusCode).toBe(202);
+    expect(asked.at(-1)).toEqual({ tenant: "acme", session: "visit 7", domains: [], withdraws: "f1" });
   });
 
   it.each([
