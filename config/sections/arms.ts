@@ -66,7 +66,7 @@ const armBase = {
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),
-  /** Answers only requests that name it, or whose variant of an experiment does. */
+  /** Answers only requests that allow no other arm, or whose variant of an experiment names it. */
   experimental: z.boolean().default(false),
 };
 const apiUrl = httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {

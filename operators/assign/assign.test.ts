@@ -82,7 +82,7 @@ describe("takes part", () => {
     const found = Array.from({ length: 40 }, (_, i) =>
       whole({ ...ofUser(`u${i}`), ...allow({ arms: ["short", "large"] }) }),
     );
-    expect(new Set(found.map(({ request }) => String(request.allow.arms)))).toEqual(new Set(["short,large", "short"]));
+    expect(new Set(found.map(({ request }) => String(request.allow.arms)))).toEqual(new Set(["large", "short"]));
   });
 
   it("no request with a cost weight of its own, where a variant has one", () => {
@@ -159,10 +159,13 @@ describe("who keeps a variant", () => {
   });
 });
 
-it("keeps experimental arms from requests that name none, and nothing else from any", () => {
+it("keeps experimental arms from requests that may be answered by others, and nothing else from any", () => {
   const assign = assignWith([]);
   expect(assign().request.allow.arms).toEqual(["small", "large"]);
   expect(assign(allow({ arms: ["short"] })).request.allow.arms).toEqual(["short"]);
+  // As a model with several arms, an alias or a key allows them.
+  expect(assign(allow({ arms: ["short", "large"] })).request.allow.arms).toEqual(["large"]);
+  expect(assign(allow({ arms: ["large", "small"] })).request.allow.arms).toEqual(["large", "small"]);
   expect(assignWith([], () => arms.slice(0, 2))().request.allow.arms).toBeNull();
 });
 

@@ -32,7 +32,7 @@ export interface Experiment {
 
 interface AssignableArm extends Declares {
   name: string;
-  /** Answers only requests that name it, or whose variant does. */
+  /** Answers only requests that allow no other, or whose variant names it. */
   experimental?: boolean | undefined;
 }
 
@@ -57,11 +57,16 @@ export function createAssign({ arms, experiments }: AssignDependencies): Step<Ne
   };
 }
 
-/** What a request that names no arm may be answered by. */
+/**
+ * What a request outside of a variant may be answered by: a model, an alias or a key may allow
+ * experimental arms beside others, which names none of them.
+ */
 function withoutExperimental(request: IdentifiedRequest, arms: readonly AssignableArm[]): IdentifiedRequest {
-  if (request.allow.arms !== null || !arms.some(({ experimental }) => experimental)) return request;
-  const ordinary = arms.filter(({ experimental }) => experimental !== true).map(({ name }) => name);
-  return { ...request, allow: { ...request.allow, arms: ordinary } };
+  const experimental = new Set(arms.filter((arm) => arm.experimental).map(({ name }) => name));
+  const named = request.allow.arms ?? arms.map(({ name }) => name);
+  const ordinary = named.filter((arm) => !experimental.has(arm));
+  const isAsNamed = ordinary.length === named.length || (ordinary.length === 0 && request.allow.arms !== null);
+  return isAsNamed ? request : { ...request, allow: { ...request.allow, arms: ordinary } };
 }
 
 /** The request under a variant; `asked`: as the client wrote it. */
