@@ -4,8 +4,8 @@ CREATE OR REPLACE VIEW {database}.experiment_units {on_cluster}
 (
     experiment LowCardinality(String) COMMENT 'Experiment',
     variant LowCardinality(String) COMMENT 'Variant of the unit',
-    is_control Bool COMMENT 'The variant is the control',
-    probability Float64 COMMENT 'Probability of the variant, 0 to 1',
+    is_control Bool COMMENT 'The variant was the control at the last decision',
+    probability Float64 COMMENT 'Probability of the variant at the last decision, 0 to 1',
     tenant LowCardinality(String) COMMENT 'Tenant that owns the requests',
     unit String COMMENT 'Digest of the user, session, tenant or request that keeps the variant',
     requests UInt64 COMMENT 'Answered, failed and refused requests',
@@ -21,8 +21,8 @@ AS (
 SELECT
     decision.experiment AS experiment,
     decision.variant AS variant,
-    decision.variant_is_control AS is_control,
-    any(decision.variant_probability) AS probability,
+    argMax(decision.variant_is_control, decision.created_at) AS is_control,
+    argMax(decision.variant_probability, decision.created_at) AS probability,
     decision.tenant AS tenant,
     decision.experiment_unit AS unit,
     count() AS requests,
@@ -43,7 +43,7 @@ FROM
         ON response.request_id = decision.request_id AND response.tenant = decision.tenant
     LEFT JOIN (SELECT request_id, tenant, reward, weight FROM {database}.rewards FINAL) AS rewarded
         ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
-GROUP BY experiment, variant, is_control, tenant, unit
+GROUP BY experiment, variant, tenant, unit
 {colocated}
 )
 COMMENT 'Users, sessions, tenants or requests of an experiment, with what they got';
@@ -52,7 +52,8 @@ COMMENT 'Users, sessions, tenants or requests of an experiment, with what they g
 -- and asymptotic confidence sequences, 2021, theorem 2.2): it holds at all times at once, so an
 -- experiment may be looked at and ended whenever it has a verdict. rho^2 = .0176 makes it narrowest
 -- at about 500 units. Several variants share the 5 %. Two imagined units, one with the lowest and
--- one with the highest reward, keep the variance above zero.
+-- one with the highest reward, keep the variance above zero. Where the configuration has changed, the
+-- newest control is the control.
 CREATE OR REPLACE VIEW {database}.experiments {on_cluster}
 (
     experiment LowCardinality(String) COMMENT 'Experiment',
@@ -77,8 +78,9 @@ AS (
 WITH
     variants AS (
         SELECT
-            unit_of.experiment AS experiment, unit_of.variant AS variant, unit_of.is_control AS is_control,
-            any(unit_of.probability) AS share,
+            unit_of.experiment AS experiment, unit_of.variant AS variant,
+            argMax(unit_of.is_control, unit_of.last_at) AS was_control,
+            argMax(unit_of.probability, unit_of.last_at) AS share,
             count() AS all_units, sum(unit_of.requests) AS all_requests, sum(unit_of.unanswered) AS all_unanswered,
             countIf(unit_of.rated > 0) AS n,
             avgOrNull(unit_of.reward) AS mean,
@@ -86,7 +88,11 @@ WITH
             avg(unit_of.cost) AS mean_cost, avg(unit_of.total_ms) AS mean_ms,
             min(unit_of.first_at) AS begun, max(unit_of.last_at) AS ended
         FROM {database}.experiment_units AS unit_of
-        GROUP BY experiment, variant, is_control
+        GROUP BY experiment, variant
+    ),
+    controlled AS (
+        SELECT *, toBool(variant = argMaxIf(variant, ended, was_control) OVER (PARTITION BY experiment)) AS is_control
+        FROM variants
     ),
     compared AS (
         SELECT
@@ -95,7 +101,7 @@ WITH
             sumIf(ifNull(mean, 0), is_control) OVER its AS control_mean,
             sumIf(squares, is_control) OVER its AS control_squares,
             count() OVER its AS of_experiment
-        FROM variants
+        FROM controlled
         WINDOW its AS (PARTITION BY experiment)
     ),
     (n + control_n) * 0.0176 AS scaled,

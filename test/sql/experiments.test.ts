@@ -144,6 +144,33 @@ it("has no verdict from a few users", async () => {
   ]);
 });
 
+it("compares with the newest control where the configuration has changed", async () => {
+  const decisions = [0, 1, 2, 3].map((i) => ({
+    id: `changed${i}`,
+    createdAt: now + i * 1_000,
+    experiment: {
+      ...{ name: "changed", variant: `v${i % 2}`, isControl: i === 0 || i === 3 },
+      ...{ probability: i < 2 ? 0.5 : 0.25, unit: `c${i % 2}` },
+    },
+  }));
+  await recordInto(clickhouse, 3).decisions(...decisions.map(({ id, ...more }) => decisionOf(id, "small", [1], more)));
+  const position = { topic: "t.responses", partition: 2, timestamp: now };
+  for (const [offset, { id }] of decisions.entries())
+    for (const { table, rows } of rowsOf.responses(aResponse({ requestId: id, tenant: "default", createdAt: now }), {
+      ...position,
+      offset,
+    }))
+      if (table === "responses") await clickhouse.insert(table, rows);
+  const found = await clickhouse.query<object>(
+    "SELECT variant, is_control, probability, units, requests, verdict FROM experiments WHERE experiment = 'changed'",
+  );
+  const its = { probability: 0.25, units: 1, requests: 2 };
+  expect(found).toEqual([
+    { variant: "v1", is_control: true, ...its, verdict: "control" },
+    { variant: "v0", is_control: false, ...its, verdict: "too_few" },
+  ]);
+});
+
 it.each([0.5, 0.95, 0.02])(
   "seldom finds a difference that is none, however often it is looked at: chance of a reward %s",
   (p) => {
