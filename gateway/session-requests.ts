@@ -1,6 +1,7 @@
 // The requests over which the outcome of a session is shared: those that were decided, newest
 // first, as recorded.
 import { sharingDomain } from "../algorithms/identity/identity.ts";
+import { pseudonym } from "../algorithms/privacy/placeholders.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Feedback } from "../schemas/types.ts";
 import type { Caller } from "./access.ts";
@@ -14,6 +15,8 @@ const days = 7;
 export interface SessionDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   lookUp: LookUp;
+  /** privacy.redact.secret, where the tables may have pseudonyms of sessions. */
+  redactSecret?: string | undefined;
 }
 
 /**
@@ -23,14 +26,15 @@ export interface SessionDependencies {
 export async function sharedFeedback(
   outcome: Feedback & { session: string },
   { tenant, domains }: Pick<Caller, "tenant" | "domains">,
-  { clickhouse, lookUp }: SessionDependencies,
+  { clickhouse, lookUp, redactSecret }: SessionDependencies,
 ): Promise<Feedback[]> {
   const { session, withdraws } = outcome;
   const allowed = (domains ?? []).map((domain) => sharingDomain(tenant, domain));
+  const redacted = redactSecret === undefined ? session : pseudonym(redactSecret, "session", session);
   const find = (text: string, more = {}): Promise<{ id: string }[]> =>
     domains?.length === 0
       ? Promise.resolve([])
-      : lookUp(() => clickhouse.query<{ id: string }>(text, { tenant, session, domains: allowed, ...more }));
+      : lookUp(() => clickhouse.query<{ id: string }>(text, { tenant, session, redacted, domains: allowed, ...more }));
   const rows = await find(ofNewest);
   const ids = new Set(rows.map(({ id }) => id));
   // The session may have grown since: what was given to its older requests is withdrawn, too.
@@ -45,7 +49,7 @@ export async function sharedFeedback(
 const inDomains = "(empty({domains:Array(String)}) OR has({domains:Array(String)}, domain))";
 const ofSession = `
   SELECT request_id, tenant FROM requests FINAL
-  WHERE session = {session:String} AND tenant = {tenant:String} AND created_at > now() - INTERVAL ${days} DAY
+  WHERE session IN ({session:String}, {redacted:String}) AND tenant = {tenant:String} AND created_at > now() - INTERVAL ${days} DAY
     AND ${inDomains}`;
 const ofNewest = `
   SELECT request_id AS id FROM decisions FINAL
@@ -58,7 +62,7 @@ const ofOutcome = `
   SELECT request_id AS id FROM requests FINAL
   WHERE tenant = {tenant:String} AND ${inDomains} AND (request_id, tenant) IN (
     SELECT request_id, tenant FROM feedback
-    WHERE tenant = {tenant:String} AND session = {session:String} AND feedback_id = {withdraws:String}
+    WHERE tenant = {tenant:String} AND session IN ({session:String}, {redacted:String}) AND feedback_id = {withdraws:String}
     ORDER BY created_at DESC LIMIT ${4 * mostRequests})
   SETTINGS distributed_product_mode = 'local'`;
 

@@ -1,8 +1,8 @@
 // What a client calls its session: the requests of one conversation, task or visit.
 
 /** Members of metadata, the first that is there; the table `requests` has the same in SQL. */
-const members = ["session", "session_id", "conversation_id"] as const;
+export const sessionMembers = ["session", "session_id", "conversation_id"] as const;
 
 /** Null: the request belongs to none. */
 export const sessionOf = (metadata: Readonly<Record<string, string>>): string | null =>
-  members.map((name) => metadata[name]).find((name) => name !== undefined && name !== "") ?? null;
+  sessionMembers.map((name) => metadata[name]).find((name) => name !== undefined && name !== "") ?? null;

@@ -27,9 +27,9 @@ function macOf(key: string, parts: readonly string[]): Buffer {
 const keyedNumber = ({ key, scope }: Keyed, value: string): number =>
   leastKeyed + (macOf(key, ["placeholder", scope, value]).readUIntBE(0, 6) % (9 * leastKeyed));
 
-/** Kinds of names that stand for a person: a user of a request, an author of feedback. */
-export type Named = "user" | "author";
-const pseudonymShape = /^(?:user|author)-[0-9a-f]{16}$/;
+/** Kinds of names that may stand for a person: users, authors of feedback, sessions. */
+export type Named = "user" | "author" | "session";
+const pseudonymShape = /^(?:user|author|session)-[0-9a-f]{16}$/;
 
 /** The same for the same name everywhere; of a pseudonym it is that pseudonym. */
 export const pseudonym = (key: string, named: Named, name: string): string =>

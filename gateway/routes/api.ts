@@ -41,7 +41,10 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   addMessages(server, { ...answering, aliases });
   addEmbeddings(server, { callerOf, embedder, connectionLimit });
   addModels(server, { callerOf, arms, aliases, started: Math.floor(clock() / 1_000) });
-  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), connectionLimit, clickhouse, clock });
+  addFeedback(server, {
+    ...{ callerOf, send, codec, topic: topic("feedback"), connectionLimit, clickhouse, clock },
+    redactSecret: session.config.privacy.redact.secret,
+  });
   addFiles(server, { callerOf, batches, tenantBytes, slowReaderMs });
   addBatches(server, { callerOf, batches, clock });
   addRequests(server, { callerOf, clickhouse });

@@ -17,7 +17,7 @@ import type { Send } from "../send.ts";
 import { sharedFeedback, type SessionDependencies } from "../session-requests.ts";
 import { headerOf } from "./answer.ts";
 
-export interface FeedbackDependencies extends Pick<SessionDependencies, "clickhouse"> {
+export interface FeedbackDependencies extends Pick<SessionDependencies, "clickhouse" | "redactSecret"> {
   callerOf: (request: FastifyRequest) => Caller;
   send: Send<Topic<"feedback">>;
   codec: Pick<Codec, "encode">;
@@ -33,7 +33,7 @@ const mostByToken = 20;
 const mostCounted = 65_536;
 
 export function addFeedback(server: FastifyInstance, dependencies: FeedbackDependencies): void {
-  const { callerOf, clickhouse, clock } = dependencies;
+  const { callerOf, clickhouse, redactSecret, clock } = dependencies;
   const lookUp = createLookUps();
   const given = new LRUCache<string, number>({ max: mostCounted });
   const countToken = (tenant: string, requestId: string): void => {
@@ -54,7 +54,7 @@ export function addFeedback(server: FastifyInstance, dependencies: FeedbackDepen
       await publish(dependencies, [feedback]);
       return reply.code(202).send({ id: feedbackId, object: "feedback", request_id: requestId });
     }
-    const shared = await sharedFeedback({ ...feedback, session }, caller, { clickhouse, lookUp });
+    const shared = await sharedFeedback({ ...feedback, session }, caller, { clickhouse, lookUp, redactSecret });
     await publish(dependencies, shared);
     return reply.code(202).send({ id: feedbackId, object: "feedback", session, requests: shared.length });
   });

@@ -1,5 +1,6 @@
 // Which columns of which rows hold what people wrote, and what stands there once it is cleaned. A
 // table that is not named here has no such text. Pure: the texts themselves are cleaned by `Clean`.
+import { sessionMembers } from "../../algorithms/identity/session.ts";
 import { scopeOf, withheldText, type MaskItem } from "../../algorithms/privacy/mask.ts";
 import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
 import type { Row } from "../../runtime/rows.ts";
@@ -15,12 +16,18 @@ const orNull = (value: unknown, clean: Clean): string | null => (typeof value ==
 const messagesOf = (value: unknown, clean: Clean): object[] =>
   (value as { role: string; content: string }[]).map(({ role, content }) => ({ role, content: clean(content) }));
 
+/** With placeholders, which differ by request, it would fall apart. */
+const sessionName = (name: string, clean: Clean, key: string): string =>
+  clean(name) === name ? name : pseudonym(key, "session", name);
+const isSession = (member: string): boolean => (sessionMembers as readonly string[]).includes(member);
+
 /** The user is who asks, by what name ever: precedent forget finds the pseudonym. */
 const metadataOf = (value: unknown, clean: Clean, key: string): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(value as Record<string, string>).map(([name, one]) =>
-      name === "user" ? [name, one === "" ? "" : pseudonym(key, "user", one)] : [clean(name), clean(one)],
-    ),
+    Object.entries(value as Record<string, string>).map(([name, one]) => {
+      if (name === "user") return [name, one === "" ? "" : pseudonym(key, "user", one)];
+      return isSession(name) ? [name, sessionName(one, clean, key)] : [clean(name), clean(one)];
+    }),
   );
 
 /** Sets `redacted` where the row is not what the client got: no repeat is answered with it. */
@@ -85,6 +92,7 @@ const rewrites: Readonly<Record<string, Rewrite>> = {
     author: row.author === "" ? "" : pseudonym(key, "author", textOf(row.author)),
     text: orNull(row.text, clean),
     comment: orNull(row.comment, clean),
+    session: sessionName(textOf(row.session), clean, key),
   }),
   observations: (row, clean, key) => ({
     ...row,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { mask, withheldText, type MaskItem } from "../../algorithms/privacy/mask.ts";
+import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
 import { TextError } from "../../connections/text/port.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
@@ -101,6 +102,30 @@ describe("redact", () => {
         redacted: false,
       },
     ]);
+  });
+
+  it("keeps a session together that is named after a person, and its outcome with it", async () => {
+    const of = (id: string, metadata: Record<string, string>): Row => ({ ...request("hi"), request_id: id, metadata });
+    const name = "ann@x.org";
+    const { rows } = await redacted({
+      requests: [
+        of("r1", { session: name }),
+        of("r2", { session_id: name }),
+        of("r3", { conversation_id: "visit 7", session: "" }),
+      ],
+      feedback: [
+        { ...response("well"), author: "", comment: null, session: name },
+        { ...response("well"), author: "", comment: null, session: "" },
+      ],
+    });
+    const named = pseudonym(options.key, "session", name);
+    expect(named).toMatch(/^session-[0-9a-f]{16}$/);
+    expect(rows.requests!.map(({ metadata }) => metadata)).toEqual([
+      { session: named },
+      { session_id: named },
+      { conversation_id: "visit 7", session: "" },
+    ]);
+    expect(rows.feedback!.map(({ session }) => session)).toEqual([named, ""]);
   });
 
   it("withholds the bytes of dead letters, and keeps by what they are found", async () => {
