@@ -59,6 +59,7 @@ export interface BatchFile {
   partition: number;
   from: number;
   to: number;
+  account: string | null;
   problems: LineProblem[];
 }
 

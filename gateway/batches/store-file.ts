@@ -30,7 +30,7 @@ const chunkBytes = 1_048_576;
 /** Rejects with ApiError; what was stored until then stays until its topic ends it. */
 export async function storeFile(
   chunks: AsyncIterable<Buffer>,
-  { id, tenant, name }: { id: string; tenant: string; name: string },
+  { id, tenant, name, account }: { id: string; tenant: string; name: string; account: string | null },
   { kafka, send, codec, topic, mostLineBytes, onBytes }: StoreFileDependencies,
 ): Promise<BatchFile> {
   const partition = kafka.partitionOf(id, (await kafka.ends(topic)).length);
@@ -82,7 +82,7 @@ export async function storeFile(
   }
   await flush();
   if (lines === 0) throw badRequest("The file has no lines.", "file", "empty_file");
-  return { id, name, bytes, lines, partition, from, to: await end(), problems };
+  return { id, name, bytes, lines, partition, from, to: await end(), account, problems };
 }
 
 const repeated = (line: number): LineProblem => ({

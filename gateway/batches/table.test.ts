@@ -2,9 +2,19 @@ import { describe, expect, test } from "vitest";
 import type { BatchPart } from "../../schemas/types.ts";
 import { keptMs } from "./limits.ts";
 import { batchObject, fileObject, pageOf, resultFiles, resultOf, statusOf } from "./objects.ts";
-import { createBatchTable, noPart, partKey, type StoredBatch } from "./table.ts";
+import { createBatchTable, mayRead, noPart, partKey, type StoredBatch } from "./table.ts";
 
-const file = { id: "file-a", name: "a.jsonl", bytes: 7, lines: 3, partition: 1, from: 5, to: 8, problems: [] };
+const file = {
+  id: "file-a",
+  name: "a.jsonl",
+  bytes: 7,
+  lines: 3,
+  partition: 1,
+  from: 5,
+  to: 8,
+  account: null,
+  problems: [],
+};
 const order = { endpoint: "/v1/chat/completions", account: null, metadata: { a: "b" }, expiresAt: 86_401_000 };
 const progress = {
   ...{ line: 1, offset: 5, completed: 0, failed: 0, completedAhead: 1, failedAhead: 1 },
@@ -117,4 +127,16 @@ describe("in OpenAI's format", () => {
     expect(pageOf(all, { after: "d", limit: 2 })).toBeUndefined();
     expect(pageOf([], { limit: 1 })).toMatchObject({ data: [], has_more: false });
   });
+});
+
+test.each([
+  ["no key", { domains: null }, null, true],
+  ["no key, what a key made", { domains: null }, "k1", true],
+  ["a key of all domains, what another made", { domains: null, account: "k1" }, "k2", true],
+  ["a key of some domains, its own", { domains: ["geo"], account: "k1" }, "k1", true],
+  ["a key of some domains, what another made", { domains: ["geo"], account: "k1" }, "k2", false],
+  ["a key of some domains, what was there before keys", { domains: ["geo"], account: "k1" }, null, false],
+  ["who has no account", { domains: [] }, null, false],
+])("may be read by %s", (_name, caller, account, expected) => {
+  expect(mayRead(caller, account)).toBe(expected);
 });

@@ -50,6 +50,12 @@ export const partKey = (part: BatchPart): string => `${part.id} ${kindOf(part)}`
 
 export const noPart = { file: null, order: null, progress: null, cancelled: false, deleted: false };
 
+/** A key that is restricted to domains reads what its own account uploaded or ordered. */
+export const mayRead = (
+  { domains, account: own }: { domains: readonly string[] | null; account?: string },
+  account: string | null,
+): boolean => domains === null || (own !== undefined && own === account);
+
 /** A batch whose file has problems is never worked on. */
 export const isFailed = ({ file }: Pick<StoredBatch, "file">): boolean => file.problems.length > 0;
 export const isFinished = (batch: StoredBatch): boolean => isFailed(batch) || (batch.progress?.result ?? null) !== null;

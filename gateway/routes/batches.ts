@@ -9,7 +9,7 @@ import { endpoints } from "../batches/line-request.ts";
 import { keptMs, mostBatches, mostOpenBatches, windowMs } from "../batches/limits.ts";
 import { batchObject, pageOf, statusOf } from "../batches/objects.ts";
 import type { Batches } from "../batches/open.ts";
-import { isFailed, isFinished, type StoredBatch } from "../batches/table.ts";
+import { isFailed, isFinished, mayRead, type StoredBatch } from "../batches/table.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { headerOf } from "./answer.ts";
@@ -43,27 +43,32 @@ export function addBatches(server: FastifyInstance, { callerOf, batches, clock }
   /** On their way to the brokers, by tenant. */
   const creating = new Map<string, number>();
   /** Another gateway may have made it a moment ago. */
-  const found = async (tenant: string, id: string): Promise<StoredBatch> => {
+  const found = async (caller: Caller, id: string): Promise<StoredBatch> => {
     for (let tries = /^batch_[0-9a-f]{32}$/.test(id) ? 20 : 1; tries > 0; tries--) {
-      const batch = table.batch(tenant, id);
-      if (batch !== undefined) return batch;
+      const batch = table.batch(caller.tenant, id);
+      if (batch !== undefined && mayRead(caller, batch.order.account)) return batch;
       await sleep(100);
     }
     throw unknownBatch(id);
   };
 
   server.post("/v1/batches", async (incoming, reply) => {
-    const { tenant, account = null } = callerOf(incoming);
+    const caller = callerOf(incoming);
+    const { tenant, account = null } = caller;
     const parsed = bodySchema.safeParse(incoming.body ?? {});
     if (!parsed.success) throw invalid(parsed.error);
     const { input_file_id: fileId, endpoint, metadata } = parsed.data;
     if (!endpoints.includes(endpoint))
       throw badRequest(`Batches are for ${endpoints.join(", ")}.`, "endpoint", "invalid_endpoint");
     const input = table.file(tenant, fileId);
-    if (input === undefined || input.deleted || input.file.lines === 0) throw unknownFile(fileId);
+    if (input === undefined || input.deleted || input.file.lines === 0 || !mayRead(caller, input.file.account))
+      throw unknownFile(fileId);
     const id = batchIdFor(tenant, headerOf(incoming, "idempotency-key"));
     const known = table.batch(tenant, id);
-    if (known !== undefined) return reply.send(batchObject(known));
+    if (known !== undefined) {
+      if (mayRead(caller, known.order.account)) return reply.send(batchObject(known));
+      throw badRequest("Another key has made a batch with this Idempotency-Key: take another.", "idempotency-key");
+    }
     // Nothing is awaited from here to where it is counted.
     const all = table.batchesOf(tenant);
     const others = creating.get(tenant) ?? 0;
@@ -84,27 +89,28 @@ export function addBatches(server: FastifyInstance, { callerOf, batches, clock }
     return reply.send(batchObject(batch));
   });
   server.get("/v1/batches", async (incoming, reply) => {
-    const { tenant } = callerOf(incoming);
+    const caller = callerOf(incoming);
     const parsed = listQuery.safeParse(incoming.query);
     if (!parsed.success) throw invalid(parsed.error);
     const { after, limit } = parsed.data;
-    const page = pageOf(table.batchesOf(tenant), { after, limit });
+    const own = table.batchesOf(caller.tenant).filter(({ order }) => mayRead(caller, order.account));
+    const page = pageOf(own, { after, limit });
     if (page === undefined) throw unknownBatch(after ?? "");
     return reply.send({ ...page, data: page.data.map(batchObject) });
   });
   server.get("/v1/batches/:id", async (incoming: WithId, reply) =>
-    reply.send(batchObject(await found(callerOf(incoming).tenant, incoming.params.id))),
+    reply.send(batchObject(await found(callerOf(incoming), incoming.params.id))),
   );
   server.post("/v1/batches/:id/cancel", async (incoming: WithId, reply) => {
-    const { tenant } = callerOf(incoming);
-    const batch = await found(tenant, incoming.params.id);
+    const caller = callerOf(incoming);
+    const batch = await found(caller, incoming.params.id);
     if (isFailed(batch) || isFinished(batch))
       throw new ApiError({
         ...{ status: 409, code: "batch_ended" },
         message: `Cannot cancel a batch with status '${statusOf(batch)}'.`,
       });
-    if (batch.cancelledAt === undefined) await save({ id: batch.id, tenant, cancelled: true });
-    return reply.send(batchObject(await found(tenant, batch.id)));
+    if (batch.cancelledAt === undefined) await save({ id: batch.id, tenant: batch.tenant, cancelled: true });
+    return reply.send(batchObject(await found(caller, batch.id)));
   });
 }
 

@@ -13,7 +13,7 @@ import { readUpload } from "../batches/multipart.ts";
 import { fileObject, pageOf, resultFiles, resultOf, type ResultKind } from "../batches/objects.ts";
 import type { Batches } from "../batches/open.ts";
 import { storeFile, tooLarge } from "../batches/store-file.ts";
-import type { StoredBatch, StoredFile } from "../batches/table.ts";
+import { mayRead, type StoredBatch, type StoredFile } from "../batches/table.ts";
 import { closed } from "../closed.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { refuseEncoded } from "../server.ts";
@@ -47,7 +47,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
   /** Bytes of uploads that are under way, by tenant. */
   const coming = new Map<string, number>();
 
-  async function upload(incoming: FastifyRequest, tenant: string): Promise<StoredFile> {
+  async function upload(incoming: FastifyRequest, { tenant, account }: Caller): Promise<StoredFile> {
     const files = table.filesOf(tenant);
     if (files.length >= mostFiles) throw full(`${mostFiles} files`);
     const left = tenantBytes - files.reduce((sum, { file }) => sum + file.bytes, 0);
@@ -62,7 +62,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     let file: Awaited<ReturnType<typeof storeFile>> | undefined;
     try {
       const read = await readUpload(incoming.body as Readable, incoming.headers, (name, chunks) =>
-        storeFile(chunks, { id, tenant, name: name.slice(0, 256) }, { ...storing, onBytes }),
+        storeFile(chunks, { id, tenant, name: name.slice(0, 256), account: account ?? null }, { ...storing, onBytes }),
       );
       if (read.file === undefined) throw badRequest("The form has no file.", "file", "missing_required_parameter");
       const purpose = read.fields.get("purpose");
@@ -80,9 +80,11 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     }
   }
 
-  const all = (tenant: string) => [
-    ...table.filesOf(tenant).flatMap((file) => (isThere(file) ? [fileObject(file)] : [])),
-    ...table.batchesOf(tenant).flatMap(resultFiles),
+  const all = (caller: Caller) => [
+    ...table.filesOf(caller.tenant).flatMap((file) => (isThere(file, caller) ? [fileObject(file)] : [])),
+    ...table
+      .batchesOf(caller.tenant)
+      .flatMap((batch) => (mayRead(caller, batch.order.account) ? resultFiles(batch) : [])),
   ];
   /** Another gateway may have made it a moment ago. */
   const found = async <T>(id: string, read: () => T | undefined): Promise<T> => {
@@ -93,15 +95,16 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     }
     throw unknownFile(id);
   };
-  const inputOf = (tenant: string, id: string): Promise<StoredFile> =>
+  const inputOf = (caller: Caller, id: string): Promise<StoredFile> =>
     found(id, () => {
-      const file = table.file(tenant, id);
-      return file !== undefined && isThere(file) ? file : undefined;
+      const file = table.file(caller.tenant, id);
+      return file !== undefined && isThere(file, caller) ? file : undefined;
     });
-  const resultsOf = (tenant: string, fileId: string, batchId: string): Promise<StoredBatch> =>
+  const resultsOf = (caller: Caller, fileId: string, batchId: string): Promise<StoredBatch> =>
     found(fileId, () => {
-      const batch = table.batch(tenant, batchId);
-      return batch !== undefined && resultFiles(batch).some(({ id }) => id === fileId) ? batch : undefined;
+      const batch = table.batch(caller.tenant, batchId);
+      if (batch === undefined || !mayRead(caller, batch.order.account)) return undefined;
+      return resultFiles(batch).some(({ id }) => id === fileId) ? batch : undefined;
     });
 
   async function* inputLines(file: StoredFile, signal: AbortSignal): AsyncGenerator<string> {
@@ -116,14 +119,14 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
   void server.register((uploads, _options, done) => {
     uploads.addContentTypeParser("multipart/form-data", (_request, body, parsed) => parsed(null, body));
     uploads.post(filesPath, async (incoming, reply) => {
-      const { tenant } = callerOf(incoming);
+      const caller = callerOf(incoming);
       refuseEncoded(incoming.headers["content-encoding"]);
       if (!(incoming.body instanceof Readable))
         throw badRequest("Upload a form (multipart/form-data) with purpose and file.", "file");
       if (Number(incoming.headers["content-length"] ?? 0) > mostFileBytes + formBytes) throw tooLarge();
-      const release = transfer(tenant);
+      const release = transfer(caller.tenant);
       try {
-        return await reply.send(fileObject(await upload(incoming, tenant)));
+        return await reply.send(fileObject(await upload(incoming, caller)));
       } catch (error) {
         // More of it may be coming.
         void reply.header("connection", "close");
@@ -135,44 +138,44 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     done();
   });
   server.get(filesPath, async (incoming, reply) => {
-    const { tenant } = callerOf(incoming);
+    const caller = callerOf(incoming);
     const parsed = listQuery.safeParse(incoming.query);
     if (!parsed.success) throw invalid(parsed.error);
     const { after, limit, order, purpose } = parsed.data;
-    const files = all(tenant).filter((file) => purpose === undefined || file.purpose === purpose);
+    const files = all(caller).filter((file) => purpose === undefined || file.purpose === purpose);
     files.sort((a, b) => (order === "desc" ? b.created_at - a.created_at : a.created_at - b.created_at));
     const page = pageOf(files, { after, limit });
     if (page === undefined) throw unknownFile(after ?? "");
     return reply.send(page);
   });
   server.get(`${filesPath}/:id`, async (incoming: WithId, reply) => {
-    const { tenant } = callerOf(incoming);
+    const caller = callerOf(incoming);
     const { id } = incoming.params;
     const result = resultOf(id);
-    if (result === undefined) return reply.send(fileObject(await inputOf(tenant, id)));
-    const files = resultFiles(await resultsOf(tenant, id, result.batchId));
+    if (result === undefined) return reply.send(fileObject(await inputOf(caller, id)));
+    const files = resultFiles(await resultsOf(caller, id, result.batchId));
     return reply.send(files.find((file) => file.id === id));
   });
   server.delete(`${filesPath}/:id`, async (incoming: WithId, reply) => {
-    const { tenant } = callerOf(incoming);
+    const caller = callerOf(incoming);
     const { id } = incoming.params;
     if (resultOf(id) !== undefined)
       throw badRequest("Results of a batch go with the log (precedent forget): they can't be deleted here.", "file_id");
-    await inputOf(tenant, id);
-    await save({ id, tenant, deleted: true });
+    await inputOf(caller, id);
+    await save({ id, tenant: caller.tenant, deleted: true });
     return reply.send({ id, object: "file", deleted: true });
   });
   server.get(`${filesPath}/:id/content`, async (incoming: WithId, reply) => {
-    const { tenant } = callerOf(incoming);
+    const caller = callerOf(incoming);
     const { id } = incoming.params;
     const result = resultOf(id);
-    const release = transfer(tenant);
+    const release = transfer(caller.tenant);
     try {
       const signal = closed(reply);
       const lines =
         result === undefined
-          ? inputLines(await inputOf(tenant, id), signal)
-          : resultLines(await resultsOf(tenant, id, result.batchId), result.kind, signal);
+          ? inputLines(await inputOf(caller, id), signal)
+          : resultLines(await resultsOf(caller, id, result.batchId), result.kind, signal);
       await sendLines(reply, lines, slowReaderMs);
     } finally {
       release();
@@ -218,9 +221,10 @@ function createTransfers(): (tenant: string) => () => void {
   };
 }
 
-const isThere = ({ deleted, file }: StoredFile): boolean => !deleted && file.lines > 0;
+const isThere = ({ deleted, file }: StoredFile, caller: Caller): boolean =>
+  !deleted && file.lines > 0 && mayRead(caller, file.account);
 const abandoned = (id: string, bytes: number) => ({
-  ...{ id, name: "", bytes, lines: 0, partition: 0, from: 0, to: 0, problems: [] },
+  ...{ id, name: "", bytes, lines: 0, partition: 0, from: 0, to: 0, account: null, problems: [] },
 });
 
 const full = (what: string): ApiError =>
