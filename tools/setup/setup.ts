@@ -14,7 +14,7 @@ import { buildLlama } from "./build-llama.ts";
 import { buildNative } from "./build-native.ts";
 import { buildPage } from "./build-page.ts";
 import { fetchGpuBackend } from "./gpu-backend.ts";
-import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
+import { ensureEmbeddingModel } from "./embedding-model.ts";
 import { withLock } from "./models/lock.ts";
 import { fetchModel, megabytes, modelState, requantiseModel } from "./models/models.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -95,11 +95,6 @@ async function ensureEmbeddedServers(folder: string, progress: Progress): Promis
   if (before) await ensureServers(folder);
   else await progress.task("servers", (say) => ensureServers(folder, say));
   if (before) there("servers", progress);
-}
-
-async function ensureEmbeddingModel(progress: Progress): Promise<void> {
-  if (hasEmbeddingModel()) return there("embedding model", progress);
-  await progress.task("embedding model", makeEmbeddingModel);
 }
 
 async function ensurePage(progress: Progress): Promise<void> {
