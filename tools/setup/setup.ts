@@ -36,6 +36,11 @@ export interface SetUpOptions {
   servers?: boolean;
   /** Stack folder that the servers are linked into. Default .precedent. */
   stackFolder?: string;
+  /**
+   * No model is begun after it: Ctrl-C ends the download under way, and the next one would go on
+   * after the caller's end.
+   */
+  signal?: AbortSignal;
 }
 
 /** What begins at once, in this order; each resolves when it is there. */
@@ -58,7 +63,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
-  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent" } = options;
+  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent", signal } = options;
   // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> =>
@@ -74,7 +79,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
       : Promise.resolve(),
     // No answer waits for it: small domains are searched exactly.
     indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(progress)))),
-    models: llama ? ensureModels(models, llamaReady, progress) : new Map(),
+    models: llama ? ensureModels(models, llamaReady, progress, signal) : new Map(),
   };
 }
 
@@ -120,10 +125,15 @@ function ensureModels(
   models: readonly NamedModel[],
   llama: Promise<void>,
   progress: Progress,
+  signal?: AbortSignal,
 ): ReadonlyMap<string, Promise<void>> {
   let before: Promise<unknown> = Promise.resolve();
   const one = (model: NamedModel): Promise<void> => {
-    const fetched = inBackground(after(before, () => ensureModel(model, progress)));
+    const begin = async (): Promise<void> => {
+      signal?.throwIfAborted();
+      await ensureModel(model, progress);
+    };
+    const fetched = inBackground(after(before, begin));
     before = fetched;
     return inBackground(Promise.all([fetched, llama]).then(() => ensureRequantised(model, progress)));
   };
