@@ -1,7 +1,6 @@
 // How a benchmark's outcome reaches its reader: a table, one JSON object, or a file in results/.
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import Table from "cli-table3";
+import { writeAtomically } from "../connections/process/lock.ts";
 import type { Measured } from "./benchmark.ts";
 import { machine, type Machine } from "./support/machine.ts";
 
@@ -63,7 +62,6 @@ const text = (value: unknown): string =>
     ? String(value)
     : JSON.stringify(value ?? null);
 
-export async function writeReport(file: string, report: Report): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
-}
+/** A kill in the middle leaves the former report. */
+export const writeReport = (file: string, report: Report): Promise<void> =>
+  writeAtomically(file, `${JSON.stringify(report, null, 2)}\n`, 0o644);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { embeddingModelFolder, embeddingModelParts } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
+import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { precisionFor } from "../connections/embedder/precision.ts";
 import { messageOf } from "../connections/errors.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
@@ -13,13 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export async function embedderCheck(config: Config, environment: Environment): Promise<Check> {
   const { type, model, baseUrl, dimension } = config.embedder;
-  if (type === "onnx") {
-    const folder = model ?? embeddingModelFolder(environment);
-    if (embeddingModelParts.every((file) => existsSync(join(folder, file))))
-      return { name: "embedding model", state: "fine", detail: `${folder}, ${precisionFor(folder)}` };
-    const detail = `${folder} has no model.onnx and tokenizer.json`;
-    return { name: "embedding model", state: "missing", detail, remedy: "npm run setup" };
-  }
+  if (type === "onnx") return modelCheck(model ?? embeddingModelFolder(environment));
   const embedder = await openEmbedder(config, { log: createLog({ level: "silent" }), environment });
   const began = performance.now();
   try {
@@ -31,5 +26,25 @@ export async function embedderCheck(config: Config, environment: Environment): P
     return { name: "embedding endpoint", state: "missing", detail: messageOf(error), remedy };
   } finally {
     await embedder.close();
+  }
+}
+
+/** Loads the model: a file that was copied in part is there, too. */
+async function modelCheck(folder: string): Promise<Check> {
+  const name = "embedding model";
+  if (!embeddingModelParts.every((file) => existsSync(join(folder, file)))) {
+    const detail = `${folder} has no model.onnx and tokenizer.json`;
+    return { name, state: "missing", detail, remedy: "npm run setup" };
+  }
+  const precision = precisionFor(folder);
+  const log = createLog({ level: "silent" });
+  try {
+    const embedder = await createOnnxEmbedder({ folder, precision, threads: 1, maxBatch: 1, cacheEntries: 0, log });
+    await embedder.close();
+    return { name, state: "fine", detail: `${folder}, ${precision}` };
+  } catch (error) {
+    // float32 takes the place of int8.
+    const state = precision === "int8" ? "lacking" : "missing";
+    return { name, state, detail: messageOf(error), remedy: `delete ${folder}; npm run setup makes the default model` };
   }
 }

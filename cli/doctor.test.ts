@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -37,6 +37,18 @@ describe("doctor", () => {
     expect(checks.get("node")).toMatchObject({ state: "fine" });
     // Nothing was started by looking.
     expect(checks.get("stack")).toMatchObject({ state: "waiting", remedy: "precedent stack start" });
+  });
+
+  it("tells an embedding model that is there and can't be loaded", async () => {
+    const model = join(folder, "broken");
+    mkdirSync(model);
+    for (const file of ["model.onnx", "tokenizer.json"]) writeFileSync(join(model, file), "half of it");
+    const { code, checks } = await doctor(`embedder: { model: ${model} }\narms: [{ name: a, type: llama }]`);
+    expect(code).toBe(1);
+    expect(checks.get("embedding model")).toMatchObject({
+      ...{ state: "missing", detail: expect.stringContaining("the embedding model broken: ") as unknown },
+      remedy: expect.stringContaining(`delete ${model}`) as unknown,
+    });
   });
 
   it("tells a broken configuration before anything else", async () => {

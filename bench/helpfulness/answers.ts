@@ -3,7 +3,6 @@
 // prompt alone. Every answer is kept on disk under a hash of the whole prompt, as soon as it is
 // there: what was broken off goes on, and no prompt is run twice.
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLlamaArm } from "../../arms/llama/llama.ts";
@@ -12,7 +11,7 @@ import { templates } from "../../arms/templates.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
-import { readLines } from "../support/samples.ts";
+import { readAppended } from "../support/samples.ts";
 import type { Pair } from "./data.ts";
 
 const system = "Translate the request into one shell command. Answer with the command alone.";
@@ -63,7 +62,7 @@ export async function openAnswers(
 ): Promise<Answers> {
   const file = join(folder, model === undefined ? "answers.jsonl" : `answers-${model}.jsonl`);
   const kept = new Map<string, Answer>();
-  if (existsSync(file)) for (const { key, ...answer } of await readLines<SavedAnswer>(file)) kept.set(key, answer);
+  for (const { key, ...answer } of await readAppended<SavedAnswer>(file)) kept.set(key, answer);
 
   async function ask(prompts: readonly Prompt[], title: string): Promise<void> {
     const missing = new Map(prompts.map((prompt) => [keyOf(prompt), prompt] as const));

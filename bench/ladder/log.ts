@@ -1,10 +1,9 @@
 // The log that the ladder is computed from: what every arm answered to every request, and the CPU
 // time that it took. One row an answer, appended as soon as it is there, so that a run that was
 // broken off goes on.
-import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import type { Cpu } from "../support/overhead.ts";
-import { readLines } from "../support/samples.ts";
+import { readAppended } from "../support/samples.ts";
 
 export const armNames = ["smol-5", "half-5", "large-0", "large-5"] as const;
 export type ArmName = (typeof armNames)[number];
@@ -46,7 +45,7 @@ export const keyOf = ({ item, arm, caches }: Pick<Row, "item" | "arm" | "caches"
 
 /** The newest row of each answer. */
 export async function readLog<R extends Row>(file: string): Promise<Map<string, R>> {
-  const rows = existsSync(file) ? await readLines<R>(file) : [];
+  const rows = await readAppended<R>(file);
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 

@@ -2,10 +2,11 @@
 // .precedent/bench, appended as they come; beside the results lie the same rows without any text,
 // so that another machine goes on from there.
 import { existsSync } from "node:fs";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { writeAtomically } from "../../connections/process/lock.ts";
 import type { Cpu, Overhead } from "../support/overhead.ts";
-import { readLines } from "../support/samples.ts";
+import { readAppended } from "../support/samples.ts";
 import { significant } from "../support/statistics.ts";
 import { type ArmName, arms, settingsOf } from "./arms.ts";
 import type { Domain } from "./stream.ts";
@@ -59,7 +60,7 @@ export async function readAnswers(file: string, beside = savedFile): Promise<Ans
   const saved = existsSync(beside)
     ? (JSON.parse(await readFile(beside, "utf8")) as { sittings: Sitting[]; rows: Row[] })
     : { sittings: [], rows: [] };
-  const here = existsSync(file) ? await readLines<Row & { text?: string }>(file) : [];
+  const here = await readAppended<Row & { text?: string }>(file);
   const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
   const rows = [...saved.rows, ...here.map(({ text: _text, ...row }): Row => row)].filter(
     ({ arm, settings }) => valid.get(arm) === settings,
@@ -78,7 +79,7 @@ export async function saveAnswers({ sittings, rows }: Answers, beside = savedFil
     .map((row) => `    ${JSON.stringify(rounded(row))}`);
   const head = sittings.map((sitting) => `    ${JSON.stringify(sitting)}`);
   const members = [`  "sittings": [\n${head.join(",\n")}\n  ]`, `  "rows": [\n${lines.join(",\n")}\n  ]`];
-  await writeFile(beside, `{\n${members.join(",\n")}\n}\n`);
+  await writeAtomically(beside, `{\n${members.join(",\n")}\n}\n`, 0o644);
 }
 
 const rounded = (row: Row): Row => ({

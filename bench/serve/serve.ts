@@ -45,6 +45,8 @@ async function run(context: BenchContext): Promise<Measured> {
   const complete = completeOf(answers.rows.values()).length;
   if (complete < leastComplete)
     return nothing(`${complete} requests were answered by every arm, and ${leastComplete} are the least (${remedy})`);
+  if (!answers.sittings.some(({ overhead }) => overhead.requests > 0))
+    return nothing("no sitting has measured what a request takes besides its model: one of more requests does");
   note(`figures from the kept answers to ${complete} requests`);
   return figuresOf(answers, quick ? effort.quick : effort.full);
 }

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readLines, shuffled } from "./samples.ts";
+import { readAppended, readLines, shuffled } from "./samples.ts";
 
 it("puts in the same order every time, and not in the one that was given", () => {
   const all = Array.from({ length: 100 }, (_, i) => i);
@@ -17,5 +17,23 @@ it("reads one value a line, and passes over empty lines", async () => {
   const folder = await mkdtemp(join(tmpdir(), "samples-"));
   await writeFile(join(folder, "a.jsonl"), '{"a":1}\n\n{"a":2}\n');
   expect(await readLines<{ a: number }>(join(folder, "a.jsonl"))).toEqual([{ a: 1 }, { a: 2 }]);
+  await rm(folder, { recursive: true });
+});
+
+it("takes half a line off a file that is appended to, and the next line stands alone", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "samples-"));
+  const file = join(folder, "a.jsonl");
+  expect(await readAppended(file)).toEqual([]);
+  const half = Buffer.from('{"a":"é"}\n{"a":"é').subarray(0, -1);
+  await writeFile(file, half);
+  for (const more of [[], [{ a: "next" }]]) {
+    for (const row of more) await appendFile(file, `${JSON.stringify(row)}\n`);
+    expect(await readAppended(file)).toEqual([{ a: "é" }, ...more]);
+  }
+  // What is whole and broken all the same is an error.
+  await appendFile(file, "{\n");
+  await expect(readAppended(file)).rejects.toThrow(SyntaxError);
+  await writeFile(file, "{");
+  expect(await readAppended(file)).toEqual([]);
   await rm(folder, { recursive: true });
 });

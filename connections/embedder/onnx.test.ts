@@ -61,3 +61,20 @@ test("another dimension than expected, and a worker that can't start, are refuse
     code: "embedder_unavailable",
   });
 });
+
+test("where int8 can't be loaded float32 takes its place, and the log tells", async () => {
+  const int8 = join(folder, "model.int8.onnx");
+  await writeFile(int8, "half of it");
+  const told: { level: number; graph?: string; msg: string }[] = [];
+  const log = pino({ level: "error" }, { write: (line: string) => void told.push(JSON.parse(line) as never) });
+  const processor = "flags\t: avx512_vnni\n";
+  expect(await (await create({ processor, log, workers: 2 })).embed("x")).toEqual(Float32Array.of(1, 3));
+  expect(told).toEqual([expect.objectContaining({ level: 50, graph: int8 })]);
+
+  // What was asked for is not replaced; neither is anything where float32 is broken, too.
+  const unavailable = { code: "embedder_unavailable", message: expect.stringContaining("is broken") as unknown };
+  await embedder?.close();
+  await expect(create({ precision: "int8" })).rejects.toMatchObject(unavailable);
+  await writeFile(join(folder, "model.onnx"), "half of it");
+  await expect(create({ processor })).rejects.toMatchObject(unavailable);
+});

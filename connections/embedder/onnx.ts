@@ -15,8 +15,10 @@ import { graphFiles, precisionFor, type Precision } from "./precision.ts";
 export interface OnnxEmbedderOptions {
   /** Has model.onnx, tokenizer.json and perhaps model.int8.onnx; its name is the model's name. */
   folder: string;
-  /** Absent: what is fastest here. */
+  /** Absent: what is fastest here, and float32 where int8 can't be loaded. */
   precision?: Precision;
+  /** Text of /proc/cpuinfo; absent: this machine's. */
+  processor?: string;
   /** Intra-op threads of ONNX Runtime, beside the thread of each worker. */
   threads: number;
   /** Batches computed side by side, each by a worker that holds the model (90 MB). Default 1. */
@@ -33,7 +35,8 @@ export interface OnnxEmbedderOptions {
 
 /** EmbedderError embedder_unavailable when folder, model or vectors are not as they must be. */
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
-  const { folder, threads, workers = 1, precision = precisionFor(options.folder), log } = options;
+  const { folder, threads, workers = 1, processor, log } = options;
+  const precision = options.precision ?? precisionFor(folder, processor);
   const model = basename(resolve(folder));
   for (const file of embeddingModelParts)
     if (!existsSync(join(folder, file)))
@@ -43,12 +46,11 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
       );
 
   let dimension = options.dimension;
-  const input: EmbedWorkerInput = { folder, graph: join(folder, graphFiles[precision]), threads };
-  const start = (): Promise<SupervisedWorker<EmbedMethods>> =>
+  const start = (graph: string): Promise<SupervisedWorker<EmbedMethods>> =>
     superviseWorker<EmbedMethods>({
       name: `embedder ${model}`,
       entry: options.worker ?? new URL("./worker.ts", import.meta.url),
-      data: input,
+      data: { folder, graph, threads } satisfies EmbedWorkerInput,
       log,
       ...(options.pause === undefined ? {} : { pause: options.pause }),
       async prepare(client) {
@@ -59,16 +61,25 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
         dimension = vector.length;
       },
     });
-  const started = await Promise.allSettled(Array.from({ length: workers }, start));
-  const running = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const startAll = async (used: Precision): Promise<SupervisedWorker<EmbedMethods>[]> => {
+    const graph = join(folder, graphFiles[used]);
+    const started = await Promise.allSettled(Array.from({ length: workers }, () => start(graph)));
+    const failed = started.find((one) => one.status === "rejected");
+    const all = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    if (failed === undefined) return all;
+    await Promise.all(all.map((worker) => worker.close()));
+    throw unavailable(model, failed.reason);
+  };
+  const running = await startAll(precision).catch((error: unknown) => {
+    if (precision === "float32" || options.precision !== undefined) throw error;
+    const graph = join(folder, graphFiles.int8);
+    log.error({ err: error, graph }, "can't be used: float32 takes its place, for twice the CPU time");
+    dimension = options.dimension;
+    return startAll("float32");
+  });
   const close = async (): Promise<void> => {
     await Promise.all(running.map((worker) => worker.close()));
   };
-  const failed = started.find((one) => one.status === "rejected");
-  if (failed !== undefined) {
-    await close();
-    throw unavailable(model, failed.reason);
-  }
 
   /** A batch goes to one that has none; there are never more batches than workers. */
   const free = [...running];

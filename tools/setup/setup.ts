@@ -14,7 +14,7 @@ import { buildLlama } from "./build-llama.ts";
 import { buildNative } from "./build-native.ts";
 import { buildPage } from "./build-page.ts";
 import { fetchGpuBackend } from "./gpu-backend.ts";
-import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
+import { ensureEmbeddingModel } from "./embedding-model.ts";
 import { withLock } from "./models/lock.ts";
 import { fetchModel, megabytes, modelState, requantiseModel } from "./models/models.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -36,6 +36,11 @@ export interface SetUpOptions {
   servers?: boolean;
   /** Stack folder that the servers are linked into. Default .precedent. */
   stackFolder?: string;
+  /**
+   * No model is begun after it: Ctrl-C ends the download under way, and the next one would go on
+   * after the caller's end.
+   */
+  signal?: AbortSignal;
 }
 
 /** What begins at once, in this order; each resolves when it is there. */
@@ -58,7 +63,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
-  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent" } = options;
+  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent", signal } = options;
   // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> =>
@@ -74,7 +79,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
       : Promise.resolve(),
     // No answer waits for it: small domains are searched exactly.
     indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(progress)))),
-    models: llama ? ensureModels(models, llamaReady, progress) : new Map(),
+    models: llama ? ensureModels(models, llamaReady, progress, signal) : new Map(),
   };
 }
 
@@ -95,11 +100,6 @@ async function ensureEmbeddedServers(folder: string, progress: Progress): Promis
   if (before) await ensureServers(folder);
   else await progress.task("servers", (say) => ensureServers(folder, say));
   if (before) there("servers", progress);
-}
-
-async function ensureEmbeddingModel(progress: Progress): Promise<void> {
-  if (hasEmbeddingModel()) return there("embedding model", progress);
-  await progress.task("embedding model", makeEmbeddingModel);
 }
 
 async function ensurePage(progress: Progress): Promise<void> {
@@ -125,10 +125,15 @@ function ensureModels(
   models: readonly NamedModel[],
   llama: Promise<void>,
   progress: Progress,
+  signal?: AbortSignal,
 ): ReadonlyMap<string, Promise<void>> {
   let before: Promise<unknown> = Promise.resolve();
   const one = (model: NamedModel): Promise<void> => {
-    const fetched = inBackground(after(before, () => ensureModel(model, progress)));
+    const begin = async (): Promise<void> => {
+      signal?.throwIfAborted();
+      await ensureModel(model, progress);
+    };
+    const fetched = inBackground(after(before, begin));
     before = fetched;
     return inBackground(Promise.all([fetched, llama]).then(() => ensureRequantised(model, progress)));
   };
