@@ -109,6 +109,31 @@ describe("an endpoint", () => {
     expect(remedy).toMatch(/baseUrl: http:\/\/127\.0\.0\.1:\d+\/v1$/);
   });
 
+  it("of Anthropic's format is asked in it, with its header, and what it lacks is said", async () => {
+    const started = `event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":3}}}\n\n`;
+    const [none, more] = [{ apiKey: "k" }, { type: "anthropic" }];
+    const fine = await probed((_body, url) => (url === "/v1/messages" ? { body: started } : refusal("no", 404)), more);
+    expect(fine).toMatchObject({ state: "fine", detail: expect.stringMatching(/: stream true, tools true$/) });
+    expect(fine.bodies).toMatchObject([{ model: "m", stream: true, max_tokens: 16, tools: [{ input_schema: {} }] }]);
+    expect(fine.bodies[0]).not.toHaveProperty("stream_options");
+    server?.close();
+    const whole = { body: { type: "message", content: [], usage: { input_tokens: 3 } } };
+    const less = await probed(
+      (body) => (body !== null && "tools" in body ? refusal("tools: not supported") : whole),
+      more,
+    );
+    expect(less).toMatchObject({ state: "missing", remedy: "write in this arm: stream: false, tools: false" });
+    server?.close();
+    const listed = (body: Body): Reply =>
+      body === null ? { body: { data: [{ id: "claude-1" }] } } : refusal("model: m", 404);
+    expect(await probed(listed, { ...more, ...none })).toMatchObject({
+      remedy: expect.stringMatching(/one of claude-1/),
+    });
+    server?.close();
+    const other = await probed(() => streamed, more);
+    expect(other).toMatchObject({ state: "missing", detail: expect.stringMatching(/no message: /) });
+  });
+
   it("that is not there", async () => {
     const arm = armSchema.parse({ name: "a", type: "openai", baseUrl: "http://127.0.0.1:2/v1", model: "m" });
     expect(await probeEndpoint(arm as OpenAiArmConfig, endpointsOf(arm as OpenAiArmConfig)[0]!)).toMatchObject({

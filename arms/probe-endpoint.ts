@@ -1,11 +1,13 @@
-// Calls the endpoint of an openai arm once with everything that an arm may use (key, model, stream,
-// tools, token field); where it refuses, again without what it names. Proposes the lines to write.
+// Calls an arm's endpoint once with everything that the arm may use (key, model, stream, tools,
+// token field), in OpenAI's format or Anthropic's; where it refuses, again without what it names.
+// Proposes the lines to write.
 import { boundedFetch, mostBytes, partsOf, textOf } from "./openai/bounded-fetch.ts";
 import type { Dispatcher } from "undici";
+import { messagesHeaders, messagesUrl } from "./anthropic/anthropic.ts";
 import { completionsUrl, keyHeaders } from "./openai/body.ts";
 import { connectionsTo, type Endpoint } from "./openai/replicas/members.ts";
 import { messageOf } from "../connections/errors.ts";
-import type { OpenAiArmConfig } from "../config/schema.ts";
+import type { EndpointArmConfig, OpenAiArmConfig } from "../config/sections/arms.ts";
 
 const limitMs = 20_000;
 /** Its refusals are tried around so often. */
@@ -30,19 +32,20 @@ export interface EndpointFinding {
 }
 
 /** One of the endpoints of an arm, and the connections to it. */
-type Probed = OpenAiArmConfig & Endpoint & { dispatcher: Dispatcher | undefined };
+type Probed = EndpointArmConfig & Endpoint & { dispatcher: Dispatcher | undefined };
 
 /** Never rejects. Takes as long as four calls at most, 20 s each. */
-export async function probeEndpoint(config: OpenAiArmConfig, endpoint: Endpoint): Promise<EndpointFinding> {
+export async function probeEndpoint(config: EndpointArmConfig, endpoint: Endpoint): Promise<EndpointFinding> {
   const dispatcher = connectionsTo(endpoint);
   const arm: Probed = { ...config, ...endpoint, dispatcher };
-  const { name, maxTokensField } = arm;
+  const { name } = arm;
+  const maxTokensField = fieldOf(arm);
   const used: Used = { stream: true, tools: true, maxTokensField };
   try {
     for (let calls = 1; ; calls++) {
       const answer = await call(arm, used);
       if (answer.status === 200) return described(arm, used, answer.text);
-      if (calls === mostCalls || answer.status !== 400 || !withoutNamed(used, answer.text, maxTokensField))
+      if (calls === mostCalls || answer.status !== 400 || !withoutNamed(arm, used, answer.text))
         return await refused(arm, answer);
     }
   } catch (error) {
@@ -58,21 +61,33 @@ export const reasonOf = (error: unknown): string =>
 
 async function call(arm: Probed, { stream, tools, maxTokensField }: Used): Promise<Answer> {
   const parameters = { type: "object", properties: {} };
-  return ask(arm, completionsUrl(arm.baseUrl), {
+  const tool = { name: "nothing", description: "Does nothing." };
+  const isMessages = arm.type === "anthropic";
+  return ask(arm, urlOf(arm), {
     model: arm.model,
     messages: [{ role: "user", content: "Say OK." }],
     [maxTokensField]: 16,
-    ...(stream && { stream, stream_options: { include_usage: true } }),
+    ...(stream && { stream, ...(!isMessages && { stream_options: { include_usage: true } }) }),
     ...(tools && {
-      tools: [{ type: "function", function: { name: "nothing", description: "Does nothing.", parameters } }],
+      tools: [
+        isMessages ? { ...tool, input_schema: parameters } : { type: "function", function: { ...tool, parameters } },
+      ],
     }),
   });
 }
 
+const fieldOf = (arm: EndpointArmConfig): OpenAiArmConfig["maxTokensField"] =>
+  arm.type === "anthropic" ? "max_tokens" : arm.maxTokensField;
+const urlOf = ({ type, baseUrl }: Probed): string =>
+  type === "anthropic" ? messagesUrl(baseUrl) : completionsUrl(baseUrl);
+
 async function ask(arm: Probed, url: string, body?: object): Promise<Answer> {
   const response = await boundedFetch(url, {
     ...(body && { method: "POST", body: JSON.stringify(body) }),
-    headers: { "content-type": "application/json", ...keyHeaders(arm) },
+    headers: {
+      "content-type": "application/json",
+      ...(arm.type === "anthropic" ? messagesHeaders(arm) : keyHeaders(arm)),
+    },
     signal: AbortSignal.timeout(limitMs),
     ...(arm.dispatcher && ({ dispatcher: arm.dispatcher } as object)),
   });
@@ -80,9 +95,11 @@ async function ask(arm: Probed, url: string, body?: object): Promise<Answer> {
 }
 
 /** Leaves out what a refusal names. False: it names nothing of it. */
-function withoutNamed(used: Used, text: string, configured: Used["maxTokensField"]): boolean {
+function withoutNamed(arm: Probed, used: Used, text: string): boolean {
+  const configured = fieldOf(arm);
   const other = configured === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-  if (used.maxTokensField === configured && /max_(?:completion_)?tokens/i.test(text)) used.maxTokensField = other;
+  const mayChange = arm.type === "openai" && used.maxTokensField === configured;
+  if (mayChange && /max_(?:completion_)?tokens/i.test(text)) used.maxTokensField = other;
   else if (used.tools && /tool|function/i.test(text)) used.tools = false;
   else if (used.stream && /stream/i.test(text)) used.stream = false;
   else return false;
@@ -91,19 +108,24 @@ function withoutNamed(used: Used, text: string, configured: Used["maxTokensField
 
 function described(arm: Probed, used: Used, text: string): EndpointFinding {
   const isStream = /^(?:data|event|:)/m.test(text) && used.stream;
-  if (!/"choices"\s*:/.test(text))
+  const [isAnswer, what] =
+    arm.type === "anthropic"
+      ? [/"type"\s*:\s*"message(?:_start)?"/.test(text), "message"]
+      : [/"choices"\s*:/.test(text), "chat completion"];
+  if (!isAnswer)
     return {
       state: "missing",
-      detail: `${arm.name} answers with no chat completion: ${beginning(text)}`,
+      detail: `${arm.name} answers with no ${what}: ${beginning(text)}`,
       remedy: withV1(arm),
     };
-  const offers = { stream: isStream, tools: used.tools, maxTokensField: used.maxTokensField };
+  const field = arm.type === "openai" ? { maxTokensField: used.maxTokensField } : {};
+  const offers = { stream: isStream, tools: used.tools, ...field };
   const lines = [
     ...(arm.stream && !isStream ? ["stream: false"] : []),
     ...(arm.tools !== used.tools ? [`tools: ${String(used.tools)}`] : []),
-    ...(arm.maxTokensField !== used.maxTokensField ? [`maxTokensField: ${used.maxTokensField}`] : []),
+    ...(fieldOf(arm) !== used.maxTokensField ? [`maxTokensField: ${used.maxTokensField}`] : []),
   ];
-  const counts = /"prompt_tokens"\s*:\s*\d/.test(text) ? "" : "; it counts no tokens, so costs are estimated";
+  const counts = /"(?:prompt|input)_tokens"\s*:\s*\d/.test(text) ? "" : "; it counts no tokens, so costs are estimated";
   const detail = `${arm.model} at ${arm.name}: ${Object.entries(offers)
     .map(([key, value]) => `${key} ${String(value)}`)
     .join(", ")}${counts}`;
@@ -126,9 +148,9 @@ async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointF
   return missing(`write in this arm model: one of ${models.slice(0, 8).join(", ")}`);
 }
 
-const withV1 = ({ baseUrl }: Probed): string => {
+const withV1 = ({ type, baseUrl }: Probed): string => {
   const url = new URL(baseUrl);
-  if (/\/v\d+\/?$/.test(url.pathname)) return "correct baseUrl of this arm";
+  if (type === "anthropic" || /\/v\d+\/?$/.test(url.pathname)) return "correct baseUrl of this arm";
   url.pathname = `${url.pathname.replace(/\/$/, "")}/v1`;
   return `correct baseUrl of this arm; perhaps baseUrl: ${url.href}`;
 };
@@ -136,7 +158,7 @@ const withV1 = ({ baseUrl }: Probed): string => {
 /** Names of its models; none where it does not list them. */
 async function modelsOf(arm: Probed): Promise<string[]> {
   try {
-    const { text } = await ask(arm, completionsUrl(arm.baseUrl).replace("/chat/completions", "/models"));
+    const { text } = await ask(arm, urlOf(arm).replace(/\/(?:chat\/completions|messages)(?=$|\?)/, "/models"));
     const { data } = JSON.parse(text) as { data: { id: string }[] };
     return data.map(({ id }) => String(id));
   } catch {

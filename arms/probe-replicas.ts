@@ -1,6 +1,6 @@
-// precedent doctor on the endpoints of an openai arm: each replica, and where it reports its load.
+// precedent doctor on the endpoints of an arm: each replica, and where it reports its load.
 import { messageOf } from "../connections/errors.ts";
-import type { OpenAiArmConfig } from "../config/schema.ts";
+import type { EndpointArmConfig } from "../config/sections/arms.ts";
 import { readEngineLoad } from "./openai/replicas/engine-poll.ts";
 import {
   addressesOf,
@@ -21,7 +21,7 @@ export interface ReplicaFinding extends EndpointFinding {
 }
 
 /** Never rejects. */
-export async function probeReplicas(arm: OpenAiArmConfig, lookup?: Lookup): Promise<ReplicaFinding[]> {
+export async function probeReplicas(arm: EndpointArmConfig, lookup?: Lookup): Promise<ReplicaFinding[]> {
   let replicas = endpointsOf(arm);
   if (arm.discover === "dns")
     try {

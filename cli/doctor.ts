@@ -8,6 +8,7 @@ import { probeReplicas } from "../arms/probe-replicas.ts";
 import { missingFiles } from "../config/files.ts";
 import { pathText } from "../config/problems.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { isEndpoint } from "../config/sections/arms.ts";
 import { describePrices } from "./describe-prices.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
@@ -64,7 +65,7 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
 }
 
 async function endpointChecks(arm: ArmConfig, index: number): Promise<Check[]> {
-  if (arm.type !== "openai") return [];
+  if (!isEndpoint(arm)) return [];
   const found = await probeReplicas(arm);
   return found.map(({ of, ...check }) => ({ name: `arms[${index}] ${arm.name} ${of}`.trimEnd(), ...check }));
 }

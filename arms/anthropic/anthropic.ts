@@ -22,14 +22,15 @@ const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
     const [isNative, betas] = [native !== null, betasOf(native)];
     return {
       body: messagesBody(config, request),
-      headers: ({ apiKey }) => ({
-        "anthropic-version": version,
-        ...(apiKey !== "" && { "x-api-key": apiKey }),
-        ...(betas !== "" && { "anthropic-beta": betas }),
-      }),
+      headers: (replica) => ({ ...messagesHeaders(replica), ...(betas !== "" && { "anthropic-beta": betas }) }),
       open: (options) => createMessageAnswer(options, isNative),
     };
   },
+});
+
+export const messagesHeaders = ({ apiKey }: { apiKey: string }): Record<string, string> => ({
+  "anthropic-version": version,
+  ...(apiKey !== "" && { "x-api-key": apiKey }),
 });
 
 /** The base may end in /v1, as OpenAI's clients have it, or not. Its query stays. */
