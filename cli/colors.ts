@@ -1,5 +1,5 @@
-// Colors for people: on a terminal, or where FORCE_COLOR asks. picocolors colors pipes, too, where
-// the variable CI is set, and other programs read those.
+// Colors on a terminal, or with FORCE_COLOR. picocolors also colors pipes where CI is set, and
+// programs that read the pipe would see them.
 import pc from "picocolors";
 
 export default pc.createColors(pc.isColorSupported && (process.stdout.isTTY || Boolean(process.env.FORCE_COLOR)));

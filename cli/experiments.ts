@@ -1,4 +1,4 @@
-// precedent experiments: variants beside their control, with a verdict in a sentence.
+// precedent experiments: the figures of each variant and the verdicts against the control.
 import type { Command } from "commander";
 import { describeVerdict } from "../algorithms/off-policy/variant-verdict.ts";
 import { readExperiments } from "../gateway/page/data/experiments.ts";
@@ -9,14 +9,17 @@ import { tableOf, withClickHouse } from "./reading.ts";
 export function addExperiments(program: Command, io: Io): void {
   program
     .command("experiments")
-    .description("compare the variants of experiments; a verdict may be acted on at any time")
+    .description("compare the variants of experiments with their control; a verdict holds at any time")
     .argument("[name]", "one experiment; all by default")
     .option("--json", "as JSON")
     .action(async (name: string | undefined, options: { json?: boolean }, command: Command) => {
       const found = await withClickHouse(command, io, (clickhouse) => readExperiments(clickhouse, name));
       if (options.json === true) io.out(`${JSON.stringify(found, null, 2)}\n`);
       else if (found.length > 0) io.out(describe(found));
-      else io.note(`${name === undefined ? "no experiment" : `nothing of the experiment ${name}`} is recorded yet\n`);
+      else
+        io.note(
+          `${name === undefined ? "no answer of an experiment" : `no answer of the experiment ${name}`} is recorded yet\n`,
+        );
     });
 }
 

@@ -25,8 +25,9 @@ export function localCaller(incoming: Incoming): Caller {
       message: "Without API keys only clients on the gateway's own machine are served, under the name localhost.",
     });
   fromThisSite(incoming);
-  // Older browsers say nothing of the site, but ask before they send this type, or a key, to
-  // another one. Uploads are forms, and their clients send a key: any.
+  // Older browsers send no Sec-Fetch-Site, but a page of another site needs a preflight for this
+  // type or for a key. Uploads are forms, whose clients send a key; without API keys any one will
+  // do.
   if (method !== "GET" && method !== "HEAD" && !isJson(headers["content-type"]) && !hasBearer(headers["authorization"]))
     throw new ApiError({
       ...{ status: 415, code: "content_type_needed" },

@@ -34,7 +34,7 @@ export interface RepliesOptions {
 export interface Replies {
   /** The partition for the next request; undefined: none is read yet. */
   next(): number | undefined;
-  /** Whether something that all gateways share by name is this one's now. */
+  /** Whether this gateway owns a name: one of all gateways does, by its reply partition. */
   owns(name: string): boolean;
   /** Gateways that share the load, this one included, as last seen. */
   gateways(): number;

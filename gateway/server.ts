@@ -24,7 +24,7 @@ export interface ServerOptions {
 
 /** A body must be there in this time; a connection may be idle for longer. */
 const bodyMs = 30_000;
-/** An upload of 200 MiB, from a slow network. */
+/** Time for an upload of 200 MiB over a slow network, ms. */
 const uploadMs = 600_000;
 const idleMs = 75_000;
 /**

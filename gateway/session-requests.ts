@@ -1,5 +1,4 @@
-// The requests over which the outcome of a session is shared: those that were decided, newest
-// first, as recorded.
+// Shares the outcome of a session over its routed requests, newest first, as recorded.
 import { sharingDomain } from "../algorithms/identity/identity.ts";
 import { pseudonym } from "../algorithms/privacy/placeholders.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -8,7 +7,7 @@ import type { Caller } from "./access.ts";
 import { ApiError } from "./errors.ts";
 import type { LookUp } from "./lookups.ts";
 
-/** An outcome of a longer session is shared over its newest requests. */
+/** The outcome of a longer session is shared over its newest requests. */
 const mostRequests = 256;
 const days = 7;
 
@@ -69,5 +68,5 @@ const ofOutcome = `
 const unknown = (session: string): ApiError =>
   new ApiError({
     ...{ status: 404, code: "session_not_found", param: "session" },
-    message: `No decided request of the session '${session.slice(0, 80)}' is recorded in the last ${days} days; recording takes a second or so.`,
+    message: `No routed request of the session '${session.slice(0, 80)}' is recorded in the last ${days} days. Recording takes about a second.`,
   });

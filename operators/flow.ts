@@ -52,7 +52,7 @@ export interface SelectedExample {
   features: number[];
 }
 export interface NearMiss {
-  /** Of type reuse. */
+  /** Name of the arm of type reuse. */
   arm: string;
   example: Pick<SelectedExample, "id" | "similarity" | "helpfulness">;
 }
@@ -68,7 +68,7 @@ export interface Selected extends Embedded {
   exploredThreshold: number | null;
   /** Version of the model that predicted helpfulness; 0: none did. */
   helpfulnessVersion: number;
-  /** The example whose answer the reuse arm did not find good enough to give; null: none near. */
+  /** The example whose answer was closest to being reused, but not good enough; null: none. */
   nearMiss: NearMiss | null;
 }
 export type Choice = Pick<

@@ -1,6 +1,8 @@
-// What a client calls its session: the requests of one conversation, task or visit.
+// The client's name of a session: the requests of one conversation, task or visit.
 
-/** Members of metadata, the first that is there; the table `requests` has the same in SQL. */
+/**
+ * Members of metadata; the first that is present counts. The table `requests` repeats it in SQL.
+ */
 export const sessionMembers = ["session", "session_id", "conversation_id"] as const;
 
 /** Null: the request belongs to none. */

@@ -14,11 +14,11 @@ it.each<[Partial<VariantFigures>, string]>([
   ],
   [
     { verdict: "open", difference: 0, low: -0.1, high: 0.1 },
-    "short: no difference is shown yet (+0.000, between -0.100 and +0.100); go on.",
+    "short: no verdict yet (+0.000, between -0.100 and +0.100); go on.",
   ],
   [
     { verdict: "too_few", ratedUnits: 7, difference: 0.2, low: null, high: null },
-    "short: too few units are rated (7); each variant needs 30.",
+    "short: no verdict yet; it has 7 rated units, and it and the control need 30 each.",
   ],
   [{ verdict: "control", difference: null, low: null, high: null }, "short is the control."],
 ])("%o", (change, sentence) => {

@@ -1,4 +1,5 @@
-// What an experiment says of a variant, in a sentence. Pure; the figures are the view experiments'.
+// The verdict on a variant of an experiment as a sentence. The figures come from the view
+// experiments.
 
 export interface VariantFigures {
   variant: string;
@@ -21,8 +22,8 @@ export function describeVerdict({ variant, verdict, ratedUnits, difference, low,
     better: `${variant} is better than the control${interval}: the experiment may end.`,
     worse: `${variant} is worse than the control${interval}: the experiment may end.`,
     equal: `${variant} and the control differ by less than .02${interval}: the experiment may end.`,
-    open: `${variant}: no difference is shown yet${interval}; go on.`,
-    too_few: `${variant}: too few units are rated (${ratedUnits}); each variant needs 30.`,
+    open: `${variant}: no verdict yet${interval}; go on.`,
+    too_few: `${variant}: no verdict yet; it has ${ratedUnits} rated units, and it and the control need 30 each.`,
     control: `${variant} is the control.`,
   };
   return sentences[verdict];

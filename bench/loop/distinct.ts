@@ -14,7 +14,7 @@ import type { RealLoop } from "./system.ts";
 
 export interface DistinctPlan {
   rounds: number;
-  /** Of the loop, of the embedder alone, and of one request at a time. */
+  /** Seconds of the loop, of the embedder alone, and of one request at a time. */
   seconds: { loop: number; embedder: number; one: number };
 }
 

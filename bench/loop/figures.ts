@@ -36,7 +36,7 @@ export interface Extras {
   peak: number;
   examples: number;
   questions: number;
-  /** Of distinct.ts. */
+  /** Figures of distinct.ts. */
   distinct: Record<string, unknown>;
   /** Figures of the same loop in other processes; only measured by the full form. */
   layouts?: Record<string, LayoutFigures> | undefined;

@@ -38,7 +38,7 @@ export const asking: Readonly<Record<Domain, { system: string; maxTokens: number
 };
 
 const settings = {
-  // Of all examples; the default holds those of some 350 requests.
+  // Caches of all examples; the default size holds those of some 350 requests.
   linked: { build: "off", diskBytes: 24 * 1_073_741_824 },
   // A niced process on a busy machine may have to wait for minutes.
   stallMs: 900_000,

@@ -19,7 +19,7 @@ const noCaches = "no caches were built: bench -- serve --only caches";
 export interface Effort {
   /** Passes of the router over the stream. */
   draws: number;
-  /** Of the bootstrap. */
+  /** Resamples of the bootstrap. */
   resamples: number;
 }
 export const effort = { full: { draws: 40, resamples: 2_000 }, quick: { draws: 5, resamples: 500 } };

@@ -13,7 +13,7 @@ import type { Domain } from "./stream.ts";
 
 export interface Row {
   position: number;
-  /** Of the request's text. */
+  /** Hash of the request's text. */
   hash: string;
   domain: Domain;
   arm: ArmName;

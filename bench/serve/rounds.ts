@@ -5,7 +5,7 @@ import type { Domain } from "./stream.ts";
 /** Contexts of the routed arms; quality and CPU of them and, last, of the nearest answer. */
 export interface Served extends Round {
   domain: Domain;
-  /** Of the nearest example; null: there was none. */
+  /** Similarity of the nearest example; null: there was none. */
   similarity: number | null;
 }
 

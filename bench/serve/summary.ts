@@ -47,7 +47,7 @@ export interface Scoring {
   overhead: number;
   /** Milliseconds of a request without a model: what a copied answer takes. */
   aloneMs: number;
-  /** Of the bootstrap. */
+  /** Resamples of the bootstrap. */
   resamples: number;
 }
 

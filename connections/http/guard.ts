@@ -59,7 +59,7 @@ export function createGuardedServer(
   server.on("request", (request, response) => {
     answering.set(request.socket, response);
     if (longer?.isMeant(request) === false) {
-      // Node.js has one time for all requests.
+      // Node.js has one request timeout per server.
       const late = setTimeout(() => refuseRaw(request.socket, refusalOf({ code: overTime })), requestMs).unref();
       request.once("close", () => clearTimeout(late)).once("end", () => clearTimeout(late));
     }

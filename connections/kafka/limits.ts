@@ -9,5 +9,5 @@ export const mostBatchBytes = 2 * mostMessageBytes;
 
 /** What is decompressed of one answer, and how many records of it are read; the rest comes next. */
 export const mostOfAnswer = { bytes: mostBatchBytes, records: 65_536 };
-/** Of a compressed batch: snappy-java's blocks hold 1 KiB at least, and each costs a call. */
+/** Blocks of a compressed batch: snappy-java's hold 1 KiB at least, and each costs a call. */
 export const mostBlocks = 65_536;

@@ -78,7 +78,7 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // Few records, and in one order.
   keys: { partitions: 1, config: compacted },
   "prefill-samples": { config: {} },
-  // Files of requests and of answers are there for as long as OpenAI's: 30 days.
+  // Files and batches are kept for 30 days, as OpenAI's are; a day more than clients see them.
   batches: {
     partitions: 1,
     config: { ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(31 * day) },

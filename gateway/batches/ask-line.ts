@@ -1,7 +1,7 @@
-// Asks one line of a batch, as any client's request: within its key's limits, by the router. Its id
-// follows from batch and number, so that a line that is asked again after a crash is the same
-// request and gets its first answer. What can't be asked is answered here: by a refusal on the
-// topic responses, where all answers are.
+// Asks one line of a batch like a client's request: routed, within the limits of its key. Its id
+// follows from batch and line number, so a line that is asked again after a crash is the same
+// request and gets its first answer. A line that can't be asked gets a refusal on the topic
+// responses, where all answers are.
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
@@ -23,7 +23,7 @@ export interface AskLineDependencies {
   topic: Topic<"responses">;
   arms: () => readonly NamedArm[];
   aliases: Aliases["aliases"];
-  /** batch.costWeight; undefined: as of other requests. */
+  /** batch.costWeight; undefined: the weight of other requests. */
   costWeight: number | undefined;
   maxDeadlineMs: number;
   mostLineBytes: number;
@@ -32,8 +32,8 @@ export interface AskLineDependencies {
 }
 
 /**
- * caller: null where its key is none any more. Rejects with Busy, with the signal's reason, and for
- * bugs.
+ * caller: null once its key was revoked or expired. Rejects with Busy, and with the signal's
+ * reason.
  */
 export type AskLine = (
   batch: StoredBatch,
@@ -52,9 +52,9 @@ export class Busy extends Error {
   }
 }
 
-/** No place, a limit, no broker, no stage: another time it may be answered. */
+/** A limit, or brokers or stages that are away or overloaded: the line may be answered later. */
 const passing = new Set([429, 503, 504]);
-/** Limits may be raised any time. */
+/** Longest wait between two tries, since a limit may be raised meanwhile. */
 const longestWaitMs = 60_000;
 
 export function createAskLine(dependencies: AskLineDependencies): AskLine {
@@ -74,7 +74,7 @@ export function createAskLine(dependencies: AskLineDependencies): AskLine {
     const request = {
       ...body.request,
       allow: { ...allow, deadlineMs, costWeight: allow.costWeight ?? costWeight ?? null },
-      // No person waits who could be asked.
+      // No user waits for the answer who could rate or compare it.
       ...{ mayAsk: false, mayCompare: false },
     };
     const id = requestIdOf(batch.id, line.line);
@@ -103,7 +103,7 @@ export function createAskLine(dependencies: AskLineDependencies): AskLine {
       }
       caller?.limits?.request();
       const within = caller?.limits?.within(ask) ?? ask;
-      // It is asked again after a restart: what is under way is not taken back.
+      // A stopping gateway does not cancel it: asked again, it gets this answer.
       const response = await within(request, { signal, keep: true });
       return response.status === "ok" ? "completed" : "failed";
     } catch (error) {

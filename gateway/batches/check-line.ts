@@ -1,5 +1,5 @@
-// What is wrong with a line of an upload, with OpenAI's codes. Its body is translated only when it
-// is asked: what is wrong there is the error of that line alone.
+// Finds what is wrong with a line of an upload, with OpenAI's codes. The body is translated only
+// when the line is asked: a wrong body fails that line, not the batch.
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import type { LineProblem } from "../../schemas/types.ts";
 import { ApiError } from "../errors.ts";
@@ -43,16 +43,16 @@ export function checkLine({ line, bytes, tooLong }: RawLine): CheckedLine {
   if (typeof customId !== "string" || customId === "" || customId.length > longestId)
     return wrong(
       "missing_required_parameter",
-      `custom_id must be a text of 1 to ${longestId} characters.`,
+      `custom_id must be a string of 1 to ${longestId} characters.`,
       "custom_id",
     );
   if (method !== "POST") return wrong("invalid_method", "method must be POST.", "method");
-  if (typeof url !== "string") return wrong("missing_required_parameter", "url must be a text.", "url");
+  if (typeof url !== "string") return wrong("missing_required_parameter", "url must be a string.", "url");
   if (!isObject(body)) return wrong("missing_required_parameter", "body must be a JSON object.", "body");
   return { text, customId, problem: null };
 }
 
-/** A JSON text that may be none. */
+/** Null: not valid JSON. */
 function textOf(json: string): string | null {
   try {
     return String(JSON.parse(json));

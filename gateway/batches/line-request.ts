@@ -37,7 +37,7 @@ const addresses: Readonly<Record<string, Read>> = {
 
 export const endpoints: readonly string[] = Object.keys(addresses);
 
-/** endpoint: the batch's. Throws ApiError. */
+/** endpoint: that of the batch. Throws ApiError. */
 export function lineRequest(
   { text, tooLong }: Pick<BatchLine, "text" | "tooLong">,
   { endpoint, served, mostBytes }: { endpoint: string; served: Served; mostBytes: number },
@@ -52,7 +52,7 @@ export function lineRequest(
   const written = rawMembers(text).get("body");
   const read = addresses[endpoint];
   if (url !== endpoint || read === undefined || !isObject(body) || written === undefined)
-    throw badRequest(`The batch is for ${endpoint}, and this line is not.`, "url", "invalid_url");
+    throw badRequest(`url must be the batch's endpoint, ${endpoint}, and body a JSON object.`, "url", "invalid_url");
   const found = read(body, served, written);
   if (found.body.stream) throw unserved("stream");
   if (found.body.n > 1) throw unserved("n");

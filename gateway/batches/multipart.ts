@@ -8,7 +8,7 @@ import { mostFileBytes } from "./limits.ts";
 
 export interface Upload<T> {
   fields: ReadonlyMap<string, string>;
-  /** Undefined: the form has none. */
+  /** Undefined: the form has no part named file. */
   file: T | undefined;
 }
 
@@ -27,11 +27,11 @@ export function readUpload<T>(
     try {
       form = new Busboy({
         headers: headers as BusboyHeaders,
-        // The file itself is counted by who stores it.
+        // storeFile counts the bytes of the file and refuses first.
         limits: { fields: mostFields, fieldSize: 4_096, files: 1, fileSize: mostFileBytes + 1, parts: 2 * mostFields },
       });
     } catch (error) {
-      reject(badRequest(`The body is no form: ${errorOf(error).message}.`));
+      reject(badRequest(`The body is not a multipart form: ${errorOf(error).message}.`));
       return;
     }
     const fail = (error: unknown): void => {
@@ -46,17 +46,18 @@ export function readUpload<T>(
         return;
       }
       stored = store(filename ?? "", stream.iterator({ destroyOnReturn: false }));
-      // Awaited at the end of the form, which comes only when all of the file was read.
+      // The form ends only after the whole file was read, so drop the rest; finish reports the
+      // error.
       stored.catch(() => stream.resume());
       stream.on("error", () => undefined);
     });
     form.once("finish", () => {
       Promise.resolve(stored).then((file) => resolve({ fields, file }), reject);
     });
-    form.once("error", () => fail(badRequest("The form is broken off or malformed.")));
+    form.once("error", () => fail(badRequest("The form is incomplete or malformed.")));
     body.once("error", fail);
     body.once("close", () => {
-      if (!body.readableEnded) fail(badRequest("The upload was broken off."));
+      if (!body.readableEnded) fail(badRequest("The connection closed before the upload was complete."));
     });
     body.pipe(form);
   });

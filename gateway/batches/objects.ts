@@ -16,9 +16,9 @@ export const fileObject = ({
   ...{ created_at: seconds(createdAt), expires_at: seconds(createdAt + keptMs) },
 });
 
-/** Its id names the batch. */
+/** The id of a result file names its batch. */
 const fileIdOf = (batchId: string, kind: ResultKind): string => `file-${batchId}-${kind}`;
-/** Undefined: it is no such id. */
+/** Undefined: not the id of a result file. */
 export function resultOf(fileId: string): { batchId: string; kind: ResultKind } | undefined {
   const [, batchId, kind] = /^file-(batch_[0-9a-f]{32})-(output|error)$/.exec(fileId) ?? [];
   return batchId === undefined ? undefined : { batchId, kind: kind as ResultKind };
@@ -27,7 +27,7 @@ export function resultOf(fileId: string): { batchId: string; kind: ResultKind } 
 const bytesOf = (result: BatchResult, kind: ResultKind): number =>
   kind === "output" ? result.outputBytes : result.errorBytes;
 
-/** The files of a batch's results; none where there is nothing in them. */
+/** The result files of a batch; an empty one is left out. */
 export function resultFiles({ id, createdAt, progress }: StoredBatch) {
   const result = progress?.result ?? null;
   if (result === null) return [];
@@ -39,7 +39,7 @@ export function resultFiles({ id, createdAt, progress }: StoredBatch) {
       {
         ...{ id: fileId, object: "file", bytes, filename: `${id}_${kind}.jsonl`, purpose: "batch_output" },
         ...{ status: "processed", status_details: null },
-        // The lines of its input are kept as long as that.
+        // Results need the lines of the input, which are kept until then.
         ...{ created_at: seconds(result.finishedAt), expires_at: seconds(createdAt + keptMs) },
       },
     ];
@@ -93,8 +93,8 @@ export function batchObject(batch: StoredBatch) {
 }
 
 /**
- * A page of a list, which is in the order of the query. after: the id behind which it begins.
- * undefined: there is no such id.
+ * A page of a list that is sorted as queried. after: the id behind which it begins. Undefined:
+ * there is no such id.
  */
 export function pageOf<T extends { id: string }>(
   all: readonly T[],

@@ -1,4 +1,4 @@
-// Files and batches: what is known of them, and the work on those that are this gateway's.
+// Opens files and batches: the table of all, and the work on the batches that this gateway owns.
 import { createOffPeakWindow } from "../../algorithms/queueing/off-peak-window.ts";
 import type { PlainProducer } from "../../connections/kafka/port.ts";
 import { withTimeout } from "../../runtime/with-timeout.ts";
@@ -37,7 +37,7 @@ export interface BatchesOptions {
   arms: () => readonly NamedArm[];
   /** Whether this gateway works on a batch. */
   owns: (batchId: string) => boolean;
-  /** Load of the busiest arm; undefined: not known yet. */
+  /** Utilisation of the busiest arm; undefined: not known yet. */
   load: () => number | undefined;
   clock: () => number;
   log: BatchSession["log"];
@@ -45,17 +45,17 @@ export interface BatchesOptions {
 
 export interface Batches {
   table: BatchTable;
-  /** Its table says so at once. Rejects with ApiError while the brokers are away. */
+  /** This table has the part at once. Rejects with ApiError while the brokers are away. */
   save(part: Partial<BatchPart> & Pick<BatchPart, "id" | "tenant">): Promise<void>;
   storing: Omit<StoreFileDependencies, "onBytes">;
   readLines: ReadLines;
   results: Results;
-  /** Resolves when the topic was read. */
+  /** Resolves when the topic was read to its end. */
   caughtUp: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Lines that this gateway has under way at most. */
+/** Maximum lines under way at this gateway. */
 const mostLines = 64;
 
 export function openBatches(options: BatchesOptions): Batches {

@@ -1,4 +1,4 @@
-// How far the lines of a batch are finished: those below a line all are, and some behind it.
+// Tracks which lines of a batch are finished: all before a line, and some after it.
 import type { BatchProgress } from "../../schemas/types.ts";
 
 export type Outcome = "completed" | "failed";
@@ -6,14 +6,14 @@ export type Outcome = "completed" | "failed";
 type Counted = Pick<BatchProgress, "line" | "offset" | "completed" | "failed" | "completedAhead" | "failedAhead">;
 
 export interface Position {
-  /** Where to read on from: the first line that is not finished. */
+  /** Where to read on: the first unfinished line. */
   next(): { line: number; offset: number };
-  /** Whether it is to be asked; false: it is finished already. In the order of the file. */
+  /** Whether to ask the line; false: it is finished. Call in the order of the file. */
   begin(at: { line: number; offset: number }): boolean;
   finish(line: number, outcome: Outcome): void;
-  /** Lines from the first unfinished one on that were begun. */
+  /** Begun lines from the first unfinished one on. */
   ahead(): number;
-  /** Lines that were begun. */
+  /** All lines that were begun, finished ones included. */
   begun(): number;
   counts(): Counted;
 }
@@ -23,11 +23,13 @@ interface Begun {
   outcome: Outcome | null;
 }
 
-/** from: as recorded; what was finished behind its line is forgotten, and asked again. */
+/**
+ * from: as recorded. Finished lines after that line are not recorded singly, and are asked again.
+ */
 export function createPosition(from: Pick<BatchProgress, "line" | "offset" | "completed" | "failed">): Position {
   const below = { completed: from.completed, failed: from.failed };
   const ahead = { completed: 0, failed: 0 };
-  /** In the order of the file. */
+  /** Sorted as the file. */
   const begun = new Map<number, Begun>();
   let end = { line: from.line, offset: from.offset };
 

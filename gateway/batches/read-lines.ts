@@ -1,5 +1,5 @@
-// Reads the lines of a file back from the topic batch-lines, from any of them on. Holds what one
-// fetch brought; the reader waits until that was taken.
+// Reads the lines of a file back from the topic batch-lines, from any line on. Holds one fetch; the
+// next begins when it was taken.
 import type { Logger } from "pino";
 import type { Kafka, RawRecord } from "../../connections/kafka/port.ts";
 import type { Codec } from "../../connections/registry/port.ts";
@@ -12,7 +12,7 @@ export interface LineAt extends BatchLine {
   offset: number;
 }
 
-/** In their order, each once. Rejects with ApiError where they are gone, and on abort. */
+/** In order, each line once. Rejects with ApiError where lines are gone, and on abort. */
 export type ReadLines = (
   file: Pick<BatchFile, "id" | "partition" | "from" | "to">,
   signal: AbortSignal,
@@ -62,7 +62,7 @@ export function createReadLines({ kafka, codec, topic, log }: ReadLinesDependenc
       }
     } finally {
       ended.abort();
-      // Nothing needs what it brings any more.
+      // Not awaited: its last fetch is not needed.
       follower.stop().catch((error: unknown) => log.debug({ err: error }, "a reader of lines did not stop"));
     }
   };
@@ -110,4 +110,8 @@ function createHandover(signal: AbortSignal) {
 }
 
 const gone = (): ApiError =>
-  new ApiError({ status: 410, code: "file_gone", message: "The lines of this file are not kept any more." });
+  new ApiError({
+    status: 410,
+    code: "file_gone",
+    message: "The lines of this file are past the retention of the topic batch-lines.",
+  });

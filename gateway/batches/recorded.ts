@@ -1,5 +1,5 @@
-// Responses to lines of a batch, as they are recorded. The number of the line is in the request's
-// id, padded, so that lines of a batch lie together and in their order.
+// Reads the recorded responses to lines of a batch. The request id ends in the padded line number,
+// so that the rows of a batch are adjacent and in order.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { NO_USAGE } from "../../schemas/no-usage.ts";
 import type { Response, Usage } from "../../schemas/types.ts";
@@ -28,7 +28,7 @@ export interface Span {
   /** Lines, both included. */
   first: number;
   last: number;
-  /** Milliseconds since the epoch; nothing was answered before. */
+  /** Milliseconds since the epoch; no line was answered before. */
   since: number;
 }
 
@@ -87,7 +87,7 @@ function responseOf(row: Row, tenant: string): Response {
   };
 }
 
-/** What a response without an answer has. */
+/** Members of a response without an answer. */
 export const emptyResponse = {
   ...{ attempt: 0, text: "", finishReason: null, arm: null, model: null, failedArms: [], source: "none" as const },
   ...{ exampleIds: [], exampleTokens: 0, linkPolicy: null, usage: NO_USAGE, duplicate: false },

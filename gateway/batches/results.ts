@@ -1,5 +1,5 @@
-// The lines of a batch's result files: its input in its order, each line with what is recorded of
-// it. Nothing else is kept of results: what is redacted or erased in the log is so here.
+// Makes the lines of a batch's result files: the input in its order, each line with its recorded
+// response. Results are not stored, so what is redacted or erased in the log is so here.
 import { capabilities } from "../../algorithms/routing/passthrough.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Response } from "../../schemas/types.ts";
@@ -15,7 +15,7 @@ export interface ResultLine {
   kind: ResultKind;
   /** Ends in a line feed. */
   text: string;
-  /** Whether it was asked. */
+  /** Whether the line was asked. */
   asked: boolean;
 }
 
@@ -31,7 +31,7 @@ export type Results = (
   signal: AbortSignal,
 ) => AsyncGenerator<ResultLine>;
 
-/** What was answered is rendered whatever today's arms take. */
+/** Answers are rendered even if no present arm takes their parameters. */
 const everything: Served = new Set([...capabilities, "hints"]);
 /** Lines whose answers are looked up and held together. */
 const pageLines = 100;
@@ -71,7 +71,7 @@ export function createResults({ clickhouse, readLines, mostLineBytes }: ResultsD
 const lineId = (batchId: string, line: number): string =>
   `batch_req_${batchId.replace("batch_", "")}${String(line).padStart(9, "0")}`;
 
-/** Why a line has no answer, by how the batch ended. */
+/** Why a line has no answer, by the status of the batch. */
 const unasked = {
   expired: {
     code: "batch_expired",
@@ -81,7 +81,9 @@ const unasked = {
   completed: { code: "not_recorded", message: "The answer to this request is not recorded, or was erased." },
 };
 
-/** It was asked and ended because its batch did. */
+/**
+ * The error of a line whose call ended because its batch did; undefined: it has its own response.
+ */
 function endedBy({ status, error }: Response, how: keyof typeof unasked): (typeof unasked)["expired"] | undefined {
   if (status === "ok") return undefined;
   const isOurs =
@@ -106,7 +108,7 @@ function answerOf(
     body = answer(response, { requestId, model: asked.model, created: Math.floor(response.createdAt / 1_000) });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // It was understood when it was asked: the arms have changed since.
+    // The line was valid when it was asked; the arms have changed since.
     return failed(error);
   }
   return {
@@ -119,7 +121,7 @@ function answerOf(
   };
 }
 
-/** Codes of the gateway itself, which no stage refuses with. */
+/** Status of codes that only the gateway refuses with. */
 const statusOfCode: Readonly<Record<string, number>> = {
   ...{ invalid_api_key: 401, arm_not_allowed: 403, domain_not_allowed: 403, model_not_found: 404, body_too_large: 413 },
 };
@@ -128,7 +130,7 @@ function refusalOf(response: Response): ApiError {
   const known = errorOfResponse(response.error);
   const { message, code } = known;
   const own = statusOfCode[code];
-  // What a stage refuses has a status there; the rest the gateway refused (ask-line.ts).
+  // 502 means that errorOfResponse does not know the code: the gateway refused it (ask-line.ts).
   const status = own ?? (response.status === "refused" && known.status === 502 ? 400 : known.status);
   return new ApiError({ status, code, message, param: known.param });
 }

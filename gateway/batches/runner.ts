@@ -1,5 +1,5 @@
-// Gives the batches of this gateway their turns: a few at a time, tenants in turn, the batch that
-// has waited longest first. Off-peak: what all of them have under way follows the load of the arms.
+// Schedules the batches of this gateway: a few at a time, tenants in turn, the batch that has
+// waited longest first. Off-peak: the lines under way follow the utilisation of the busiest arm.
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -10,15 +10,15 @@ import type { Work } from "./work.ts";
 export interface RunnerDependencies {
   /** Batches that are not finished, of this gateway and of others. */
   unfinished: () => readonly StoredBatch[];
-  /** Whether this gateway works on it now. Two may for a while: each line is answered once. */
+  /** Whether this gateway owns it now. Two may for a while; still each line is answered once. */
   owns: (batchId: string) => boolean;
   workOf: (batch: StoredBatch, room: Room) => Work;
   newWindow: () => OffPeakWindow;
-  /** Lines under way at most, of those that are due whatever the load is. */
+  /** Maximum lines under way once lines are due; due lines are asked whatever the load is. */
   mostDue: number;
-  /** Load of the busiest arm; undefined: it is not known yet. Called while there is work. */
+  /** Utilisation of the busiest arm; undefined: not known yet. Called while there is work. */
   load: () => number | undefined;
-  /** Milliseconds, steady. */
+  /** Milliseconds on a monotonic clock. */
   now: () => number;
   log: Logger;
   lookEveryMs?: number;
@@ -33,7 +33,7 @@ export interface Runner {
 }
 
 const turns = 4;
-/** While others wait. */
+/** Length of a turn while other batches wait. */
 const turnMs = 10_000;
 const observeEveryMs = 1_000;
 
@@ -93,7 +93,7 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
       });
   };
 
-  /** Batches that came, went, or are another gateway's now. */
+  /** Follows batches that are new, ended, or owned by another gateway now. */
   const refresh = (): void => {
     const mine = new Map(unfinished().flatMap((batch) => (owns(batch.id) ? [[batch.id, batch] as const] : [])));
     for (const [id, job] of jobs) {
@@ -106,7 +106,7 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
       if (known !== undefined) known.batch = batch;
       else {
         const ending = new AbortController();
-        // Each line under way listens to it.
+        // Each line under way adds a listener.
         setMaxListeners(0, ending.signal);
         jobs.set(id, { batch, work: workOf(batch, room), notBefore: 0, ranAt: -Infinity, ending });
       }
@@ -120,7 +120,7 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
       return;
     }
     const busiest = load();
-    // As long as it is not known, only what is due goes on.
+    // While the load is unknown, only lines that are due are asked.
     if (now() - observedAt >= observeEveryMs) {
       observedAt = now();
       window.observe(busiest ?? Infinity, finished);
@@ -142,7 +142,7 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
       try {
         look();
       } catch (error) {
-        log.error({ err: error }, "no look at the batches");
+        log.error({ err: error }, "batches could not be scheduled; tried again");
       }
       await sleep(lookEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -1,9 +1,9 @@
-// Lines of an upload, split at LF, in memory of one line. What is longer than a line may be is cut.
+// Splits an upload into lines at LF, holding one line in memory. A line that is too long is cut.
 
 export interface RawLine {
   /** From 1; blank lines count. */
   line: number;
-  /** Without LF or CRLF; of one that is too long the first bytes. */
+  /** Without LF or CRLF; the first bytes of a line that is too long. */
   bytes: Buffer;
   tooLong: boolean;
 }
@@ -11,10 +11,10 @@ export interface RawLine {
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from("\uFEFF");
-/** Kept of a line that is too long. */
+/** Bytes kept of a line that is too long. */
 const headBytes = 4_096;
 
-/** Leaves out blank lines. most: bytes of a line. */
+/** Leaves out blank lines. most: maximum bytes of a line. */
 export async function* splitLines(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<RawLine> {
   let line = 1;
   let length = 0;
@@ -23,7 +23,7 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>, most: number): 
   const keep = (piece: Buffer): void => {
     length += piece.length;
     if (length <= most) pieces.push(piece);
-    // At once: a line without an end must not fill the memory.
+    // Cut now, since a line without an end must not fill the memory.
     else if (pieces.length !== 1 || pieces[0]!.length !== headBytes)
       pieces = [Buffer.concat([...pieces, piece.subarray(0, headBytes)]).subarray(0, headBytes)];
   };

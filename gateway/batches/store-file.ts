@@ -1,6 +1,6 @@
 // Puts the lines of an upload on the topic batch-lines, a record each, all in one partition. Holds
-// about a megabyte of them. Delivery: chunk by chunk, each acknowledged before the next; one that
-// the brokers took twice lies there twice, and readers skip it by its number.
+// about a megabyte of them. Delivery: chunk by chunk, each acknowledged before the next. A retry
+// may store a chunk twice; readers skip lines whose number they have seen.
 import { createHash } from "node:crypto";
 import type { Kafka, OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { Codec } from "../../connections/registry/port.ts";
@@ -19,7 +19,7 @@ export interface StoreFileDependencies {
   send: (messages: readonly Message[]) => Promise<void>;
   codec: Pick<Codec, "encode">;
   topic: Topic<"batch-lines">;
-  /** Bytes of a line: those of a request. */
+  /** Maximum bytes of a line, as of a request. */
   mostLineBytes: number;
   /** Called with the bytes of every part, before it is stored. Throws ApiError. */
   onBytes: (bytes: number) => void;
@@ -27,7 +27,7 @@ export interface StoreFileDependencies {
 
 const chunkBytes = 1_048_576;
 
-/** Rejects with ApiError; what was stored until then stays until its topic ends it. */
+/** Rejects with ApiError; lines stored until then stay until the retention of the topic. */
 export async function storeFile(
   chunks: AsyncIterable<Buffer>,
   { id, tenant, name, account }: { id: string; tenant: string; name: string; account: string | null },
@@ -67,7 +67,7 @@ export async function storeFile(
   for await (const raw of splitLines(counted(), mostLineBytes)) {
     if (++lines > mostLines)
       throw badRequest(
-        `A file of requests has at most ${mostLines} lines: make several of it.`,
+        `A file of requests has at most ${mostLines} lines: split it into several files.`,
         "file",
         "too_many_lines",
       );
@@ -87,11 +87,11 @@ export async function storeFile(
 
 const repeated = (line: number): LineProblem => ({
   ...{ line, code: "duplicate_custom_id", param: "custom_id" },
-  message: `Line ${line}: its custom_id is that of an earlier line.`,
+  message: `Line ${line}: its custom_id repeats that of an earlier line.`,
 });
 
 export const tooLarge = (): ApiError =>
   new ApiError({
     ...{ status: 413, code: "body_too_large", param: "file" },
-    message: `A file of requests has at most ${mostFileBytes / 1_048_576} MiB: make several of it.`,
+    message: `A file of requests has at most ${mostFileBytes / 1_048_576} MiB: split it into several files.`,
   });

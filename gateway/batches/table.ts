@@ -8,7 +8,7 @@ export interface StoredFile {
   tenant: string;
   createdAt: number;
   file: BatchFile;
-  /** It is gone for clients. */
+  /** Clients no longer see it. */
   deleted: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface BatchTable {
   /** Newest first. */
   filesOf(tenant: string): StoredFile[];
   batchesOf(tenant: string): StoredBatch[];
-  /** Of all tenants: those that a gateway has to work on. */
+  /** All tenants' batches that a gateway has to work on. */
   unfinished(): StoredBatch[];
 }
 
@@ -65,7 +65,7 @@ type Entry = ReadonlyMap<Kind, BatchPart>;
 export function createBatchTable(now: () => number): BatchTable {
   const tenants = new Map<string, Map<string, Entry>>();
   const tenantOf = new Map<string, string>();
-  /** Of batches: those to look at for work. */
+  /** Ids of unfinished batches. */
   const open = new Set<string>();
 
   const entryOf = (tenant: string, id: string): Entry => tenants.get(tenant)?.get(id) ?? new Map();
@@ -73,7 +73,7 @@ export function createBatchTable(now: () => number): BatchTable {
     const { id, tenant } = part;
     const kind = kindOf(part);
     const entry = new Map(entryOf(tenant, id));
-    // A gateway that was frozen meanwhile knows less.
+    // A gateway that was frozen may write progress after another one has finished the batch.
     const known = entry.get(kind)?.progress?.result ?? null;
     if (known !== null && (part.progress?.result ?? null) === null) return;
     const own = tenants.get(tenant) ?? new Map<string, Entry>();
@@ -94,7 +94,7 @@ export function createBatchTable(now: () => number): BatchTable {
     if (left.length === 0) drop(tenant, id);
     else tenants.get(tenant)?.set(id, new Map(left));
   };
-  /** The topic removes what is old later, and not for those that have read it. */
+  /** Its time is over; the topic removes it later, and this table has read it already. */
   const isOver = (part: BatchPart): boolean => part.createdAt + keptMs <= now();
   const fileOf = (entry: Entry): StoredFile | undefined => {
     const part = entry.get("file");

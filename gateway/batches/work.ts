@@ -1,5 +1,5 @@
-// One batch on the gateway that works on it: asks its lines while there is room or they are due,
-// records how far it is, and ends it. In turns: other batches may be waiting.
+// Works on one batch, in turns: asks its lines while there is room or they are due, records the
+// progress, and ends the batch.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { dueBy } from "../../algorithms/queueing/off-peak-window.ts";
@@ -15,31 +15,31 @@ import type { StoredBatch } from "./table.ts";
 export interface WorkDependencies {
   readLines: ReadLines;
   askLine: AskLine;
-  /** Whose batch it is; null: its key is none any more. */
+  /** The caller that created it; null: its key was revoked or has expired. */
   callerOf: (batch: StoredBatch) => Caller | null;
-  /** Room for a further line, of all batches of this gateway. due: whatever the load is. */
+  /** Room for one more line, shared by all batches of this gateway. due: whatever the load is. */
   room: { take(due: boolean): (() => void) | undefined };
   cancel: (request: { requestId: string; tenant: string }) => void;
-  /** How many of its lines are recorded. Rejects while that can't be read. */
+  /** How many of its lines are in ClickHouse. Rejects while ClickHouse can't be read. */
   countRecorded: (batch: StoredBatch) => Promise<number>;
   results: Results;
-  /** Rejects while the brokers don't take it. */
+  /** Rejects while the brokers don't acknowledge it. */
   save: (batch: StoredBatch, progress: BatchProgress) => Promise<void>;
   clock: () => number;
   log: Logger;
 }
 
 export interface Work {
-  /** Milliseconds until it may go on; undefined: it is finished. Rejects on abort. */
+  /** Milliseconds until the next turn; undefined: the batch is finished. Rejects on abort. */
   turn(options: { batch: () => StoredBatch; isOver: () => boolean; signal: AbortSignal }): Promise<number | undefined>;
 }
 
-/** Begun lines behind the first unfinished one: what is read again after a crash. */
+/** Maximum lines begun after the first unfinished one; they are read again after a crash. */
 const mostAhead = 1_024;
 const lookEveryMs = 250;
 const saveEveryMs = 1_000;
 const failedWaitMs = 10_000;
-/** Rows that don't come in this time were erased, or are refused by the table. */
+/** Rows that are missing after this time were erased or refused by the table. */
 const recordedWithinMs = 60_000;
 
 export function createWork(began: StoredBatch, dependencies: WorkDependencies): Work {
@@ -53,7 +53,7 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
   let saving: Promise<void> = Promise.resolve();
 
   const isExpired = (): boolean => clock() >= order.expiresAt;
-  /** One after the other: an older one must not come last. */
+  /** Writes are serialised, so that an older one can't come last. */
   const record = (batch: StoredBatch, result: BatchResult | null = null, counts = {}): Promise<void> => {
     const write = async (): Promise<void> => {
       const progress = { ...position.counts(), ...counts, startedAt, finalizingAt, result };
@@ -71,10 +71,10 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
   };
   const recordSoon = (batch: StoredBatch): void =>
     void record(batch).catch((error: unknown) =>
-      log.debug({ err: error, batch: batch.id }, "progress is not recorded"),
+      log.debug({ err: error, batch: batch.id }, "the progress of a batch could not be recorded; tried again"),
     );
 
-  /** All lines were begun and finished: true. */
+  /** all: every line was begun and finished. */
   async function askLines(
     batch: () => StoredBatch,
     isOver: () => boolean,
@@ -112,7 +112,7 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
           wake();
         });
     };
-    /** Undefined: none will be had now. */
+    /** Undefined: this turn is over. */
     const roomFor = async (): Promise<(() => void) | undefined> => {
       for (;;) {
         signal.throwIfAborted();
@@ -185,7 +185,7 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
         return undefined;
       } catch (error) {
         signal.throwIfAborted();
-        log.warn({ err: error, batch: began.id }, "a batch can't go on now: it is tried again");
+        log.warn({ err: error, batch: began.id }, "a batch can't go on now; tried again later");
         return failedWaitMs;
       }
     },

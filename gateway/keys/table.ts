@@ -17,7 +17,7 @@ export interface KeyTable {
   find(text: string): ValidKey | null;
   /** Whether the key of this id is one still. */
   isValid(id: string): boolean;
-  /** A key of this account that is one still: the newest of those that were rotated. */
+  /** The newest valid key of an account, which rotated keys share; null: none is valid. */
   ofAccount(tenant: string, account: string): ValidKey | null;
   /** Revoked ones included. */
   size(): number;

@@ -40,9 +40,9 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 export function addBatches(server: FastifyInstance, { callerOf, batches, clock }: BatchesDependencies): void {
   const { table, save } = batches;
-  /** On their way to the brokers, by tenant. */
+  /** Batches that the brokers have not acknowledged yet, by tenant. */
   const creating = new Map<string, number>();
-  /** Another gateway may have made it a moment ago. */
+  /** Waits up to 2 s for an id of the right form: another gateway may just have created it. */
   const found = async (caller: Caller, id: string): Promise<StoredBatch> => {
     for (let tries = /^batch_[0-9a-f]{32}$/.test(id) ? 20 : 1; tries > 0; tries--) {
       const batch = table.batch(caller.tenant, id);
@@ -69,12 +69,13 @@ export function addBatches(server: FastifyInstance, { callerOf, batches, clock }
       if (mayRead(caller, known.order.account)) return reply.send(batchObject(known));
       throw badRequest("Another key has made a batch with this Idempotency-Key: take another.", "idempotency-key");
     }
-    // Nothing is awaited from here to where it is counted.
+    // No await before creating.set: concurrent requests would pass the limits together.
     const all = table.batchesOf(tenant);
     const others = creating.get(tenant) ?? 0;
     if (all.filter((batch) => !isFinished(batch)).length + others >= mostOpenBatches)
-      throw tooMany(`${mostOpenBatches} batches that are not finished: wait for one of them, or cancel it`);
-    if (all.length >= mostBatches) throw tooMany(`${mostBatches} batches within ${keptMs / 86_400_000} days`);
+      throw tooMany(`${mostOpenBatches} unfinished batches: wait for one of them, or cancel it`);
+    if (all.length >= mostBatches)
+      throw tooMany(`created ${mostBatches} batches within ${keptMs / 86_400_000} days, the most that it may`);
     const createdAt = clock();
     const order = { endpoint, account, metadata: metadata ?? {}, expiresAt: createdAt + windowMs };
     const batch = { id, tenant, createdAt, file: input.file, order };
@@ -114,7 +115,7 @@ export function addBatches(server: FastifyInstance, { callerOf, batches, clock }
   });
 }
 
-/** The same for the same Idempotency-Key. Throws ApiError. */
+/** Equal for equal Idempotency-Keys of a tenant. Throws ApiError. */
 function batchIdFor(tenant: string, key: string | undefined): string {
   const hex =
     key === undefined

@@ -21,15 +21,15 @@ import { refuseEncoded } from "../server.ts";
 export interface FilesDependencies {
   callerOf: (request: FastifyRequest) => Caller;
   batches: Pick<Batches, "table" | "save" | "storing" | "readLines" | "results">;
-  /** Bytes of a tenant within the time that files are kept. */
+  /** Bytes that a tenant may upload within the time that files are kept. */
   tenantBytes: number;
   slowReaderMs: number;
 }
 
-/** Uploads and downloads of a gateway at a time, and those of a tenant. */
+/** Uploads and downloads at a time, per gateway and per tenant. */
 const mostTransfers = 8;
 const mostOfTenant = 2;
-/** A form's own bytes. */
+/** Bytes of a form around its file. */
 const formBytes = 65_536;
 
 const listQuery = z.object({
@@ -44,7 +44,7 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 export function addFiles(server: FastifyInstance, { callerOf, batches, tenantBytes, slowReaderMs }: FilesDependencies) {
   const { table, save, storing, readLines, results } = batches;
   const transfer = createTransfers();
-  /** Bytes of uploads that are under way, by tenant. */
+  /** Bytes of unfinished uploads, by tenant. */
   const coming = new Map<string, number>();
 
   async function upload(incoming: FastifyRequest, { tenant, account }: Caller): Promise<StoredFile> {
@@ -64,14 +64,19 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
       const read = await readUpload(incoming.body as Readable, incoming.headers, (name, chunks) =>
         storeFile(chunks, { id, tenant, name: name.slice(0, 256), account: account ?? null }, { ...storing, onBytes }),
       );
-      if (read.file === undefined) throw badRequest("The form has no file.", "file", "missing_required_parameter");
+      if (read.file === undefined)
+        throw badRequest(
+          "The form has no part named file: add the file of requests.",
+          "file",
+          "missing_required_parameter",
+        );
       const purpose = read.fields.get("purpose");
-      if (purpose !== "batch") throw badRequest("Files are for batches alone: purpose must be batch.", "purpose");
+      if (purpose !== "batch") throw badRequest("purpose must be batch: files serve batches only.", "purpose");
       file = read.file;
       await save({ id, tenant, createdAt, file });
       return { id, tenant, createdAt, file, deleted: false };
     } finally {
-      // Its lines are on the topic, whatever became of it.
+      // Its lines are on the topic even if the upload failed, so their bytes count.
       if (file === undefined && came > 0)
         await save({ id, tenant, createdAt, file: abandoned(id, came) }).catch(() => 0);
       const others = (coming.get(tenant) ?? 0) - came;
@@ -86,7 +91,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
       .batchesOf(caller.tenant)
       .flatMap((batch) => (mayRead(caller, batch.order.account) ? resultFiles(batch) : [])),
   ];
-  /** Another gateway may have made it a moment ago. */
+  /** Waits up to 2 s for an id of the right form: another gateway may just have created it. */
   const found = async <T>(id: string, read: () => T | undefined): Promise<T> => {
     for (let tries = /^file-/.test(id) ? 20 : 1; tries > 0; tries--) {
       const one = read();
@@ -115,7 +120,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     for await (const line of results(batch, status, signal)) if (line.kind === kind) yield line.text;
   }
 
-  // Forms are for uploads alone: everywhere else a body is JSON.
+  // Only uploads are forms; every other body is JSON.
   void server.register((uploads, _options, done) => {
     uploads.addContentTypeParser("multipart/form-data", (_request, body, parsed) => parsed(null, body));
     uploads.post(filesPath, async (incoming, reply) => {
@@ -128,7 +133,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
       try {
         return await reply.send(fileObject(await upload(incoming, caller)));
       } catch (error) {
-        // More of it may be coming.
+        // The client may still be sending the rest.
         void reply.header("connection", "close");
         throw error;
       } finally {
@@ -160,7 +165,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     const caller = callerOf(incoming);
     const { id } = incoming.params;
     if (resultOf(id) !== undefined)
-      throw badRequest("Results of a batch go with the log (precedent forget): they can't be deleted here.", "file_id");
+      throw badRequest("Results of a batch are read from the log and can't be deleted here.", "file_id");
     await inputOf(caller, id);
     await save({ id, tenant: caller.tenant, deleted: true });
     return reply.send({ id, object: "file", deleted: true });
@@ -184,7 +189,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
   });
 }
 
-/** Resolves when all is sent, or the client has gone. Rejects before anything is. */
+/** Resolves when all is sent or the client has gone. Rejects only before the first byte. */
 async function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>, slowReaderMs: number): Promise<void> {
   const first = await lines.next();
   const { raw } = reply;
@@ -193,13 +198,13 @@ async function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>, slo
     if (first.done !== true) yield first.value;
     yield* lines;
   }
-  // One that reads nothing holds a transfer.
+  // A client that reads nothing would keep its transfer.
   raw.setTimeout(slowReaderMs, () => raw.destroy());
   await reply.type("application/jsonl").send(Readable.from(whole()));
   await ended;
 }
 
-/** Throws ApiError; call what it returns at the end of the transfer. */
+/** Throws ApiError at a limit. Call the returned function at the end of the transfer. */
 function createTransfers(): (tenant: string) => () => void {
   const tenants = new Map<string, number>();
   let all = 0;
@@ -208,7 +213,7 @@ function createTransfers(): (tenant: string) => () => void {
     if (all >= mostTransfers || own >= mostOfTenant)
       throw new ApiError({
         ...{ status: 429, code: "too_many_open", retryAfter: 1 },
-        message: `A tenant has ${mostOfTenant} transfers of files at a time, a gateway ${mostTransfers}: try again.`,
+        message: `At most ${mostOfTenant} uploads and downloads of a tenant, and ${mostTransfers} of a gateway, run at a time: try again.`,
       });
     tenants.set(tenant, own + 1);
     all++;
@@ -230,7 +235,7 @@ const abandoned = (id: string, bytes: number) => ({
 const full = (what: string): ApiError =>
   new ApiError({
     ...{ status: 429, code: "files_full", param: "file" },
-    message: `A tenant may upload ${what} within ${keptMs / 86_400_000} days, and it has.`,
+    message: `A tenant may upload at most ${what} within ${keptMs / 86_400_000} days; deleted files count.`,
   });
 export const unknownFile = (id: string): ApiError =>
   new ApiError({

@@ -37,8 +37,8 @@ const points = `
 
 /**
  * rewards of every request of `changed`, a subquery. Newest per source and kind by its own time,
- * then offset; an outcome shared over a session counts beside a rating of the request itself, and
- * little. Withdrawals act in any order, and only on the same request.
+ * then offset. An outcome shared over a session counts beside the request's own rating, with its
+ * weight divided by the session's requests. Withdrawals act in any order, on the same request only.
  */
 export const insertRewards = (changed: string): string => `
 INSERT INTO rewards (request_id, tenant, reward, weight, of_session, counted, received, newest_at, arm, domain, account, policy_version, version)

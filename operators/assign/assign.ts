@@ -1,7 +1,6 @@
-// Gives a request its variant of an experiment: which arms may answer it, at which cost weight. By
-// a hash, so that a user, a session or a tenant keeps its variant in every process; logged with the
-// decision. Needs deduplicate before it, and lookup behind it: what a variant may change is part of
-// the response cache's key.
+// Assigns a request to a variant of an experiment, which sets its arms and cost weight. A hash
+// decides, so a user, session or tenant keeps its variant in every process. The decision logs it.
+// Runs after deduplicate and before lookup: the response cache's key contains what a variant sets.
 import { hash } from "node:crypto";
 import { sessionOf } from "../../algorithms/identity/session.ts";
 import { conversationKey } from "../../algorithms/text/conversation-key.ts";
@@ -22,7 +21,7 @@ export interface Variant {
 
 export interface Experiment {
   name: string;
-  /** Of the units, [0, 1]. */
+  /** Share of the units that take part, [0, 1]. */
   share: number;
   by: "request" | "session" | "user" | "tenant";
   tenants?: readonly string[] | undefined;
@@ -86,7 +85,7 @@ function limited(
   };
 }
 
-/** Only where each variant could answer it: who takes part must not depend on the variant. */
+/** Each variant must be able to answer it, so that taking part does not depend on the variant. */
 function takesPart(
   { tenants, variants }: Experiment,
   asked: IdentifiedRequest,
@@ -107,14 +106,14 @@ function draw(experiment: Experiment, request: IdentifiedRequest): { index: numb
   const total = variants.reduce((sum, { weight }) => sum + weight, 0);
   let left = uniform(digest, 12) * total;
   const found = variants.findIndex(({ weight }) => (left -= weight) < 0);
-  // Rounding may leave a little over.
+  // Rounding may leave a remainder above 0.
   const index = found < 0 ? variants.length - 1 : found;
   const { name: variant, weight } = variants[index]!;
   const assignment = { name, variant, isControl: index === 0, probability: weight / total, unit: digest.slice(24, 40) };
   return { index, assignment };
 }
 
-/** A user that is not named is their conversation. */
+/** Without a user the session is the unit; without a session the conversation is. */
 function unitOf({ by }: Experiment, { id, tenant, metadata, messages }: IdentifiedRequest): string[] {
   if (by === "tenant") return [];
   if (by === "request") return ["request", id];

@@ -10,7 +10,7 @@ export const gateway = {
   // Its own partitions alone, as they are assigned; who may ask; what a request's owner may ask
   // about it; for an open page also decisions, responses and
   // failing arms.
-  // batches: all of them; inline-calls: how busy the arms are, for lines of batches.
+  // batches: those of all gateways; inline-calls: how busy the arms are, for lines of batches.
   tables: [
     "responses",
     "deltas",
@@ -26,6 +26,6 @@ export const gateway = {
   // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
   operators: [],
   // policies, examples: an old version again, and an example taken out, by an operator on the page.
-  // responses: refusals of lines of batches, whose answers are all there.
+  // responses: refusals of batch lines, since results are read from responses.
   outputs: ["requests", "cancels", "feedback", "policies", "examples", "batches", "batch-lines", "responses"],
 } as const satisfies StageDescription;

@@ -96,7 +96,7 @@ export async function startGateway(
     baseUrl,
     health: () => ({ ...replies.health(), inFlight: connectionLimit.open() }),
     async stop() {
-      // Its lines are asked again by whichever gateway works on it next.
+      // The gateway that takes over asks their unfinished lines again.
       await batches.stop();
       await drain(server, connectionLimit, config.limits.drainMs);
       cancel.stop();

@@ -44,7 +44,7 @@ export async function watchBusiestArm(session: LoadSession, signal: AbortSignal)
   return { load: () => Math.max(0, ...monitor.load().byArm.values()), stop };
 }
 
-/** The same for a process that seldom needs it: read from when it is first asked for. */
+/** The same for a process that seldom needs it: reading starts with the first call of load. */
 export function watchWhenAsked(
   session: LoadSession,
   log: LoadSession["log"],

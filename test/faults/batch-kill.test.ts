@@ -43,7 +43,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Of the batch, once the gateway answers. */
+/** State of the batch, once the gateway answers. */
 const progress = async (id: string, until: (batch: OpenAI.Batch) => boolean): Promise<OpenAI.Batch> =>
   eventually(
     "the batch",

@@ -24,7 +24,7 @@ export interface Comparison {
 }
 
 export const confidence = 0.95;
-/** Of fewer questions there is no interval: resampling them would make it too narrow. */
+/** Fewer questions get no interval: resampling them would make it too narrow. */
 export const fewest = 20;
 /** Scores that differ by less count as equal. */
 const equalWithin = 0.05;

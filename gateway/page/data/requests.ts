@@ -16,7 +16,7 @@ type Asked = Key & Pick<RequestRow, "domain" | "question" | "user" | "session" |
 async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Key[]): Promise<RequestRow[]> {
   const [asked, more] = await Promise.all([
     clickhouse.query<Asked>(
-      `SELECT request_id AS id, tenant, domain, substringUTF8(question, 1, ${shown}) AS question, metadata['user'] AS user, metadata['session'] AS session,
+      `SELECT request_id AS id, tenant, domain, substringUTF8(question, 1, ${shown}) AS question, metadata['user'] AS user, session,
               toUnixTimestamp64Milli(created_at) AS createdAt
        FROM requests FINAL WHERE request_id IN {ids:Array(String)}`,
       { ids: keys.map(({ id }) => id) },

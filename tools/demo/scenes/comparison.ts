@@ -1,6 +1,6 @@
-// Does it pay? The system answers questions and learns from a reward of each answer. Beside every
-// answer of the small arm, the large arm is asked the same: what it would have cost and been worth
-// to ask it alone. Its extra calls are no part of the system's bill, and bring no reward.
+// Does it pay? The system answers questions and learns from a reward of each answer. Where another
+// arm answered, the large arm is asked the same question, to know the cost and score of using it
+// alone. These extra calls are no part of the system's cost, and get no reward.
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import pc from "picocolors";
@@ -15,7 +15,7 @@ import { largeArm, type Question } from "../sample-data.ts";
 import type { Scene, SceneContext } from "../scene.ts";
 import { seconds, wrap } from "../screen.ts";
 
-/** After this time no question is asked; a slow machine has twice the time for the fewest. */
+/** After this time no question is asked; a slow machine has twice the time for the first 20. */
 const usualMs = 120_000;
 const longestWaitMs = 120_000;
 const inFlight = 4;
@@ -24,7 +24,7 @@ export const comparison: Scene = async (context) => {
   const { screen, data } = context;
   screen.heading(
     "Cheaper, and as good?",
-    `${data.questions.length} questions in random order. The router chooses, and learns from a reward of each answer: its token F1 against our reference. Where another arm answers, ${largeArm} is asked the same for the comparison; neither its answer nor its price counts for the system.`,
+    `${data.questions.length} questions in random order. The router chooses, and learns from a reward of each answer: its token F1 against our reference. Where another arm answers, ${largeArm} is also asked, for the comparison alone: this answer teaches the router nothing, and its price is not the system's.`,
   );
   const absent = await whyAbsent(context);
   if (absent !== null) {
@@ -38,7 +38,7 @@ export const comparison: Scene = async (context) => {
 /** Why the large arm has no part in this run; null: it answers. */
 async function whyAbsent({ screen, complete, signal }: SceneContext): Promise<string | null> {
   const late = sleep(longestWaitMs, undefined, { signal, ref: false }).then(() => {
-    throw new Error(`its model has not come in ${seconds(longestWaitMs)}`);
+    throw new Error(`its model was not ready within ${seconds(longestWaitMs)}`);
   });
   try {
     await screen.task(largeArm, Promise.race([complete, late]), () => "answers");
@@ -113,7 +113,7 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
     ...(left > 0 ? [`the time was up before the other ${left}`] : []),
     ...(extra > 0
       ? [
-          `${extra} more of ${largeArm} for the comparison alone, which cost ${price(paid.extra)} beside the system's ${price(paid.system)}`,
+          `${extra} more answers of ${largeArm} for the comparison alone, at ${price(paid.extra)}; the system's own cost ${price(paid.system)}`,
         ]
       : []),
     ...(without > 0 ? [`${without} left out of the comparison: ${largeArm} gave no answer`] : []),

@@ -1,6 +1,6 @@
 // The same questions to the model that is shown examples, with its prompt prefilled in full, and
 // with the caches of the examples linked into it: what that does to the time to the first token.
-// One at a time, for two on one core would measure each other.
+// One at a time, since two on one core would slow each other.
 import pc from "picocolors";
 import type { Response } from "../../../schemas/types.ts";
 import type { Scene } from "../scene.ts";

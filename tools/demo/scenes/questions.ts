@@ -41,7 +41,8 @@ export const questions: Scene = async ({ screen, session, client, data, commande
 function describeArm(arm: ArmConfig): string {
   const examples = arm.examples ? "shown similar examples" : "asked without examples";
   const { prompt, completion } = pricesAt(priceList(arm), Date.now(), 0);
-  const cost = completion > 0 ? `, prices ${prompt} and ${completion}` : ", without a price";
+  const cost =
+    completion > 0 ? `, ${prompt} and ${completion} per million tokens read and written` : ", without a price";
   switch (arm.type) {
     case "llama":
       return `${modelOf(arm)} on this CPU, ${examples}${cost}`;

@@ -1,4 +1,5 @@
 // A request's members beside its texts: parameters, tools, metadata, allowed arms and costs.
+import { sessionOf } from "../../../../algorithms/identity/session.ts";
 import type { Conversation } from "../../../conversation.ts";
 import { domainOf, figure } from "../format.ts";
 import { linkTo } from "../hooks.ts";
@@ -8,12 +9,13 @@ import { beyondText } from "./code.ts";
 export function Asked({ request }: { request: Conversation["request"] }) {
   const { params, metadata, privacy, allowedArms, documents, tenant, domain, id } = request;
   const { messages: _messages, ...beyond } = beyondText(request);
-  const { user, session, ...others } = metadata;
+  const { user, session: _session, ...others } = metadata;
+  const session = sessionOf(metadata);
   const rows: [string, preact.ComponentChildren][] = [
     ["Request id", <code key="id">{id}</code>],
     ["Tenant, domain", <bdi key="tenant">{`${tenant}, ${domainOf(domain)}`}</bdi>],
     ["User", user === undefined ? null : <a href={linkTo("requests", { tenant, user })}>{user}</a>],
-    ["Session", session === undefined ? null : <a href={linkTo("requests", { tenant, session })}>{session}</a>],
+    ["Session", session === null ? null : <a href={linkTo("requests", { tenant, session })}>{session}</a>],
     ["Most tokens", params.maxTokens === null ? null : figure(params.maxTokens)],
     ["Temperature", params.temperature === null ? null : figure(params.temperature)],
     ["top_p", params.topP === null ? null : figure(params.topP)],
