@@ -8,6 +8,7 @@ import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Admin } from "kafkajs";
+import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages, type RunningStages, type StageName } from "../../pipelines/up.ts";
@@ -175,6 +176,26 @@ test("the gateway answers", async () => {
   expect(await response.json()).toMatchObject({ choices: [{ message: { content: "answer" } }] });
 });
 
+test("and works on a batch: a line that is answered, and one that is refused", async () => {
+  const baseURL = running.find(({ stages: { baseUrl: url } }) => url !== undefined)?.stages.baseUrl ?? "";
+  const client = new OpenAI({ baseURL, apiKey: "any", maxRetries: 0 });
+  const url = "/v1/chat/completions";
+  const messages = [{ role: "user", content: "question" }];
+  const lines = [
+    { custom_id: "answered", method: "POST", url, body: { model: "precedent", messages } },
+    { custom_id: "refused", method: "POST", url, body: { model: "none", messages } },
+  ].map((line) => JSON.stringify(line));
+  const file = await client.files.create({
+    ...{ purpose: "batch", file: await toFile(Buffer.from(lines.join("\n")), "lines.jsonl") },
+  });
+  const begun = await client.batches.create({ input_file_id: file.id, endpoint: url, completion_window: "24h" });
+  const { request_counts: counts } = await eventually("the end of the batch", async () => {
+    const batch = await client.batches.retrieve(begun.id);
+    return batch.status === "completed" ? batch : undefined;
+  });
+  expect(counts).toEqual({ total: 2, completed: 1, failed: 1 });
+});
+
 test("tokens are fetched anew, and what is under way goes on", async () => {
   const before = provider.given();
   await eventually("another token", () => Promise.resolve(provider.given() > before ? true : undefined));
@@ -201,6 +222,7 @@ const idle = [
   ],
   ...["gateway Write policies", "gateway Write policies.", "gateway Write examples"],
   ...["gateway Read breakers", "gateway Read reader.breakers."],
+  ...["gateway Read inline-calls", "gateway Read reader.inline-calls."],
   ...["plan Write response-cache", "plan Write dead-letters", "plan Write deltas"],
   // Repeats of what is recorded with placeholders (privacy.redact).
   ...["plan Read responses", "plan Read reader.responses."],
