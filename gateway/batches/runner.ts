@@ -55,19 +55,29 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
   let window = newWindow();
   let observedAt = -Infinity;
 
-  const room: Room = {
+  /** Lines under way of each tenant, and how many tenants have work. */
+  const ofTenants = new Map<string, number>();
+  let tenants = 1;
+  /** A tenant has its even share at most: slow lines of one hold up no other. */
+  const roomOf = (tenant: string): Room => ({
     take(due) {
-      if (underWay >= (due ? mostDue : window.size())) return undefined;
+      const most = due ? mostDue : window.size();
+      const own = ofTenants.get(tenant) ?? 0;
+      if (underWay >= most || own >= Math.ceil(most / tenants)) return undefined;
       underWay++;
+      ofTenants.set(tenant, own + 1);
       let given = false;
       return () => {
         if (given) return;
         given = true;
         underWay--;
         finished++;
+        const left = (ofTenants.get(tenant) ?? 1) - 1;
+        if (left === 0) ofTenants.delete(tenant);
+        else ofTenants.set(tenant, left);
       };
     },
-  };
+  });
   const waiting = (): Job[] => [...jobs.values()].filter((job) => job.turn === undefined && job.notBefore <= now());
   const running = (): Job[] => [...jobs.values()].filter((job) => job.turn !== undefined);
 
@@ -108,9 +118,10 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
         const ending = new AbortController();
         // Each line under way adds a listener.
         setMaxListeners(0, ending.signal);
-        jobs.set(id, { batch, work: workOf(batch, room), notBefore: 0, ranAt: -Infinity, ending });
+        jobs.set(id, { batch, work: workOf(batch, roomOf(batch.tenant)), notBefore: 0, ranAt: -Infinity, ending });
       }
     }
+    tenants = Math.max(1, new Set([...jobs.values()].map(({ batch }) => batch.tenant)).size);
   };
 
   const look = (): void => {

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { dueBy } from "../../algorithms/queueing/off-peak-window.ts";
 import type { BatchProgress, BatchResult } from "../../schemas/types.ts";
 import type { Caller } from "../access.ts";
+import { ApiError } from "../errors.ts";
 import { Busy, type AskLine } from "./ask-line.ts";
 import { createPosition } from "./position.ts";
 import type { LineAt, ReadLines } from "./read-lines.ts";
@@ -185,6 +186,12 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
         return undefined;
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof ApiError && error.status === 410) {
+          // Its lines are past the retention: nothing is left to be asked or listed.
+          log.error({ err: error, batch: began.id }, "a batch ends without its lines");
+          await record(batch(), { status: "expired", finishedAt: clock(), outputBytes: 0, errorBytes: 0 });
+          return undefined;
+        }
         log.warn({ err: error, batch: began.id }, "a batch can't go on now; tried again later");
         return failedWaitMs;
       }

@@ -68,6 +68,19 @@ describe("a variant", () => {
   });
 });
 
+it("names a user by a key, where personal data are redacted, and draws the same", () => {
+  const under = (unitSecret?: string) => {
+    const assign = createAssign({ arms: () => arms, experiments: [experiment], unitSecret });
+    const outcome = assign(validated(ofUser("ann")), aContext());
+    if (!("kind" in outcome) || outcome.kind !== "ok") throw new Error("it assigns every request");
+    return outcome.value.experiment!;
+  };
+  const [plain, one, other] = [under(), under("a secret of sixteen"), under("another of sixteen")];
+  expect(new Set([plain.unit, one.unit, other.unit]).size).toBe(3);
+  expect([one.variant, other.variant]).toEqual([plain.variant, plain.variant]);
+  expect(one.unit).toMatch(/^[0-9a-f]{16}$/);
+});
+
 describe("takes part", () => {
   const whole = assignWith([experiment]);
   it.each<[string, Partial<Request>]>([

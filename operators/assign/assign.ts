@@ -1,7 +1,7 @@
 // Assigns a request to a variant of an experiment, which sets its arms and cost weight. A hash
 // decides, so a user, session or tenant keeps its variant in every process. The decision logs it.
 // Runs after deduplicate and before lookup: the response cache's key contains what a variant sets.
-import { hash } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { sessionOf } from "../../algorithms/identity/session.ts";
 import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import { serves, type Declares } from "../../arms/serves.ts";
@@ -39,16 +39,18 @@ export interface AssignDependencies {
   arms: () => readonly AssignableArm[];
   /** A request takes part in the first that it is drawn for. */
   experiments: readonly Experiment[];
+  /** privacy.redact.secret: with it no user is found by hashing names. */
+  unitSecret?: string | undefined;
 }
 
-export function createAssign({ arms, experiments }: AssignDependencies): Step<Needs, Adds> {
+export function createAssign({ arms, experiments, unitSecret }: AssignDependencies): Step<Needs, Adds> {
   return function assign(validated) {
     const current = arms();
     const request = withoutExperimental(validated.request, current);
     for (const experiment of experiments) {
       const variants = experiment.variants.map((variant) => limited(validated.request, request, variant));
       if (!takesPart(experiment, validated.request, variants, current)) continue;
-      const drawn = draw(experiment, request);
+      const drawn = draw(experiment, request, unitSecret);
       if (drawn === null) continue;
       return ok({ ...validated, request: variants[drawn.index]!, experiment: drawn.assignment });
     }
@@ -99,7 +101,11 @@ function takesPart(
   );
 }
 
-function draw(experiment: Experiment, request: IdentifiedRequest): { index: number; assignment: Assignment } | null {
+function draw(
+  experiment: Experiment,
+  request: IdentifiedRequest,
+  secret: string | undefined,
+): { index: number; assignment: Assignment } | null {
   const { name, share, variants } = experiment;
   const digest = hash("sha256", JSON.stringify([name, request.tenant, ...unitOf(experiment, request)]));
   if (uniform(digest, 0) >= share) return null;
@@ -109,7 +115,8 @@ function draw(experiment: Experiment, request: IdentifiedRequest): { index: numb
   // Rounding may leave a remainder above 0.
   const index = found < 0 ? variants.length - 1 : found;
   const { name: variant, weight } = variants[index]!;
-  const assignment = { name, variant, isControl: index === 0, probability: weight / total, unit: digest.slice(24, 40) };
+  const named = secret === undefined ? digest.slice(24) : createHmac("sha256", secret).update(digest).digest("hex");
+  const assignment = { name, variant, isControl: index === 0, probability: weight / total, unit: named.slice(0, 16) };
   return { index, assignment };
 }
 

@@ -54,7 +54,7 @@ export async function startPlan(
     ...{ ...route.dependencies, ...call.dependencies },
     ...{ embedder: examples.embedder, documents: documents.table, arms: session.arms.routed, inline: inline.of },
     ...{ cancels: cancelsOf(session).watch, limits: config.limits, partitions: replies.now, clock },
-    ...{ routing: config.routing, experiments: config.experiments },
+    ...{ routing: config.routing, experiments: config.experiments, unitSecret: config.privacy.redact.secret },
     random: logReplay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
   });
   const stage = assembleStage(session, {
