@@ -117,10 +117,18 @@ test("a spend limit that is used up refuses with OpenAI's code, once, and touche
 
 test("what is under way is held against it: of many at once one is answered, and the others may try again", async () => {
   const key = await create("--spend-limit-per-day", String(1.5 * cost));
-  const all = await Promise.allSettled(Array.from({ length: 8 }, () => ask(key)));
+  // Not finished before the others were refused.
+  const messages = [{ role: "user" as const, content: "held until all were asked" }];
+  const held = { model: "small", stream: true as const, messages };
+  const all = await Promise.allSettled(Array.from({ length: 8 }, () => clientOf(key).chat.completions.create(held)));
   const refusals = all.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
   expect(refusals).toHaveLength(7);
   for (const refusal of refusals) expect(refusal).toMatchObject({ status: 429, code: "spend_limit_held" });
+  model.release();
+  const [answered] = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  let text = "";
+  for await (const { choices } of answered!) text += choices[0]?.delta.content ?? "";
+  expect(text).toBe("held until all were asked");
   const client = clientOf(key, undefined, 5);
   const body = { model: "small", messages: [{ role: "user" as const, content: "hello" }] };
   const later = await Promise.allSettled([1, 2].map(() => client.chat.completions.create(body)));
