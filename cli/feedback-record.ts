@@ -1,5 +1,6 @@
 // What a person says of an answer on the command line, as a Feedback record. Pure; everything that
 // makes no sense is a UsageError that says what would.
+import { plainFeedback } from "../schemas/plain-feedback.ts";
 import type { Feedback, Range } from "../schemas/types.ts";
 import { UsageError } from "./io.ts";
 
@@ -30,7 +31,7 @@ export function feedbackRecord(input: FeedbackInput, id: string, now: number): F
   if (source === undefined) throw new UsageError(`--source ${input.source}: one of ${sources.join(", ")}`);
   if (input.requestId.trim() === "") throw new UsageError("the request id is empty");
   if (id.trim() === "") throw new UsageError("--id is empty");
-  return {
+  return plainFeedback({
     id,
     requestId: input.requestId,
     tenant: input.tenant,
@@ -39,11 +40,9 @@ export function feedbackRecord(input: FeedbackInput, id: string, now: number): F
     author: input.author ?? "",
     text: input.text ?? null,
     withdraws: input.withdraws ?? null,
-    session: null,
-    sessionRequests: 1,
     comment: input.comment ?? null,
     createdAt: now,
-  };
+  });
 }
 
 type Opinion = Pick<Feedback, "kind" | "value" | "range" | "against">;

@@ -15,6 +15,7 @@ import { NO_USAGE } from "../../schemas/no-usage.ts";
 import { computing, type RouteArm } from "../../arms/routed.ts";
 import { lastUserTurn } from "../../operators/validate/validate.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
 import type { ArmScore, Decision, Feedback, Response } from "../../schemas/types.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
 import { prefillOf } from "../../state/log-replay-world.ts";
@@ -227,23 +228,13 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
 }
 
 /** Without an author: no author's hourly feedback limit applies to a log. */
-const plainFeedback = ({ id, tenant, createdAt }: ImportedRequest): Feedback => ({
-  ...{ id: `import-${id}`, requestId: id, tenant, kind: "reward", value: null },
-  ...{
-    range: null,
-    source: "system",
-    author: "",
-    against: null,
-    text: null,
-    withdraws: null,
-    session: null,
-    sessionRequests: 1,
-  },
-  ...{ comment: "imported", createdAt },
-});
-const rewardOf = (request: ImportedRequest, value: number): Feedback => ({ ...plainFeedback(request), value });
+const loggedFeedback = ({ id, tenant, createdAt }: ImportedRequest): Feedback =>
+  plainFeedback({
+    ...{ id: `import-${id}`, requestId: id, tenant, kind: "reward", source: "system", comment: "imported", createdAt },
+  });
+const rewardOf = (request: ImportedRequest, value: number): Feedback => ({ ...loggedFeedback(request), value });
 const correctionOf = (request: ImportedRequest, text: string): Feedback => ({
-  ...plainFeedback(request),
+  ...loggedFeedback(request),
   ...{ id: `import-${request.id}-correction`, kind: "correction", text, source: "person" },
 });
 

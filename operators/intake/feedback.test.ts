@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import { aContext, NOW } from "../values.testing.ts";
 import { createIntakeFeedback, intakeFeedbackContract } from "./feedback.ts";
@@ -6,19 +7,9 @@ import { createIntakeFeedback, intakeFeedbackContract } from "./feedback.ts";
 const topic = "p.feedback.acme";
 const tenantOf = (full: string): string | undefined => (full === topic ? "acme" : undefined);
 const intake = createIntakeFeedback({ tenantOf });
-const feedback: Feedback = {
-  ...{ id: "f1", requestId: "r1", tenant: "default", kind: "thumbs", value: 1, range: null, source: "person" },
-  ...{
-    author: "",
-    against: null,
-    text: null,
-    withdraws: null,
-    session: null,
-    sessionRequests: 1,
-    comment: "good",
-    createdAt: NOW,
-  },
-};
+const feedback = plainFeedback({
+  ...{ id: "f1", requestId: "r1", kind: "thumbs", value: 1, comment: "good", createdAt: NOW },
+});
 const take = (change: Partial<Feedback>) => {
   const position = { topic, partition: 0, offset: 3 };
   return intake({ record: { ...feedback, ...change }, position, timestamp: NOW, receivedAt: NOW }, aContext());

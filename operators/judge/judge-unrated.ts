@@ -2,6 +2,7 @@
 // the row by which it is done. Rejects only when aborted.
 import type { Arm } from "../../arms/arm.ts";
 import type { Compared, Comparison } from "../../algorithms/routing/comparison.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
 import type { Feedback, Message } from "../../schemas/types.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 import { feedbackIdOf } from "./feedback-id.ts";
@@ -84,11 +85,10 @@ export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
 
 function feedbackOf(judgement: Judgement, value: number): Feedback {
   const { request_id: requestId, tenant, other_arm: against, judge: author, judged_at: createdAt } = judgement;
-  return {
+  return plainFeedback({
     id: feedbackIdOf(judgement),
-    ...{ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author },
-    ...{ against, text: null, withdraws: null, session: null, sessionRequests: 1, comment: null, createdAt },
-  };
+    ...{ requestId, tenant, kind: "comparison", value, source: "judge", author, against, createdAt },
+  });
 }
 
 /** Text of a single turn; of several turns the whole conversation, each with its role. */

@@ -10,6 +10,7 @@ import { openSession } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
 import { createLog } from "../../runtime/log.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
 import type { Example, Feedback, Request, Response } from "../../schemas/types.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "../support/system.ts";
 
@@ -75,24 +76,7 @@ const rate = (requestId: string, value: number): Promise<string> => give(request
 async function give(requestId: string, feedback: Partial<Feedback>): Promise<string> {
   const { kafka, codec, topic } = system.session;
   const producer = kafka.plainProducer();
-  const record = {
-    id: uuid(),
-    requestId,
-    tenant: "default",
-    kind: "reward" as const,
-    value: null,
-    range: null,
-    source: "person" as const,
-    author: "",
-    against: null,
-    text: null,
-    withdraws: null,
-    session: null,
-    sessionRequests: 1,
-    comment: null,
-    createdAt: Date.now(),
-    ...feedback,
-  };
+  const record = plainFeedback({ id: uuid(), requestId, kind: "reward", createdAt: Date.now(), ...feedback });
   await producer.send([{ topic: topic("feedback"), key: requestId, value: codec.encode("feedback", record) }]);
   await producer.close();
   return record.id;

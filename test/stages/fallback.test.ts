@@ -12,7 +12,8 @@ import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/feature
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { StageName } from "../../pipelines/up.ts";
 import { createAggregate } from "../../operators/aggregate/aggregate.ts";
-import type { Feedback, Request } from "../../schemas/types.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
+import type { Request } from "../../schemas/types.ts";
 import { requestOf, startSystem, type TestSystem } from "../support/system.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
@@ -134,19 +135,9 @@ describe.each([
     const taken = await system.ask("hello", cheapest());
     expect([own.arm, taken.arm]).toEqual(["first", "second"]);
     const producer = kafka.plainProducer();
-    const feedback = [own, taken].map(({ requestId }): Feedback => ({
-      ...{ id: uuidv7(), requestId, tenant: "default", kind: "reward", value: 1, range: null, source: "person" },
-      ...{
-        author: "",
-        against: null,
-        text: null,
-        withdraws: null,
-        session: null,
-        sessionRequests: 1,
-        comment: null,
-        createdAt: Date.now(),
-      },
-    }));
+    const feedback = [own, taken].map(({ requestId }) =>
+      plainFeedback({ id: uuidv7(), requestId, kind: "reward", value: 1, createdAt: Date.now() }),
+    );
     await producer.send(
       feedback.map((record) => ({
         topic: topic("feedback"),

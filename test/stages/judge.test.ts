@@ -4,7 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { feedbackIdOf } from "../../operators/judge/feedback-id.ts";
-import type { Feedback, Request } from "../../schemas/types.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
+import type { Request } from "../../schemas/types.ts";
 import { requestOf, startSystem, type TestSystem } from "../support/system.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
@@ -63,19 +64,11 @@ async function leaveBehind(requestId: string): Promise<void> {
   );
   const { tenant, other_arm } = pair as { tenant: string; other_arm: string };
   const [judge, value] = ["judge@judge", other_arm === "second" ? -3 : 3];
-  const feedback: Feedback = {
+  const feedback = plainFeedback({
     id: feedbackIdOf({ request_id: requestId, tenant, other_arm, judge }),
-    ...{ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author: judge },
-    ...{
-      against: other_arm,
-      text: null,
-      withdraws: null,
-      session: null,
-      sessionRequests: 1,
-      comment: null,
-      createdAt: Date.now(),
-    },
-  };
+    ...{ requestId, tenant, kind: "comparison", value, source: "judge", author: judge },
+    ...{ against: other_arm, createdAt: Date.now() },
+  });
   const { kafka, codec, topic } = system.session;
   const producer = kafka.plainProducer();
   await producer.send([{ topic: topic("feedback"), key: requestId, value: codec.encode("feedback", feedback) }]);

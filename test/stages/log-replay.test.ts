@@ -1,5 +1,6 @@
 // Log replay on a real system: the window runs through the real stages under two policies, twice
 // with the same decisions, is killed and goes on, and nothing live changes.
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -53,27 +54,12 @@ beforeAll(async () => {
   for (let i = 0; i < asked; i += 8) {
     const some = Array.from({ length: 8 }, () => questions[Math.floor(random() * questions.length)]!);
     const responses = await Promise.all(some.map((question) => system.ask(question)));
-    const feedback = responses.map(({ requestId, arm }, k) => ({
-      ...{
-        id: `f-${requestId}`,
-        requestId,
-        tenant: "default",
-        kind: "reward" as const,
-        value: rewardOf(some[k]!, arm!),
-      },
-      ...{
-        range: null,
-        source: "system" as const,
-        author: "",
-        against: null,
-        text: null,
-        withdraws: null,
-        session: null,
-        sessionRequests: 1,
-        comment: null,
-      },
-      createdAt: Date.now(),
-    }));
+    const feedback = responses.map(({ requestId, arm }, k) =>
+      plainFeedback({
+        ...{ id: `f-${requestId}`, requestId, kind: "reward", value: rewardOf(some[k]!, arm!) },
+        ...{ source: "system", createdAt: Date.now() },
+      }),
+    );
     ids.push(...responses.map(({ requestId }) => requestId));
     await producer.send(
       feedback.map((one) => ({ topic: topic("feedback"), key: one.requestId, value: codec.encode("feedback", one) })),

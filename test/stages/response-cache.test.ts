@@ -10,7 +10,8 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { openSession } from "../../pipelines/session.ts";
 import { startStages, type RunningStages } from "../../pipelines/up.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { Feedback, Request, Response } from "../../schemas/types.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
+import type { Request, Response } from "../../schemas/types.ts";
 import { createOracle, notOnce } from "../support/oracle.ts";
 import { eventually, requestOf, startSystem, testConfig, type TestSystem } from "../support/system.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
@@ -160,27 +161,9 @@ describe("one process", () => {
     expect(hit.source).toBe("cache");
     const { kafka, codec, topic } = system.session;
     const producer = kafka.plainProducer();
-    const feedback: Feedback = {
-      ...{
-        id: "f1",
-        requestId: hit.requestId,
-        tenant: "acme",
-        kind: "thumbs",
-        value: -1,
-        range: null,
-        source: "person",
-      },
-      ...{
-        author: "",
-        against: null,
-        text: null,
-        withdraws: null,
-        session: null,
-        sessionRequests: 1,
-        comment: null,
-        createdAt: Date.now(),
-      },
-    };
+    const feedback = plainFeedback({
+      ...{ id: "f1", requestId: hit.requestId, tenant: "acme", kind: "thumbs", value: -1, createdAt: Date.now() },
+    });
     await producer.send([{ topic: topic("feedback"), key: hit.requestId, value: codec.encode("feedback", feedback) }]);
     await producer.close();
     await system.eventually("another answer", async () => {

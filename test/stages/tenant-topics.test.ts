@@ -16,7 +16,8 @@ import { topicName } from "../../connections/kafka/topics.ts";
 import { aclsOf } from "../../pipelines/acls.ts";
 import { topology } from "../../pipelines/topology.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { DeadLetter, Delta, Feedback, Request, Response } from "../../schemas/types.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
+import type { DeadLetter, Delta, Request, Response } from "../../schemas/types.ts";
 import { groupName } from "../../runtime/running-stage.ts";
 import { entries } from "../support/acls.ts";
 import { follow } from "../support/follow.ts";
@@ -270,19 +271,8 @@ test("a record that claims another tenant is dead-lettered whole, and gets no an
 test("feedback counts for the tenant whose topic it came by, and that which claims another does not", async () => {
   const id = await ask("acme", "requests.acme");
   await read("acme", id);
-  const feedback: Feedback = {
-    ...{ requestId: id, kind: "thumbs", value: 1, range: null, source: "person", author: "", against: null },
-    ...{
-      text: null,
-      withdraws: null,
-      session: null,
-      sessionRequests: 1,
-      comment: null,
-      createdAt: Date.now(),
-      id: `${id}-good`,
-      tenant: "default",
-    },
-  };
+  const good = { id: `${id}-good`, requestId: id, kind: "thumbs", value: 1, createdAt: Date.now() } as const;
+  const feedback = plainFeedback(good);
   for (const one of [{ ...feedback, id: `${id}-forged`, tenant: "beta" }, feedback])
     await put("acme", "feedback.acme", id, operator.codec.encode("feedback", one));
   const rows = await eventually("the feedback and the dead letter in ClickHouse", async () => {

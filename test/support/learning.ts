@@ -11,6 +11,7 @@ import type { Origin } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import { aDecision } from "../../operators/values.testing.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
 import type { Decision, Feedback } from "../../schemas/types.ts";
 
 export const hourMs = 3_600_000;
@@ -18,24 +19,8 @@ export const start = Date.UTC(2026, 2, 1, 12);
 
 let feedbackIds = 0;
 
-export const feedbackOf = (requestId: string, more: Partial<Feedback> = {}): Feedback => ({
-  id: `f${++feedbackIds}`,
-  requestId,
-  tenant: "default",
-  kind: "thumbs",
-  value: null,
-  range: null,
-  source: "person",
-  author: "",
-  against: null,
-  text: null,
-  withdraws: null,
-  session: null,
-  sessionRequests: 1,
-  comment: null,
-  createdAt: start,
-  ...more,
-});
+export const feedbackOf = (requestId: string, more: Partial<Feedback> = {}): Feedback =>
+  plainFeedback({ id: `f${++feedbackIds}`, requestId, kind: "thumbs", createdAt: start, ...more });
 
 /** A decision for `arm` with context x; the other arm stands beside it. */
 export const decisionOf = (requestId: string, arm: string, x: number[], more: Partial<Decision> = {}): Decision =>

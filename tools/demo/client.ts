@@ -3,7 +3,8 @@
 import { v7 as uuid } from "uuid";
 import type { Session } from "../../pipelines/session.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
-import type { Decision, Feedback, Request, Response } from "../../schemas/types.ts";
+import { plainFeedback } from "../../schemas/plain-feedback.ts";
+import type { Decision, Request, Response } from "../../schemas/types.ts";
 import { demoClient, demoDomain, demoTenant } from "./sample-data.ts";
 
 export interface Answered {
@@ -121,23 +122,10 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
   }
 
   async function reward(requestId: string, value: number, comment: string): Promise<void> {
-    const feedback: Feedback = {
-      id: `demo-${requestId}`,
-      requestId,
-      tenant: demoTenant,
-      kind: "reward",
-      value,
-      range: null,
-      source: "system",
-      author: "demo",
-      against: null,
-      text: null,
-      withdraws: null,
-      session: null,
-      sessionRequests: 1,
-      comment,
-      createdAt: Date.now(),
-    };
+    const feedback = plainFeedback({
+      ...{ id: `demo-${requestId}`, requestId, tenant: demoTenant, kind: "reward", value, source: "system" },
+      ...{ author: "demo", comment, createdAt: Date.now() },
+    });
     await producer.send([{ topic: topic("feedback"), key: requestId, value: codec.encode("feedback", feedback) }]);
   }
 

@@ -1,5 +1,6 @@
 // A steady load from outside: requests at so many a second until it is stopped, and thumbs for some
 // of the answers, so that learn has work.
+import { plainFeedback } from "../../../schemas/plain-feedback.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "../../../pipelines/session.ts";
 import type { Oracle } from "../../support/oracle.ts";
@@ -37,27 +38,10 @@ export function startLoad({ session, oracle, perSecond, feedbackEvery }: LoadOpt
       const ids = [];
       for (; next < oracle.issued.length; next += every) ids.push(oracle.issued[next] ?? "");
       if (ids.length === 0) continue;
-      const records = ids.map((requestId, i) => ({
-        id: `feedback-${requestId}`,
-        requestId,
-        ...{
-          tenant: "default",
-          kind: "thumbs" as const,
-          value: i % 3 === 0 ? -1 : 1,
-          range: null,
-          source: "person" as const,
-        },
-        ...{
-          author: "",
-          against: null,
-          text: null,
-          withdraws: null,
-          session: null,
-          sessionRequests: 1,
-          comment: null,
-          createdAt: Date.now(),
-        },
-      }));
+      const records = ids.map((requestId, i) => {
+        const value = i % 3 === 0 ? -1 : 1;
+        return plainFeedback({ id: `feedback-${requestId}`, requestId, kind: "thumbs", value, createdAt: Date.now() });
+      });
       const messages = records.map((record) => ({
         topic: topic("feedback"),
         key: record.requestId,
