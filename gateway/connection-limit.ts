@@ -1,5 +1,6 @@
 // Limits the open requests: of all tenants together, and of each tenant to as many as it leaves
 // free, so that a tenant that sends without end can't take every connection.
+import { createHeldCounts } from "../algorithms/queueing/held-counts.ts";
 import { ApiError } from "./errors.ts";
 
 export interface ConnectionLimit {
@@ -9,11 +10,11 @@ export interface ConnectionLimit {
 }
 
 export function createConnectionLimit(most: number): ConnectionLimit {
-  const tenants = new Map<string, number>();
+  const tenants = createHeldCounts();
   let open = 0;
   return {
     take(tenant) {
-      const own = tenants.get(tenant) ?? 0;
+      const own = tenants.of(tenant);
       if (open >= most)
         throw new ApiError({
           ...{ status: 503, code: "overloaded", retryAfter: 1 },
@@ -24,16 +25,14 @@ export function createConnectionLimit(most: number): ConnectionLimit {
           ...{ status: 429, code: "too_many_open", retryAfter: 1 },
           message: `${own} requests of this tenant are open, as many as it leaves free: wait for some of their answers.`,
         });
-      tenants.set(tenant, own + 1);
+      const release = tenants.take(tenant);
       open++;
       let given = false;
       return () => {
         if (given) return;
         given = true;
         open--;
-        const left = (tenants.get(tenant) ?? 1) - 1;
-        if (left === 0) tenants.delete(tenant);
-        else tenants.set(tenant, left);
+        release();
       };
     },
     open: () => open,

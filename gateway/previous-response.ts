@@ -1,6 +1,7 @@
 // The conversation behind a response of /v1/responses, from what is recorded: its request, which
 // holds all turns before it, and its answer.
 import { setTimeout as sleep } from "node:timers/promises";
+import { createHeldCounts } from "../algorithms/queueing/held-counts.ts";
 import { rawItems, rawMembers, RawJson } from "../algorithms/text/exact-json.ts";
 import { sharingDomain } from "../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -36,7 +37,7 @@ const mostSearches = 16;
 
 /** A client may go on before its response is recorded, which takes a second or so. */
 export function createPrevious({ clickhouse, lookUp, tries = 20 }: PreviousDependencies): Previous {
-  const searches = new Map<string, number>();
+  const searches = createHeldCounts();
 
   async function search(id: string, tenant: string, domains: readonly string[]): Promise<RawJson[]> {
     const parameters = { id: requestIdOf(id), tenant, domains };
@@ -50,16 +51,13 @@ export function createPrevious({ clickhouse, lookUp, tries = 20 }: PreviousDepen
 
   return async (id, { tenant, domains }) => {
     if (!id.startsWith(responseIdPrefix) || domains?.length === 0) throw unknown(id);
-    const own = searches.get(tenant) ?? 0;
-    if (own >= mostSearches) throw tooMany();
-    searches.set(tenant, own + 1);
+    if (searches.of(tenant) >= mostSearches) throw tooMany();
+    const release = searches.take(tenant);
     try {
       const allowed = (domains ?? []).map((domain) => sharingDomain(tenant, domain));
       return await search(id, tenant, allowed);
     } finally {
-      const left = (searches.get(tenant) ?? 1) - 1;
-      if (left === 0) searches.delete(tenant);
-      else searches.set(tenant, left);
+      release();
     }
   };
 }

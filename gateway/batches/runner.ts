@@ -3,6 +3,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { createHeldCounts } from "../../algorithms/queueing/held-counts.ts";
 import type { OffPeakWindow } from "../../algorithms/queueing/off-peak-window.ts";
 import type { StoredBatch } from "./table.ts";
 import type { Work } from "./work.ts";
@@ -56,25 +57,22 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
   let observedAt = -Infinity;
 
   /** Lines under way of each tenant, and how many tenants have work. */
-  const ofTenants = new Map<string, number>();
+  const ofTenants = createHeldCounts();
   let tenants = 1;
   /** A tenant has its even share at most: slow lines of one hold up no other. */
   const roomOf = (tenant: string): Room => ({
     take(due) {
       const most = due ? mostDue : window.size();
-      const own = ofTenants.get(tenant) ?? 0;
-      if (underWay >= most || own >= Math.ceil(most / tenants)) return undefined;
+      if (underWay >= most || ofTenants.of(tenant) >= Math.ceil(most / tenants)) return undefined;
+      const release = ofTenants.take(tenant);
       underWay++;
-      ofTenants.set(tenant, own + 1);
       let given = false;
       return () => {
         if (given) return;
         given = true;
         underWay--;
         finished++;
-        const left = (ofTenants.get(tenant) ?? 1) - 1;
-        if (left === 0) ofTenants.delete(tenant);
-        else ofTenants.set(tenant, left);
+        release();
       };
     },
   });

@@ -1,8 +1,8 @@
 // OpenAI's batches: POST and GET /v1/batches, and cancel. A tenant sees its own.
 import { createHash, randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { createHeldCounts } from "../../algorithms/queueing/held-counts.ts";
 import type { Caller } from "../access.ts";
 import { invalid } from "../api/request.ts";
 import { endpoints } from "../batches/line-request.ts";
@@ -10,6 +10,7 @@ import { keptMs, mostBatches, mostOpenBatches, windowMs } from "../batches/limit
 import { batchObject, pageOf, statusOf } from "../batches/objects.ts";
 import type { Batches } from "../batches/open.ts";
 import { isFailed, isFinished, mayRead, type StoredBatch } from "../batches/table.ts";
+import { whenCreated } from "../batches/when-created.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { headerOf } from "./answer.ts";
@@ -41,15 +42,17 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 export function addBatches(server: FastifyInstance, { callerOf, batches, clock }: BatchesDependencies): void {
   const { table, save } = batches;
   /** Batches that the brokers have not acknowledged yet, by tenant. */
-  const creating = new Map<string, number>();
-  /** Waits up to 2 s for an id of the right form: another gateway may just have created it. */
+  const creating = createHeldCounts();
   const found = async (caller: Caller, id: string): Promise<StoredBatch> => {
-    for (let tries = /^batch_[0-9a-f]{32}$/.test(id) ? 20 : 1; tries > 0; tries--) {
-      const batch = table.batch(caller.tenant, id);
-      if (batch !== undefined && mayRead(caller, batch.order.account)) return batch;
-      await sleep(100);
-    }
-    throw unknownBatch(id);
+    const batch = await whenCreated(
+      () => {
+        const one = table.batch(caller.tenant, id);
+        return one !== undefined && mayRead(caller, one.order.account) ? one : undefined;
+      },
+      /^batch_[0-9a-f]{32}$/.test(id),
+    );
+    if (batch === undefined) throw unknownBatch(id);
+    return batch;
   };
 
   server.post("/v1/batches", async (incoming, reply) => {
@@ -69,23 +72,20 @@ export function addBatches(server: FastifyInstance, { callerOf, batches, clock }
       if (mayRead(caller, known.order.account)) return reply.send(batchObject(known));
       throw badRequest("Another key has made a batch with this Idempotency-Key: take another.", "idempotency-key");
     }
-    // No await before creating.set: concurrent requests would pass the limits together.
+    // No await before creating.take: concurrent requests would pass the limits together.
     const all = table.batchesOf(tenant);
-    const others = creating.get(tenant) ?? 0;
-    if (all.filter((batch) => !isFinished(batch)).length + others >= mostOpenBatches)
+    if (all.filter((batch) => !isFinished(batch)).length + creating.of(tenant) >= mostOpenBatches)
       throw tooMany(`${mostOpenBatches} unfinished batches: wait for one of them, or cancel it`);
     if (all.length >= mostBatches)
       throw tooMany(`created ${mostBatches} batches within ${keptMs / 86_400_000} days, the most that it may`);
     const createdAt = clock();
     const order = { endpoint, account, metadata: metadata ?? {}, expiresAt: createdAt + windowMs };
     const batch = { id, tenant, createdAt, file: input.file, order };
-    creating.set(tenant, others + 1);
+    const release = creating.take(tenant);
     try {
       await save(batch);
     } finally {
-      const left = (creating.get(tenant) ?? 1) - 1;
-      if (left === 0) creating.delete(tenant);
-      else creating.set(tenant, left);
+      release();
     }
     return reply.send(batchObject(batch));
   });

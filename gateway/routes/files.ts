@@ -2,8 +2,7 @@
 // batches are files, too. A tenant sees its own.
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Caller } from "../access.ts";
 import { filesPath } from "../addresses.ts";
@@ -14,6 +13,8 @@ import { fileObject, pageOf, resultFiles, resultOf, type ResultKind } from "../b
 import type { Batches } from "../batches/open.ts";
 import { storeFile, tooLarge } from "../batches/store-file.ts";
 import { mayRead, type StoredBatch, type StoredFile } from "../batches/table.ts";
+import { createTransfers, sendLines } from "../batches/transfers.ts";
+import { whenCreated } from "../batches/when-created.ts";
 import { closed } from "../closed.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { refuseEncoded } from "../server.ts";
@@ -26,9 +27,6 @@ export interface FilesDependencies {
   slowReaderMs: number;
 }
 
-/** Uploads and downloads at a time, per gateway and per tenant. */
-const mostTransfers = 8;
-const mostOfTenant = 2;
 /** Bytes of a form around its file. */
 const formBytes = 65_536;
 
@@ -91,14 +89,10 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
       .batchesOf(caller.tenant)
       .flatMap((batch) => (mayRead(caller, batch.order.account) ? resultFiles(batch) : [])),
   ];
-  /** Waits up to 2 s for an id of the right form: another gateway may just have created it. */
   const found = async <T>(id: string, read: () => T | undefined): Promise<T> => {
-    for (let tries = /^file-/.test(id) ? 20 : 1; tries > 0; tries--) {
-      const one = read();
-      if (one !== undefined) return one;
-      await sleep(100);
-    }
-    throw unknownFile(id);
+    const one = await whenCreated(read, id.startsWith("file-"));
+    if (one === undefined) throw unknownFile(id);
+    return one;
   };
   const inputOf = (caller: Caller, id: string): Promise<StoredFile> =>
     found(id, () => {
@@ -187,43 +181,6 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     }
     return reply;
   });
-}
-
-/** Resolves when all is sent or the client has gone. Rejects only before the first byte. */
-async function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>, slowReaderMs: number): Promise<void> {
-  const first = await lines.next();
-  const { raw } = reply;
-  const ended = new Promise<void>((resolve) => raw.once("close", resolve));
-  async function* whole(): AsyncGenerator<string> {
-    if (first.done !== true) yield first.value;
-    yield* lines;
-  }
-  // A client that reads nothing would keep its transfer.
-  raw.setTimeout(slowReaderMs, () => raw.destroy());
-  await reply.type("application/jsonl").send(Readable.from(whole()));
-  await ended;
-}
-
-/** Throws ApiError at a limit. Call the returned function at the end of the transfer. */
-function createTransfers(): (tenant: string) => () => void {
-  const tenants = new Map<string, number>();
-  let all = 0;
-  return (tenant) => {
-    const own = tenants.get(tenant) ?? 0;
-    if (all >= mostTransfers || own >= mostOfTenant)
-      throw new ApiError({
-        ...{ status: 429, code: "too_many_open", retryAfter: 1 },
-        message: `At most ${mostOfTenant} uploads and downloads of a tenant, and ${mostTransfers} of a gateway, run at a time: try again.`,
-      });
-    tenants.set(tenant, own + 1);
-    all++;
-    return () => {
-      all--;
-      const left = (tenants.get(tenant) ?? 1) - 1;
-      if (left === 0) tenants.delete(tenant);
-      else tenants.set(tenant, left);
-    };
-  };
 }
 
 const isThere = ({ deleted, file }: StoredFile, caller: Caller): boolean =>
