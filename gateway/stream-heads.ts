@@ -3,7 +3,7 @@
 import { createPrefixGuard, type PrefixGuard } from "./prefix-guard.ts";
 
 interface Part<Head> {
-  /** Of this attempt. */
+  /** As this attempt has it; null: no piece of it came yet. */
   received: Head | null;
   sent: Head | null;
   text: PrefixGuard;

@@ -58,7 +58,7 @@ describe("a variant", () => {
 
   it("may change the cost weight alone", () => {
     const variants = [
-      { name: "dear", costWeight: 0, weight: 1 },
+      { name: "best", costWeight: 0, weight: 1 },
       { name: "cheap", costWeight: 0.5, weight: 1 },
     ];
     const assign = assignWith([{ ...experiment, variants }], () => arms.slice(0, 2));

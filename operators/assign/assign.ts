@@ -48,10 +48,11 @@ export function createAssign({ arms, experiments, unitSecret }: AssignDependenci
     const current = arms();
     const request = withoutExperimental(validated.request, current);
     for (const experiment of experiments) {
-      const variants = experiment.variants.map((variant) => limited(validated.request, request, variant));
-      if (!takesPart(experiment, validated.request, variants, current)) continue;
+      if (experiment.tenants !== undefined && !experiment.tenants.includes(request.tenant)) continue;
       const drawn = draw(experiment, request, unitSecret);
       if (drawn === null) continue;
+      const variants = experiment.variants.map((variant) => limited(validated.request, request, variant));
+      if (!takesPart(experiment, validated.request, variants, current)) continue;
       return ok({ ...validated, request: variants[drawn.index]!, experiment: drawn.assignment });
     }
     return ok({ ...validated, request, experiment: null });
@@ -63,6 +64,8 @@ export function createAssign({ arms, experiments, unitSecret }: AssignDependenci
  * experimental arms beside others, which names none of them.
  */
 function withoutExperimental(request: IdentifiedRequest, arms: readonly AssignableArm[]): IdentifiedRequest {
+  // Hot path: most systems have none.
+  if (!arms.some((arm) => arm.experimental)) return request;
   const experimental = new Set(arms.filter((arm) => arm.experimental).map(({ name }) => name));
   const named = request.allow.arms ?? arms.map(({ name }) => name);
   const ordinary = named.filter((arm) => !experimental.has(arm));
@@ -89,12 +92,11 @@ function limited(
 
 /** Each variant must be able to answer it, so that taking part does not depend on the variant. */
 function takesPart(
-  { tenants, variants }: Experiment,
+  { variants }: Experiment,
   asked: IdentifiedRequest,
   under: readonly IdentifiedRequest[],
   arms: readonly AssignableArm[],
 ): boolean {
-  if (tenants !== undefined && !tenants.includes(asked.tenant)) return false;
   if (asked.allow.costWeight !== null && variants.some(({ costWeight }) => costWeight !== undefined)) return false;
   return under.every(({ allow, requires }) =>
     arms.some((arm) => (allow.arms === null || allow.arms.includes(arm.name)) && serves(arm, requires)),

@@ -43,7 +43,7 @@ function describeMade(folder: string): Made {
   return { by, bytes: Object.fromEntries(parts.map((part) => [part, statSync(join(folder, part)).size])) };
 }
 
-/** Of a folder that has all files. */
+/** Call it when all files are in the folder. */
 export const markMade = (folder: string): Promise<void> =>
   writeFile(join(folder, marker), JSON.stringify(describeMade(folder)));
 
