@@ -1,7 +1,7 @@
 // The response that plan gives to a request it will not pass on: still exactly one response, on the
 // partition the client reads.
 import { identify, sharingDomain } from "../algorithms/identity/identity.ts";
-import { NO_USAGE } from "../schemas/no-usage.ts";
+import { noAnswer } from "../schemas/no-answer.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, ResponseError } from "../schemas/types.ts";
 
@@ -42,30 +42,15 @@ export function refusedResponse(
 ): Emit<"responses"> {
   const request = identify(received.record, received.position, received.timestamp);
   const record: Response = {
+    ...noAnswer(),
     requestId: request.id,
     tenant: request.tenant,
     domain: sharingDomain(request.tenant, request.domain),
-    attempt: 0,
     status,
-    text: "",
-    finishReason: null,
-    arm: null,
-    model: null,
-    failedArms: [],
-    source: "none",
-    exampleIds: [],
-    exampleTokens: 0,
-    usage: { ...NO_USAGE },
     duplicate: repeat,
-    ...{ cost: 0, failedCost: 0, billed: 0, savedCost: 0 },
     account: request.account,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: responseError({ code, message }),
-    passthrough: null,
-    linkPolicy: null,
-    degraded: [],
-    asked: false,
-    alternative: null,
     createdAt: now,
   };
   return { output: "responses", key: request.id, record, ...replyPartition(request, partitions) };

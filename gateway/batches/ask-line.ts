@@ -5,6 +5,7 @@
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
+import { noAnswer } from "../../schemas/no-answer.ts";
 import type { BatchLine, Request, Response } from "../../schemas/types.ts";
 import type { Caller } from "../access.ts";
 import type { Ask } from "../ask.ts";
@@ -13,7 +14,7 @@ import { ApiError } from "../errors.ts";
 import { requestOf } from "../routes/answer.ts";
 import type { Send } from "../send.ts";
 import { lineRequest } from "./line-request.ts";
-import { emptyResponse, requestIdOf } from "./recorded.ts";
+import { requestIdOf } from "./recorded.ts";
 import type { StoredBatch } from "./table.ts";
 
 export interface AskLineDependencies {
@@ -84,7 +85,7 @@ export function createAskLine(dependencies: AskLineDependencies): AskLine {
     const requestId = requestIdOf(id, line);
     const { code, message, param = null } = error;
     const response: Response = {
-      ...emptyResponse,
+      ...noAnswer(),
       ...{ requestId, tenant, domain: sharingDomain(tenant, null), status: "refused", account: order.account },
       ...{ error: { code, message, param, retryAfterMs: null }, createdAt: clock() },
     };

@@ -1,7 +1,7 @@
 // Reads the recorded responses to lines of a batch. The request id ends in the padded line number,
 // so that the rows of a batch are adjacent and in order.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { NO_USAGE } from "../../schemas/no-usage.ts";
+import { noAnswer } from "../../schemas/no-answer.ts";
 import type { Response, Usage } from "../../schemas/types.ts";
 
 export const requestIdOf = (batchId: string, line: number): string => `${batchId}-${String(line).padStart(9, "0")}`;
@@ -73,7 +73,7 @@ function responseOf(row: Row, tenant: string): Response {
   const { promptTokens, completionTokens, planMs, queueMs, totalMs, errorCode, errorMessage, createdAt, ...more } = row;
   const { linked, recomputed, prefilled, cached, cacheWrite, reasoning, estimated, ...response } = more;
   return {
-    ...emptyResponse,
+    ...noAnswer(),
     ...response,
     tenant,
     usage: {
@@ -86,11 +86,3 @@ function responseOf(row: Row, tenant: string): Response {
     createdAt: Number(createdAt),
   };
 }
-
-/** Members of a response without an answer. */
-export const emptyResponse = {
-  ...{ attempt: 0, text: "", finishReason: null, arm: null, model: null, failedArms: [], source: "none" as const },
-  ...{ exampleIds: [], exampleTokens: 0, linkPolicy: null, usage: NO_USAGE, duplicate: false },
-  ...{ cost: 0, failedCost: 0, billed: 0, savedCost: 0, account: null, passthrough: null, degraded: [] },
-  ...{ timings: { plan: 0, queue: 0, firstToken: null, total: 0 }, asked: false, alternative: null },
-};

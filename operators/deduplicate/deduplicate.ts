@@ -20,7 +20,7 @@ import {
 } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { NO_USAGE } from "../../schemas/no-usage.ts";
+import { noAnswer } from "../../schemas/no-answer.ts";
 import { replyPartition } from "../refusal.ts";
 import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
@@ -119,18 +119,12 @@ export function createDeduplicate({
 function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs, now: number): Response {
   const { attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded } = first;
   return {
+    ...noAnswer(),
     ...{ attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded },
     requestId: request.id,
     tenant: request.tenant,
     domain: sharingDomain(request.tenant, request.domain),
-    failedArms: [],
-    exampleTokens: 0,
-    usage: { ...NO_USAGE },
     duplicate: true,
-    ...{ linkPolicy: null, cost: 0, failedCost: 0, billed: 0, savedCost: 0 },
-    account: null,
-    asked: false,
-    alternative: null,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - timestamp },
     createdAt: now,
   };

@@ -3,7 +3,7 @@
 import type { Emit } from "../../runtime/step.ts";
 import type { StepTiming } from "../../schemas/types.ts";
 import type { Assigned } from "../flow.ts";
-import { NO_USAGE } from "../../schemas/no-usage.ts";
+import { noAnswer } from "../../schemas/no-answer.ts";
 import { replyPartition } from "../refusal.ts";
 import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
@@ -59,30 +59,20 @@ export const hitResponse = (
   output: "responses",
   key: request.id,
   record: {
+    ...noAnswer(),
     requestId: request.id,
     tenant: request.tenant,
     domain,
-    attempt: 0,
     status: "ok",
     text: answer.text,
     finishReason: answer.finishReason,
     arm: answer.arm === "" ? null : answer.arm,
     model: answer.model === "" ? null : answer.model,
-    failedArms: [],
     source: "cache",
-    exampleIds: [],
-    exampleTokens: 0,
-    usage: { ...NO_USAGE },
-    duplicate: false,
-    ...{ cost: 0, failedCost: 0, billed: 0, savedCost: answer.cost },
+    savedCost: answer.cost,
     account: request.account,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
     error: null,
-    passthrough: null,
-    linkPolicy: null,
-    degraded: [],
-    asked: false,
-    alternative: null,
     createdAt: now,
   },
   ...replyPartition(request, partitions),
