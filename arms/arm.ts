@@ -92,6 +92,9 @@ export interface Spent {
 
 export type ArmResult = ArmAnswer | ArmFailure;
 
+/** Reason of an abort: the client needs no answer. Others end the call in this process alone. */
+export const TAKEN_BACK = "taken back";
+
 /** The code of a call that was not made, because the arm's breaker is open. */
 export const ARM_BROKEN = "arm_broken";
 const unhealthyCodes: ReadonlySet<string> = new Set([

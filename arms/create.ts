@@ -5,6 +5,7 @@ import { createAnthropicArm } from "./anthropic/anthropic.ts";
 import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
 import { createOpenAiArm, type OpenAiArmDependencies } from "./openai/openai.ts";
+import { createBatchArm } from "./openai/batches/arm.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
 
@@ -20,7 +21,7 @@ export async function createArm(config: ArmConfig, dependencies: ArmDependencies
 function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> | Arm {
   switch (config.type) {
     case "openai":
-      return createOpenAiArm(config, dependencies);
+      return config.batch === "provider" ? createBatchArm(config, dependencies) : createOpenAiArm(config, dependencies);
     case "anthropic":
       return createAnthropicArm(config, dependencies);
     case "llama":

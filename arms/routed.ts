@@ -6,7 +6,7 @@ import { costAtMost, normalisedCosts, tokenBounds } from "./cost.ts";
 import { promptTokens } from "../algorithms/text/prompt-tokens.ts";
 import { priceList, type PriceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
-import { isEndpoint } from "../config/sections/arms.ts";
+import { answersBatches, isEndpoint } from "../config/sections/arms.ts";
 import type { Request } from "../schemas/types.ts";
 import type { ReuseSettings } from "./reuse/settings.ts";
 import type { Declares } from "./serves.ts";
@@ -33,11 +33,16 @@ export interface RouteArm extends Declares {
   reuse?: ReuseSettings | undefined;
   /** Answers only requests that name it, or whose variant of an experiment does. */
   experimental?: boolean | undefined;
+  /** Answers lines of batches alone. */
+  batch?: boolean | undefined;
 }
 
-/** Arms that compute their answers. A reuse arm has no load and is no fallback for another arm. */
-export const computing = <A extends Pick<RouteArm, "reuse">>(arms: readonly A[]): A[] =>
-  arms.filter(({ reuse }) => reuse === undefined);
+/**
+ * Arms that compute their answers soon. Reuse arms and those of provider batches have no load and
+ * are no fallback for another arm.
+ */
+export const computing = <A extends Pick<RouteArm, "reuse" | "batch">>(arms: readonly A[]): A[] =>
+  arms.filter(({ reuse, batch }) => reuse === undefined && batch !== true);
 
 export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) => string): RouteArm[] {
   const costs = normalisedCosts(arms);
@@ -56,6 +61,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     prices: priceList(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
     experimental: arm.experimental,
+    batch: answersBatches(arm),
   }));
 }
 
@@ -73,7 +79,7 @@ const orderOf = (arm: ArmConfig): ExampleOrder =>
 const operational = new Set(
   (
     "name type experimental concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs " +
-    "latencySpreadMs endpoints discover metricsUrl"
+    "latencySpreadMs endpoints discover metricsUrl batch batchCollectMs batchPollMs batchTimeoutMs"
   ).split(" "),
 );
 const settingsOf = (arm: ArmConfig): string =>

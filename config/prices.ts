@@ -35,7 +35,8 @@ export interface PriceList extends Some {
 }
 
 /** The prices of an arm's section. */
-export type ConfiguredPrices = "catalogue" | (Some & { catalogue?: string | undefined });
+export type ConfiguredPrices =
+  "catalogue" | (Some & { catalogue?: string | undefined; batchShare?: number | undefined });
 
 export interface PricedArm {
   name: string;
@@ -45,7 +46,11 @@ export interface PricedArm {
   baseUrl?: string | undefined;
   endpoints?: readonly { baseUrl: string }[] | undefined;
   model?: string | undefined;
+  batch?: string | undefined;
 }
+
+/** What providers take for a batch, as a share of the price of a call. */
+const usualBatchShare = 0.5;
 
 const lists = new WeakMap<PricedArm, PriceList>();
 
@@ -88,16 +93,21 @@ const entryOf = ({
 function listOf(arm: PricedArm): PriceList | string {
   const entry = entryOf(arm);
   if (typeof entry === "string") return entry;
-  const { catalogue: _name, ...own }: Some & { catalogue?: string | undefined } =
-    arm.prices === "catalogue" ? {} : arm.prices;
+  const { catalogue: _name, batchShare = usualBatchShare, ...own } = arm.prices === "catalogue" ? {} : arm.prices;
+  const charged = <P extends Some>(prices: P): P => (arm.batch === "provider" ? scaled(prices, batchShare) : prices);
   if (entry === null) {
     const { prompt, completion } = own;
-    if (prompt !== undefined && completion !== undefined) return { ...own, prompt, completion };
+    if (prompt !== undefined && completion !== undefined) return charged({ ...own, prompt, completion });
     return "needs prompt and completion, or the catalogue's name of a model (catalogue: provider/model)";
   }
-  const bands = entry.bands.map((band) => ({ ...band, prices: overridden(band.prices, own) }));
+  const bands = entry.bands.map((band) => ({ ...band, prices: charged(overridden(band.prices, own)) }));
   return { ...bands[0]!.prices, bands, contextTokens: entry.contextTokens };
 }
+
+const scaled = <P extends Some>(prices: P, share: number): P =>
+  Object.fromEntries(
+    Object.entries(prices as Record<string, number | undefined>).map(([kind, price]) => [kind, price && price * share]),
+  ) as P;
 
 /** Derived prices keep their ratio to an overridden price. */
 function overridden(of: Prices, own: Some): Prices {

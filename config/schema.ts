@@ -4,7 +4,7 @@ import { z } from "zod";
 import { refuseCredentials } from "./credentials.ts";
 import { refuseJudges } from "./judges.ts";
 import { priceProblem } from "./prices.ts";
-import { armSchema } from "./sections/arms.ts";
+import { answersBatches, armSchema } from "./sections/arms.ts";
 import { batch } from "./sections/batch.ts";
 import { cache } from "./sections/cache.ts";
 import { bytes, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
@@ -159,6 +159,12 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
   if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
   if (reusing.length > 0 && reusing.length === config.arms.length)
     refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
+  const isBatch = (name: string | undefined): boolean =>
+    config.arms.some((arm) => arm.name === name && answersBatches(arm));
+  if (config.arms.every((arm) => arm.type === "reuse" || answersBatches(arm)) && config.arms.some(answersBatches))
+    refuse(["arms"], "batch: provider is for lines of batches alone: name another arm for all other requests");
+  if (isBatch(config.routing.defaultArm))
+    refuse(["routing", "defaultArm"], `"${config.routing.defaultArm}" answers lines of batches alone`);
   refuseRedact(config, refuse);
   refuseJudges(config, refuse);
   refuseTenants(config, refuse);

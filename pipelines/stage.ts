@@ -18,7 +18,9 @@ export interface StageAssembly<N extends TopicName> {
   /** With stage generate: the arm whose work it does. */
   arm?: string;
   /** In place of the configured ones. */
-  limits?: Partial<SlotLimits>;
+  limits?: Partial<SlotLimits & { drainMs: number }>;
+  /** Longest time that a record is under way; absent: the longest deadline of a request. */
+  slowestMs?: number;
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped?: (partition: TopicPartition) => void;
 }
@@ -37,7 +39,7 @@ const topicsOf = ({ arms, tenants, topic }: Assembling, name: TopicName): string
   ).map((owner) => topic(name, owner));
 
 export function assembleStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Stage {
-  const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;
+  const { pipeline, instance, arm, limits, onAdopt, onDropped, slowestMs } = assembly;
   const { config, codec } = session;
   // The operators' types hold the pipeline to its declaration already.
   const kafka = session.kafka as Kafka;
@@ -69,7 +71,7 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
       : { flowOf: ({ value }: RawRecord) => (value === null ? "" : codec.tenantOf(source, value)) }),
     weightOf: tenantWeight(config.limits),
     // A request may say how long it may take, up to maxDeadlineMs.
-    health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: config.limits.maxDeadlineMs },
+    health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: slowestMs ?? config.limits.maxDeadlineMs },
     kafka,
     metrics,
     tracing,

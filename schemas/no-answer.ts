@@ -2,6 +2,12 @@
 import { NO_USAGE } from "./no-usage.ts";
 import type { Response } from "./types.ts";
 
+/** What a line of a batch gets at once where its answer comes later, to the log alone. */
+export const deferral = {
+  code: "deferred",
+  message: "The answer comes within the time of the batch: it is recorded when it does.",
+};
+
 type Own = "requestId" | "tenant" | "domain" | "status" | "error" | "createdAt";
 
 /** A new object each time, whose members a caller replaces. */

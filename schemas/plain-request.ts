@@ -21,6 +21,7 @@ export function plainRequest<R extends Partial<Request>>(question: string, more:
     passthrough: null,
     requires: [],
     account: null,
+    batchUntil: null,
     metadata: {},
     createdAt: null,
   };

@@ -86,6 +86,7 @@ export interface BatchProgress {
   failed: number;
   completedAhead: number;
   failedAhead: number;
+  deferred: number;
   startedAt: number;
   finalizingAt: number | null;
   result: BatchResult | null;
@@ -411,6 +412,7 @@ export interface Request {
   passthrough: string | null;
   requires: string[];
   account: string | null;
+  batchUntil: number | null;
   metadata: Record<string, string>;
   createdAt: number | null;
 }

@@ -1,5 +1,6 @@
 // Cancelled requests (topic cancels) for processes that call arms. Remembered for a while, bounded,
 // best effort; a cancel before a request's arrival is not its own.
+import { TAKEN_BACK } from "../arms/arm.ts";
 import { requestKey } from "../algorithms/identity/identity.ts";
 import type { WatchCancels } from "./cancel.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
@@ -52,7 +53,7 @@ export function createCancels({ clock, retentionMs = defaultRetentionMs, most = 
       const take = (at: number): void => {
         if (at < call.arrivedAt) return;
         cancelled = true;
-        ending.abort();
+        ending.abort(TAKEN_BACK);
       };
       const stop = (): void => ending.abort(ends.reason);
       ends.addEventListener("abort", stop, { once: true });

@@ -67,7 +67,17 @@ const fields = leaves(schema);
 
 /** These do not influence the answer. A new field is in the key, or it is named here. */
 const withoutInfluence = [
-  ...["id", "createdAt", "replyPartition", "deltas", "mayAsk", "mayCompare", "metadata", "allow.deadlineMs"],
+  ...[
+    "id",
+    "createdAt",
+    "replyPartition",
+    "deltas",
+    "mayAsk",
+    "mayCompare",
+    "batchUntil",
+    "metadata",
+    "allow.deadlineMs",
+  ],
   // Keys of a tenant share its answers, which cost nothing then.
   "account",
   // Decide whether there is a key at all.

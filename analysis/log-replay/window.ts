@@ -125,7 +125,7 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
     ...{ deadlineMs: row.deadline_ms, costWeight: row.cost_weight },
   },
   privacy: { cache: row.cache, share: row.share, fresh: row.fresh },
-  ...{ promptCacheKey: null, cacheSalt: null },
+  ...{ promptCacheKey: null, cacheSalt: null, batchUntil: null },
   ...{ passthrough: row.passthrough === "" ? null : row.passthrough, requires: row.requires },
   ...{
     mayAsk: row.may_ask,

@@ -168,13 +168,13 @@ export function createEndpointArm(
         throw error;
       });
       end(verdictOf(result, ending, performance.now() - began), request.tenant ?? "", pauseOf(result));
-      const call = { attempts: attempt, queueMs, started };
+      const call = { attempts: attempt, queueMs, started, now: clock.now() };
       if ("text" in result) {
-        const answer = answerOf(request, result, call);
+        const answer = answerOf(config, request, result, call);
         return { ...answer, cost: answer.cost + (spent?.cost ?? 0), spent };
       }
       // An endpoint also charges for answers that broke off.
-      const part = soFar && answerOf(request, soFar(), call);
+      const part = soFar && answerOf(config, request, soFar(), call);
       if (
         part !== undefined &&
         (isCut(result, ending) || hasText || part.usage.completion > 0 || !part.usage.estimated)
@@ -196,7 +196,7 @@ export function createEndpointArm(
       // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
       const takesOver =
         request.replaceable === true && isArmsProblem(result) && !hasOther && !(hasText && onText !== undefined);
-      unanswered = { ...failure(result, attempt), ...(hasOther && { replicasLeft: true }), spent };
+      unanswered = { ...failureOf(result, attempt), ...(hasOther && { replicasLeft: true }), spent };
       if (isOver || takesOver || clock.now() + waitMs >= request.deadline) return unanswered;
       log.warn(
         { requestId: request.requestId, arm: config.name, replica: replica.name, code: result.code, attempt, waitMs },
@@ -256,27 +256,6 @@ export function createEndpointArm(
     return endedFailure(ending, attempts);
   }
 
-  function answerOf(
-    request: ArmRequest,
-    reported: Completion,
-    call: { attempts: number; queueMs: number; started: number },
-  ): ArmAnswer {
-    const counted = reported.usage(() => estimatedPrompt(request));
-    const usage = { ...counted, linked: 0, recomputed: 0, prefilled: counted.prompt - counted.cached };
-    return {
-      kind: "answer",
-      text: reported.text,
-      ...(reported.extra !== null && { passthrough: reported.extra }),
-      finishReason: reported.finishReason,
-      model: (reported.model ?? config.model).slice(0, longestName),
-      usage,
-      cost: answerCost(usage, prices, clock.now()),
-      attempts: call.attempts,
-      queueMs: call.queueMs,
-      firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,
-    };
-  }
-
   const close = (): Promise<void> => {
     calls.close();
     members.close();
@@ -308,12 +287,41 @@ const pauseOf = (result: Completion | Problem): number | null =>
 const maxCostParam = "precedent.allow.max_cost";
 const money = (amount: number): string => String(Number(amount.toPrecision(3)));
 
-function failure({ code, message, retriable, unhealthy, param, retryAfterMs }: Problem, attempts: number): ArmFailure {
+export function failureOf(
+  { code, message, retriable, unhealthy, param, retryAfterMs }: Problem,
+  attempts: number,
+): ArmFailure {
   return {
     ...{ kind: "failure", code, message, attempts, retriable },
     ...(unhealthy === true && { unhealthy }),
     ...(param !== undefined && { param }),
     ...(retryAfterMs !== null && { retryAfterMs }),
+  };
+}
+
+interface Made {
+  attempts: number;
+  queueMs: number;
+  /** performance.now() of its beginning. */
+  started: number;
+  /** Milliseconds since the epoch, for the prices. */
+  now: number;
+}
+
+export function answerOf(config: EndpointArmConfig, request: ArmRequest, reported: Completion, call: Made): ArmAnswer {
+  const counted = reported.usage(() => estimatedPrompt(request));
+  const usage = { ...counted, linked: 0, recomputed: 0, prefilled: counted.prompt - counted.cached };
+  return {
+    kind: "answer",
+    text: reported.text,
+    ...(reported.extra !== null && { passthrough: reported.extra }),
+    finishReason: reported.finishReason,
+    model: (reported.model ?? config.model).slice(0, longestName),
+    usage,
+    cost: answerCost(usage, priceList(config), call.now),
+    attempts: call.attempts,
+    queueMs: call.queueMs,
+    firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,
   };
 }
 

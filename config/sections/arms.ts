@@ -26,6 +26,8 @@ const prices = z.strictObject({
   completion: factor.optional(),
   /** Reasoning tokens of the completion; absent: the completion's price. */
   reasoning: factor.optional(),
+  /** With `batch: provider`: what a call of a batch costs, as a share of these prices. */
+  batchShare: factor.optional(),
   /** provider/model of the price catalogue, for absent prices. */
   catalogue: z.string().min(1).max(200).optional(),
 });
@@ -134,6 +136,16 @@ const openaiShape = z.strictObject({
   cacheSalt: z.boolean().default(false),
   /** Name of the endpoint's member for the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
+  /**
+   * provider: the arm answers lines of /v1/batches alone, through the provider's own batches
+   * (docs/arms.md, Provider batches). Always queued.
+   */
+  batch: z.enum(["off", "provider"]).default("off"),
+  /** How long lines are collected for one batch, and the time between two looks at it. */
+  batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
+  batchPollMs: millisecondsUpTo(3_600_000).default(60_000),
+  /** Time from which a batch is cancelled there, and another arm answers its open lines. */
+  batchTimeoutMs: millisecondsUpTo(86_400_000).default(72_000_000),
 });
 type Addresses = Pick<z.infer<typeof openaiShape>, "baseUrl" | "endpoints" | "discover" | "metricsUrl">;
 function checkAddresses({ baseUrl, endpoints, discover, metricsUrl }: Addresses, context: z.RefinementCtx): void {
@@ -153,11 +165,15 @@ function checkAddresses({ baseUrl, endpoints, discover, metricsUrl }: Addresses,
   if (discover === "dns" && baseUrl !== undefined && new URL(metricsUrl).hostname !== new URL(baseUrl).hostname)
     refuse("metricsUrl", "has another host than baseUrl: each replica reports at its own address, such as /metrics");
 }
-const openaiArm = openaiShape.superRefine((arm, context) => {
-  if (arm.baseUrl === undefined && arm.endpoints === undefined)
-    context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
-  checkAddresses(arm, context);
-});
+const openaiArm = openaiShape
+  .superRefine((arm, context) => {
+    if (arm.baseUrl === undefined && arm.endpoints === undefined)
+      context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
+    checkAddresses(arm, context);
+    if (arm.batch === "provider" && (arm.baseUrl === undefined || arm.discover !== "off"))
+      context.addIssue({ code: "custom", path: ["batch"], message: "needs one address: write it as baseUrl" });
+  })
+  .transform((arm) => (arm.batch === "provider" ? { ...arm, dispatch: "queued" as const } : arm));
 /** Default base URL of anthropic arms. */
 export const anthropicUrl = "https://api.anthropic.com";
 const anthropicArm = z
@@ -306,6 +322,9 @@ export type EndpointArmConfig = OpenAiArmConfig | AnthropicArmConfig;
 export type LlamaArmConfig = Extract<ArmConfig, { type: "llama" }>;
 export type ReuseArmConfig = Extract<ArmConfig, { type: "reuse" }>;
 export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;
+
+/** Whether the arm answers lines of batches alone, through its provider's batches. */
+export const answersBatches = (arm: ArmConfig): boolean => arm.type === "openai" && arm.batch === "provider";
 
 /** Whether the arm is an endpoint, called over HTTP. */
 export const isEndpoint = (arm: ArmConfig): arm is EndpointArmConfig =>

@@ -62,7 +62,7 @@ describe("the body of a chat completion", () => {
       allow: { arms: ["small"], maxCost: 0.1, deadlineMs: 1_000, costWeight: 2 },
       privacy: { cache: false, share: false, fresh: true },
       ...{ mayAsk: false, mayCompare: true, metadata: { user: "u1", a: "b" } },
-      ...{ promptCacheKey: null, cacheSalt: null, passthrough: null, requires: [], account: null },
+      ...{ promptCacheKey: null, cacheSalt: null, batchUntil: null, passthrough: null, requires: [], account: null },
     });
   });
 

@@ -5,7 +5,7 @@
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
-import { noAnswer } from "../../schemas/no-answer.ts";
+import { deferral, noAnswer } from "../../schemas/no-answer.ts";
 import type { BatchLine, Request, Response } from "../../schemas/types.ts";
 import type { Caller } from "../access.ts";
 import type { Ask } from "../ask.ts";
@@ -14,6 +14,7 @@ import { ApiError } from "../errors.ts";
 import { requestOf } from "../routes/answer.ts";
 import type { Send } from "../send.ts";
 import { lineRequest } from "./line-request.ts";
+import type { Outcome } from "./position.ts";
 import { requestIdOf } from "./recorded.ts";
 import type { StoredBatch } from "./table.ts";
 
@@ -40,7 +41,7 @@ export type AskLine = (
   batch: StoredBatch,
   line: BatchLine,
   options: { caller: Caller | null; signal: AbortSignal },
-) => Promise<"completed" | "failed">;
+) => Promise<Outcome>;
 
 /** The line can't be asked now: a limit, or the brokers are away. */
 export class Busy extends Error {
@@ -75,6 +76,8 @@ export function createAskLine(dependencies: AskLineDependencies): AskLine {
     const request = {
       ...body.request,
       allow: { ...allow, deadlineMs, costWeight: allow.costWeight ?? costWeight ?? null },
+      // A line with a deadline of its own is for arms that answer at once.
+      batchUntil: allow.deadlineMs === null ? expiresAt : null,
       // No user waits for the answer who could rate or compare it.
       ...{ mayAsk: false, mayCompare: false },
     };
@@ -106,7 +109,8 @@ export function createAskLine(dependencies: AskLineDependencies): AskLine {
       const within = caller?.limits?.within(ask) ?? ask;
       // A stopping gateway does not cancel it: asked again, it gets this answer.
       const response = await within(request, { signal, keep: true });
-      return response.status === "ok" ? "completed" : "failed";
+      if (response.status === "ok") return "completed";
+      return response.error?.code === deferral.code ? "deferred" : "failed";
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (!passing.has(error.status)) {

@@ -1,9 +1,13 @@
 // Tracks which lines of a batch are finished: all before a line, and some after it.
 import type { BatchProgress } from "../../schemas/types.ts";
 
-export type Outcome = "completed" | "failed";
+/** deferred: its answer comes later; it counts as begun, and once recorded by its answer. */
+export type Outcome = "completed" | "failed" | "deferred";
 
-type Counted = Pick<BatchProgress, "line" | "offset" | "completed" | "failed" | "completedAhead" | "failedAhead">;
+type Counted = Pick<
+  BatchProgress,
+  "line" | "offset" | "completed" | "failed" | "completedAhead" | "failedAhead" | "deferred"
+>;
 
 export interface Position {
   /** Where to read on: the first unfinished line. */
@@ -16,6 +20,10 @@ export interface Position {
   /** All lines that were begun, finished ones included. */
   begun(): number;
   counts(): Counted;
+  /** Lines whose answers come later. */
+  deferred(): number;
+  /** What all lines before the first unfinished one have ended in, as the log has it. */
+  recorded(counts: { completed: number; failed: number }): void;
 }
 
 interface Begun {
@@ -26,9 +34,11 @@ interface Begun {
 /**
  * from: as recorded. Finished lines after that line are not recorded singly, and are asked again.
  */
-export function createPosition(from: Pick<BatchProgress, "line" | "offset" | "completed" | "failed">): Position {
-  const below = { completed: from.completed, failed: from.failed };
-  const ahead = { completed: 0, failed: 0 };
+export function createPosition(
+  from: Pick<BatchProgress, "line" | "offset" | "completed" | "failed" | "deferred">,
+): Position {
+  const below = { completed: from.completed, failed: from.failed, deferred: from.deferred };
+  const ahead = { completed: 0, failed: 0, deferred: 0 };
   /** Sorted as the file. */
   const begun = new Map<number, Begun>();
   let end = { line: from.line, offset: from.offset };
@@ -60,7 +70,17 @@ export function createPosition(from: Pick<BatchProgress, "line" | "offset" | "co
       }
     },
     ahead: () => begun.size,
-    begun: () => below.completed + below.failed + begun.size,
-    counts: () => ({ ...next(), ...below, completedAhead: ahead.completed, failedAhead: ahead.failed }),
+    begun: () => below.completed + below.failed + below.deferred + begun.size,
+    counts() {
+      return { ...next(), ...below, completedAhead: ahead.completed, failedAhead: ahead.failed };
+    },
+    deferred: () => below.deferred + ahead.deferred,
+    recorded({ completed, failed }) {
+      const all = below.completed + below.failed + below.deferred;
+      // A row that was erased since is an answer that was given.
+      below.completed = Math.max(below.completed, completed);
+      below.failed = Math.max(below.failed, Math.min(failed, all - below.completed));
+      below.deferred = Math.max(0, all - below.completed - below.failed);
+    },
   };
 }

@@ -43,13 +43,19 @@ const parametersOf = ({ batchId, first, last, tenant, since }: Span) => ({
   since: since - 3_600_000,
 });
 
-/** How many lines of the span are recorded. Rejects as the ClickHouse port does. */
-export async function countRecorded(clickhouse: Pick<ClickHouse, "query">, span: Span): Promise<number> {
-  const [row] = await clickhouse.query<{ lines: number | string }>(
-    `SELECT count() AS lines ${where}`,
+/** Lines of the span that are recorded, by what they ended in. */
+export interface RecordedCounts {
+  completed: number;
+  failed: number;
+}
+
+/** Rejects as the ClickHouse port does. */
+export async function countRecorded(clickhouse: Pick<ClickHouse, "query">, span: Span): Promise<RecordedCounts> {
+  const [row] = await clickhouse.query<Record<keyof RecordedCounts, number | string>>(
+    `SELECT countIf(status = 'ok') AS completed, countIf(status != 'ok') AS failed ${where}`,
     parametersOf(span),
   );
-  return Number(row?.lines ?? 0);
+  return { completed: Number(row?.completed ?? 0), failed: Number(row?.failed ?? 0) };
 }
 
 /** By line. Rejects as the ClickHouse port does. */

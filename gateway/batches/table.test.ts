@@ -17,7 +17,7 @@ const file = {
 };
 const order = { endpoint: "/v1/chat/completions", account: null, metadata: { a: "b" }, expiresAt: 86_401_000 };
 const progress = {
-  ...{ line: 1, offset: 5, completed: 0, failed: 0, completedAhead: 1, failedAhead: 1 },
+  ...{ line: 1, offset: 5, completed: 0, failed: 0, completedAhead: 1, failedAhead: 1, deferred: 0 },
   ...{ startedAt: 2_000, finalizingAt: null as number | null, result: null },
 };
 const result = { status: "completed", finishedAt: 5_000, outputBytes: 9, errorBytes: 0 };

@@ -9,7 +9,7 @@ import { ApiError } from "../errors.ts";
 import { Busy, type AskLine } from "./ask-line.ts";
 import { createPosition } from "./position.ts";
 import type { LineAt, ReadLines } from "./read-lines.ts";
-import { requestIdOf } from "./recorded.ts";
+import { requestIdOf, type RecordedCounts } from "./recorded.ts";
 import type { Results } from "./results.ts";
 import type { StoredBatch } from "./table.ts";
 
@@ -21,8 +21,8 @@ export interface WorkDependencies {
   /** Room for one more line, shared by all batches of this gateway. due: whatever the load is. */
   room: { take(due: boolean): (() => void) | undefined };
   cancel: (request: { requestId: string; tenant: string }) => void;
-  /** How many of its lines are in ClickHouse. Rejects while ClickHouse can't be read. */
-  countRecorded: (batch: StoredBatch) => Promise<number>;
+  /** Which of its lines are in ClickHouse. Rejects while ClickHouse can't be read. */
+  countRecorded: (batch: StoredBatch) => Promise<RecordedCounts>;
   results: Results;
   /** Rejects while the brokers don't acknowledge it. */
   save: (batch: StoredBatch, progress: BatchProgress) => Promise<void>;
@@ -40,16 +40,19 @@ const mostAhead = 1_024;
 const lookEveryMs = 250;
 const saveEveryMs = 1_000;
 const failedWaitMs = 10_000;
+/** Between two looks for answers that come later: twice as long after each that found none. */
+const deferredMs = { least: 1_000, most: 30_000 };
 /** Rows that are missing after this time were erased or refused by the table. */
 const recordedWithinMs = 60_000;
 
 export function createWork(began: StoredBatch, dependencies: WorkDependencies): Work {
   const { readLines, askLine, callerOf, room, cancel, countRecorded, results, save, clock, log } = dependencies;
   const { file, order, createdAt } = began;
-  const from = began.progress ?? { line: 0, offset: file.from, completed: 0, failed: 0 };
+  const from = began.progress ?? { line: 0, offset: file.from, completed: 0, failed: 0, deferred: 0 };
   const startedAt = began.progress?.startedAt ?? clock();
   const position = createPosition(from);
   let finalizingAt = began.progress?.finalizingAt ?? null;
+  let deferredWaitMs = deferredMs.least;
   let saved = "";
   let saving: Promise<void> = Promise.resolve();
 
@@ -153,12 +156,35 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
     return { all: all && position.ahead() === 0, waitMs };
   }
 
+  /** Whether the answers of all lines are recorded; those that come later take up to a day. */
+  async function areRecorded(batch: StoredBatch): Promise<boolean> {
+    if (position.deferred() === 0) return true;
+    const before = position.deferred();
+    position.recorded(await countRecorded(batch));
+    deferredWaitMs = position.deferred() < before ? deferredMs.least : Math.min(deferredMs.most, 2 * deferredWaitMs);
+    await record(batch);
+    return position.deferred() === 0;
+  }
+
+  async function withdrawDeferred(signal: AbortSignal): Promise<void> {
+    if (position.deferred() === 0) return;
+    const { line: next } = position.next();
+    for (let line = 1; line < next; line++) {
+      cancel({ requestId: requestIdOf(began.id, line), tenant: began.tenant });
+      // The cancels leave in batches meanwhile.
+      if (line % 1_000 === 0) await sleep(50, undefined, { signal });
+    }
+  }
+
   async function finish(batch: StoredBatch, status: "completed" | "expired" | "cancelled", signal: AbortSignal) {
     finalizingAt ??= clock();
     await record(batch);
     const until = clock() + recordedWithinMs;
-    while ((await countRecorded(batch)) < finished() && clock() < until)
+    for (;;) {
+      const { completed, failed } = await countRecorded(batch);
+      if (completed + failed >= finished() || clock() >= until) break;
       await sleep(lookEveryMs, undefined, { signal });
+    }
     const found = { outputBytes: 0, errorBytes: 0, completed: 0, failed: 0 };
     for await (const { kind, text, asked } of results(batch, status, signal)) {
       found[kind === "output" ? "outputBytes" : "errorBytes"] += Buffer.byteLength(text);
@@ -178,10 +204,11 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
           await record(batch());
           const { all, waitMs } = await askLines(batch, isOver, signal);
           await record(batch());
-          isDone = all;
-          if (!all && batch().cancelledAt === undefined && !isExpired()) return waitMs;
+          isDone = all && (await areRecorded(batch()));
+          if (!isDone && batch().cancelledAt === undefined && !isExpired()) return all ? deferredWaitMs : waitMs;
         }
         const ended = batch().cancelledAt !== undefined ? "cancelled" : "expired";
+        if (!isDone) await withdrawDeferred(signal);
         await finish(batch(), isDone ? "completed" : ended, signal);
         return undefined;
       } catch (error) {

@@ -12,6 +12,7 @@ import {
   type Step,
   type StepContext,
 } from "../../runtime/step.ts";
+import { deferral } from "../../schemas/no-answer.ts";
 import type { StepTiming, Work } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
@@ -34,11 +35,14 @@ type Outputs = "decisions" | "responses" | "work" | "response-cache";
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
   /** The arm, if plan calls it itself. */
   inline: (arm: string) => InlineArm | undefined;
+  /** Whether the arm answers lines of batches alone, later; absent: none does. */
+  isBatch?: ((arm: string) => boolean) | undefined;
 }
 type InlineArm = CallDependencies["arm"] & { refused(code: string): void };
 
 export function createCallInline({
   inline,
+  isBatch = () => false,
   deltas,
   cancels,
   fallback,
@@ -108,9 +112,17 @@ export function createCallInline({
           ),
       });
 
-    const arm = inline(decided.decision.arm);
+    const { arm: name } = decided.decision;
+    const arm = inline(name);
     if (arm !== undefined) return callOf(arm, decided.work, context.timings);
-    return ok({ ...paired, emits: emitsOf(decided) });
+    const { batchUntil } = decided.work.request;
+    if (batchUntil === null || !isBatch(name)) return ok({ ...paired, emits: emitsOf(decided) });
+    const deferred = { ...decided, work: { ...decided.work, notAfter: batchUntil } };
+    const { requestId: key } = decided.decision;
+    // A duplicate never stands in for the answer.
+    const noted = { ...refusedWork(decided.work, key, deferral, clock()), duplicate: true };
+    const to = replyPartition(paired.request, partitions());
+    return { kind: "finish", emits: [...emitsOf(deferred), { output: "responses", key, record: noted, ...to }] };
   };
 }
 

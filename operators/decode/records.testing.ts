@@ -21,7 +21,7 @@ const request: RecordOf["requests"] = {
   mayCompare: true,
   replyPartition: null,
   deltas: false,
-  ...{ promptCacheKey: null, cacheSalt: null },
+  ...{ promptCacheKey: null, cacheSalt: null, batchUntil: null },
   passthrough: '{"response_format":{"type":"json_object"}}',
   requires: ["parameters"],
   account: "prk-1",

@@ -20,7 +20,7 @@ import {
 } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { noAnswer } from "../../schemas/no-answer.ts";
+import { deferral, noAnswer } from "../../schemas/no-answer.ts";
 import { replyPartition } from "../refusal.ts";
 import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
@@ -99,6 +99,9 @@ export function createDeduplicate({
     } catch (cause) {
       return retryLater(errorOf(cause), tooMany);
     }
+    // Its answer may be a day away, and its gateway finds it in the log.
+    if (response === null && request.batchUntil !== null)
+      return { ...refuse(deferral.code, deferral.message), repeat: true };
     if (response === null)
       return retryLater(
         new Error(

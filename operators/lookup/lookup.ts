@@ -51,6 +51,8 @@ export interface LookupDependencies {
 interface CachedArm extends Omit<AnsweringArm, "template" | "settings"> {
   template: TemplateName;
   settings?: string;
+  /** Answers lines of batches alone, later. */
+  batch?: boolean | undefined;
 }
 
 /** Not among the names of arms, whose pools are beside it. */
@@ -71,6 +73,9 @@ export function createLookup(
       settings,
       template: templates[template].id,
     }));
+
+  const mayBeDeferred = ({ batchUntil, allow }: Request): boolean =>
+    batchUntil !== null && arms().some(({ name, batch }) => batch === true && (allow.arms?.includes(name) ?? true));
 
   function keyOf({ request, domain }: Needs): CacheKey | undefined {
     if (ttlMs(domain) <= 0 || !isCacheable(request, sampled)) return undefined;
@@ -101,7 +106,8 @@ export function createLookup(
     if (found !== undefined) return give(found, "hit");
 
     const asking = { tenant: request.tenant, id: request.id, arrivedAt: timestamp, deadline };
-    if (!underWay.follows(key, asking)) return goesOn("miss");
+    // Other requests would wait for a line that may be answered in a day.
+    if (mayBeDeferred(request) || !underWay.follows(key, asking)) return goesOn("miss");
     return elsewhere<T & Adds, Outputs>({
       pool,
       bytes: 0,

@@ -106,6 +106,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const prompted = { domain: selected.domain, conversation, characters: promptCharacters };
     const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
+      if (arm.batch === true && request.batchUntil === null) return [];
       const chosen = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []) : [];
       const examples = chosen.map(shown);
       // It has nothing to give.

@@ -1,6 +1,6 @@
 // Checks a request, cheap checks first, and settles id, time, domain, deadline and question. Needs
 // nothing before it; touches no service; never alters what the client said.
-import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity/identity.ts";
+import { deadlineOf, identify, sharingDomain, skewMs } from "../../algorithms/identity/identity.ts";
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
@@ -17,6 +17,9 @@ export interface ValidateDependencies {
   /** Partitions of the responses topic, as the brokers say: the range of replyPartition. */
   partitions: () => number;
 }
+
+/** Ids are remembered for as long; clocks differ. */
+const longestBatchMs = 86_400_000 + skewMs;
 
 /** What a client said, for a message to it: a part of it tells as much. */
 const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
@@ -62,6 +65,9 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
     if (wrong !== null) return refuse("invalid_params", `Out of range: ${wrong}.`);
     if (record.replyPartition !== null && record.replyPartition >= partitions())
       return refuse("invalid_params", `Out of range: replyPartition: there are ${partitions()} partitions, from 0.`);
+
+    if (record.batchUntil !== null && record.batchUntil > received.timestamp + longestBatchMs)
+      return refuse("invalid_params", "Out of range: batchUntil: a batch ends within a day.");
 
     const request = identify(record, received.position, received.timestamp);
     return ok({

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { armOpener } from "../arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";
+import { answersBatches } from "../../config/sections/arms.ts";
 import { generate } from "./pipeline.ts";
 import { tenantWeight } from "../../config/tenants.ts";
 import { openCall } from "../../operators/call/open.ts";
@@ -15,6 +16,10 @@ import { followPartitionCount } from "../../state/partition-count.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { stageName, type RunningStage } from "../../runtime/running-stage.ts";
 import { assembleStage } from "../stage.ts";
+
+/** Lines of provider batches under way: what the committed position of a partition can skip. */
+const mostBatchLines = 16_384;
+const dayMs = 86_400_000;
 
 export async function startGenerate(
   session: SessionOf<typeof generate>,
@@ -44,7 +49,14 @@ export async function startGenerate(
     cancels: cancelsOf(session).watch,
     ...{ limits, partitions: replies.now, clock: session.logReplay?.clock ?? Date.now },
   });
-  const stage = assembleStage(session, { pipeline, instance, arm: config.name });
+  const stage = assembleStage(session, {
+    ...{ pipeline, instance, arm: config.name },
+    // Lines wait for a day, nothing else is in their topic, and another process finds them again.
+    ...(answersBatches(config) && {
+      limits: { inFlight: mostBatchLines, drainMs: Math.min(limits.drainMs, 2_000) },
+      slowestMs: dayMs,
+    }),
+  });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });
   // A log replay has other examples than the pool whose caches lie in the folder.

@@ -53,6 +53,7 @@ export async function startPlan(
     ...{ ...deduplicate.dependencies, ...lookup.dependencies, ...select.dependencies },
     ...{ ...route.dependencies, ...call.dependencies },
     ...{ embedder: examples.embedder, documents: documents.table, arms: session.arms.routed, inline: inline.of },
+    isBatch: (name) => session.arms.routed().some((arm) => arm.name === name && arm.batch === true),
     ...{ cancels: cancelsOf(session).watch, limits: config.limits, partitions: replies.now, clock },
     ...{ routing: config.routing, experiments: config.experiments, unitSecret: config.privacy.redact.secret },
     random: logReplay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),

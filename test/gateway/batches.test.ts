@@ -7,11 +7,13 @@ import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKey } from "../../gateway/keys/key.ts";
 import { stageNames } from "../../pipelines/up.ts";
+import { startBatchProvider, type BatchProvider } from "../support/batch-provider.ts";
 import { startModel, type TestModel } from "../support/model.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
 let folder: string;
 let model: TestModel;
+let provider: BatchProvider;
 let system: TestSystem;
 let client: OpenAI;
 
@@ -21,12 +23,15 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-batches-"));
   const file = join(folder, "log.jsonl");
   await writeFile(file, recorded.map((one) => JSON.stringify(one)).join("\n"));
-  model = await startModel();
+  [model, provider] = await Promise.all([startModel(), startBatchProvider()]);
+  const priced = { type: "openai", baseUrl: provider.baseUrl, prices: { prompt: 10, completion: 20 }, retries: 0 };
   system = await startSystem(
     {
       arms: [
         { name: "log", type: "recorded", dispatch: "inline", file, cost: 0.1 },
         { name: "mock", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0, cost: 1, concurrency: 64 },
+        { ...priced, name: "live", model: "p-1", stream: false, cost: 1 },
+        { ...priced, name: "night", model: "p-1", cost: 0.5, batch: "provider", batchCollectMs: 500, batchPollMs: 50 },
       ],
       batch: { costWeight: 0.75 },
       cache: { enabled: true },
@@ -38,7 +43,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(async () => {
   await system.stop();
-  await model.stop();
+  await Promise.all([model.stop(), provider.stop()]);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -209,6 +214,80 @@ describe("a batch", () => {
       new Set(["true batch_cancelled"]),
     );
     await expect(client.batches.cancel(id)).rejects.toMatchObject({ status: 409 });
+  });
+});
+
+describe("an arm of provider batches", () => {
+  const night = { model: "night" };
+  const costsOf = (batchId: string) =>
+    system.session.clickhouse.query<{ arm: string; cost: number; failed: string[] }>(
+      "SELECT arm, cost, failed_arms.arm AS failed FROM responses FINAL WHERE startsWith(request_id, {id:String}) AND NOT duplicate ORDER BY request_id",
+      { id: batchId },
+    );
+
+  test("answers lines through the provider's batches, at half the price; another arm what these do not", async () => {
+    const made = provider.submitted().length;
+    const fallback = { precedent: { allow: { arms: ["night", "live"], cost_weight: 100 } }, model: "auto" };
+    const lines = [
+      ...Array.from({ length: 30 }, (_, i) => chatLine(`line-${i}`, `question ${i}`, night)),
+      chatLine("refused", "refuse this", night),
+    ];
+    const batch = await ended((await begin(lines)).id);
+    expect(batch).toMatchObject({ status: "completed", request_counts: { total: 31, completed: 30, failed: 1 } });
+    const answers = (await contentOf(batch.output_file_id)).map(({ custom_id: id, response }) => {
+      const { choices } = response?.body as unknown as OpenAI.ChatCompletion;
+      return `${id} ${choices[0]?.message.content}`;
+    });
+    expect(answers).toEqual(Array.from({ length: 30 }, (_, i) => `line-${i} batch: question ${i}`));
+    const [error] = await contentOf(batch.error_file_id);
+    expect(error?.response).toMatchObject({ status_code: 400, body: { error: { code: "request_rejected" } } });
+    expect(provider.submitted().slice(made).flat()).toHaveLength(31);
+    const half = (1_000 * 10 + 100 * 20) / 2 / 1_000_000;
+    expect((await costsOf(batch.id)).slice(0, 30)).toEqual(
+      Array.from({ length: 30 }, () => ({ arm: "night", cost: half, failed: [] })),
+    );
+
+    provider.fail("token_limit_exceeded");
+    const other = await ended((await begin([chatLine("a", "fails", { ...fallback, ...night })])).id);
+    expect(other).toMatchObject({ request_counts: { completed: 0, failed: 1 } });
+    // Half price is cheaper: with this weight of cost the router draws night for most.
+    const some = Array.from({ length: 8 }, (_, i) => chatLine(`${i}`, `fails ${i}`, fallback));
+    const mixed = await ended((await begin(some)).id);
+    provider.fail(undefined);
+    expect(mixed).toMatchObject({ status: "completed", request_counts: { completed: 8 } });
+    const costs = await costsOf(mixed.id);
+    expect(new Set(costs.map(({ arm }) => arm))).toEqual(new Set(["live"]));
+    expect(costs.some(({ failed }) => failed.includes("night"))).toBe(true);
+    expect(costs.every(({ cost }) => cost === 2 * half)).toBe(true);
+  });
+
+  test("gets no live request, and lines with a deadline of their own", async () => {
+    const messages = [{ role: "user" as const, content: "question 1" }];
+    await expect(client.chat.completions.create({ model: "night", messages })).rejects.toMatchObject({
+      ...{ status: 400, code: "no_arm" },
+    });
+    const line = chatLine("a", "soon", { ...night, precedent: { allow: { deadline_ms: 60_000 } } });
+    const batch = await ended((await begin([line])).id);
+    expect(batch.request_counts).toMatchObject({ completed: 0, failed: 1 });
+  });
+
+  test("is cancelled there with its batch", async () => {
+    provider.hold(true);
+    const made = provider.submitted().length;
+    const { id } = await begin(Array.from({ length: 5 }, (_, i) => chatLine(`${i}`, `cancel ${i}`, night)));
+    await system.eventually("the provider's batch", () =>
+      Promise.resolve(provider.submitted().slice(made).flat().length === 5 ? true : undefined),
+    );
+    await client.batches.cancel(id);
+    const batch = await ended(id);
+    expect(batch).toMatchObject({ status: "cancelled", request_counts: { total: 5, completed: 0 } });
+    await system.eventually("its end there", () =>
+      Promise.resolve(provider.statuses().at(-1) === "cancelled" ? true : undefined),
+    );
+    provider.hold(false);
+    expect(new Set((await contentOf(batch.error_file_id)).map(({ error }) => error?.code))).toEqual(
+      new Set(["batch_cancelled"]),
+    );
   });
 });
 

@@ -1,0 +1,149 @@
+// The arm of provider batches against a mock of OpenAI's Batch API over HTTP.
+import pino from "pino";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { armSchema, type OpenAiArmConfig } from "../../../config/schema.ts";
+import { startBatchProvider, type BatchProvider } from "../../../test/support/batch-provider.ts";
+import { TAKEN_BACK, type Arm } from "../../arm.ts";
+import { armRequest, aTurn } from "../../request.testing.ts";
+import { createBatchArm } from "./arm.ts";
+
+let provider: BatchProvider;
+const arms: Arm[] = [];
+beforeEach(async () => {
+  provider = await startBatchProvider();
+});
+afterEach(async () => {
+  await Promise.all(arms.splice(0).map((arm) => arm.close()));
+  await provider.stop();
+});
+
+function newArm(more: object = {}): Arm {
+  const arm = createBatchArm(
+    armSchema.parse({
+      ...{ name: "night", type: "openai", baseUrl: provider.baseUrl, model: "m", apiKey: "k", batch: "provider" },
+      ...{ prices: { prompt: 10, completion: 20 }, batchCollectMs: 200, batchPollMs: 10, ...more },
+    }) as OpenAiArmConfig,
+    { log: pino({ level: "silent" }) },
+  );
+  arms.push(arm);
+  return arm;
+}
+const hours = 3_600_000;
+const asked = (question: string, deadline = Date.now() + 24 * hours) =>
+  armRequest({ requestId: question, tenant: "acme", pieces: [aTurn(question)], deadline });
+const ask = (arm: Arm, questions: readonly string[], signal = new AbortController().signal) =>
+  questions.map((question) => arm.answer(asked(question), signal));
+const submitted = () => vi.waitFor(() => expect(provider.submitted()).toHaveLength(1), 10_000);
+const lines = () => provider.submitted().flat();
+
+describe("an arm of provider batches", () => {
+  it("answers many requests by one batch, each by its own result, at half the price", async () => {
+    const questions = Array.from({ length: 20 }, (_, i) => `question ${i}`);
+    const results = await Promise.all(ask(newArm(), questions));
+    expect(results.map((result) => result.kind === "answer" && result.text)).toEqual(
+      questions.map((q) => `batch: ${q}`),
+    );
+    // 1,000 prompt tokens at 10 and 100 of the completion at 20 a million.
+    expect(results[0]).toMatchObject({ cost: (1_000 * 10 + 100 * 20) / 2 / 1_000_000, attempts: 1, model: "m" });
+    expect(provider.submitted().map((ids) => ids.length)).toEqual([20]);
+    const cheaper = newArm({ name: "cheaper", prices: { prompt: 10, completion: 20, batchShare: 0.25 } });
+    expect(await Promise.all(ask(cheaper, ["a"]))).toMatchObject([{ cost: (1_000 * 10 + 100 * 20) / 4 / 1_000_000 }]);
+  });
+
+  it("lines that are refused, that the provider failed at, or did not call, fail one by one", async () => {
+    const results = await Promise.all(ask(newArm(), ["good", "refuse this", "busy now", "expire here"]));
+    expect(results).toMatchObject([
+      { kind: "answer" },
+      { code: "request_rejected", retriable: false },
+      { code: "endpoint_unavailable", retriable: true },
+      { code: "endpoint_unavailable", message: expect.stringContaining("batch_expired") as string },
+    ]);
+  });
+
+  it.each([
+    ["failed", () => provider.fail("token_limit_exceeded"), ["failure", "failure"], "token_limit_exceeded"],
+    ["expired", () => provider.expireNext(1), ["answer", "failure"], "batch_expired"],
+  ])("what a batch that has %s did not answer fails as the arm's own failure", async (_status, prepare, kinds, why) => {
+    prepare();
+    const results = await Promise.all(ask(newArm(), ["one", "two"]));
+    expect(results.map(({ kind }) => kind)).toEqual(kinds);
+    expect(results[1]).toMatchObject({ code: "endpoint_unavailable", message: expect.stringContaining(why) as string });
+  });
+
+  it("after a crash the lines are found at the provider, and none is submitted again", async () => {
+    provider.hold(true);
+    const first = newArm();
+    const before = ask(first, ["one", "two", "three"]);
+    await submitted();
+    await first.close();
+    expect(await Promise.all(before)).toMatchObject([
+      { code: "cancelled" },
+      { code: "cancelled" },
+      { code: "cancelled" },
+    ]);
+    const results = Promise.all(ask(newArm(), ["three", "one", "two", "four"]));
+    await vi.waitFor(() => expect(lines()).toHaveLength(4), 10_000);
+    provider.hold(false);
+    expect(await results).toMatchObject(["three", "one", "two", "four"].map((q) => ({ text: `batch: ${q}` })));
+    expect(new Set(lines()).size).toBe(4);
+  });
+
+  it("finds a batch among those of others, and one that has ended meanwhile", async () => {
+    const others = Array.from({ length: 5 }, (_, i) => newArm({ name: `other-${i}` }));
+    await Promise.all(others.flatMap((arm, i) => ask(arm, [`of other ${i}`])));
+    await Promise.all(ask(newArm(), ["one"]));
+    expect(await Promise.all(ask(newArm(), ["one"]))).toMatchObject([{ text: "batch: one" }]);
+    expect(lines()).toHaveLength(6);
+  });
+
+  it("a creation whose answer is lost is not repeated", async () => {
+    provider.dropNext();
+    expect(await Promise.all(ask(newArm(), ["one", "two"]))).toMatchObject([{ kind: "answer" }, { kind: "answer" }]);
+    expect(lines()).toHaveLength(2);
+  });
+
+  it("a batch whose lines were all taken back is cancelled; one with a line that is wanted goes on", async () => {
+    provider.hold(true);
+    const arm = newArm();
+    const back = new AbortController();
+    const [kept] = ask(arm, ["kept"]);
+    const taken = ask(arm, ["one", "two"], back.signal);
+    await submitted();
+    back.abort(TAKEN_BACK);
+    await Promise.all(taken);
+    provider.hold(false);
+    expect(await kept).toMatchObject({ text: "batch: kept" });
+    provider.hold(true);
+    const more = new AbortController();
+    const all = ask(arm, ["three", "four"], more.signal);
+    await vi.waitFor(() => expect(provider.submitted()).toHaveLength(2), 10_000);
+    more.abort(TAKEN_BACK);
+    expect(await Promise.all(all)).toMatchObject([{ code: "cancelled" }, { code: "cancelled" }]);
+    await vi.waitFor(() => expect(provider.statuses()).toEqual(["completed", "cancelled"]), 10_000);
+  });
+
+  it("a batch that takes too long is cancelled; what it has answered counts", async () => {
+    provider.hold(true);
+    const results = await Promise.all(ask(newArm({ batchTimeoutMs: 1 }), ["one", "two"]));
+    expect(results).toMatchObject([{ text: "batch: one" }, { code: "endpoint_unavailable", retriable: true }]);
+    expect(provider.statuses()).toEqual(["cancelled"]);
+  });
+
+  it("a line whose time ends soon is not submitted", async () => {
+    const result = await newArm().answer(asked("late", Date.now() + hours / 2), new AbortController().signal);
+    expect(result).toMatchObject({ code: "endpoint_unavailable", retriable: true });
+    expect(lines()).toEqual([]);
+  });
+
+  it("an endpoint without batches fails at once; one that is away is tried again", async () => {
+    provider.refuse(404);
+    expect(await Promise.all(ask(newArm(), ["one"]))).toMatchObject([{ kind: "failure" }]);
+    const before = provider.refused();
+    provider.refuse(503);
+    const results = Promise.all(ask(newArm(), ["two"]));
+    await vi.waitFor(() => expect(provider.refused()).toBeGreaterThan(before + 1), 20_000);
+    provider.refuse(undefined);
+    expect(await results).toMatchObject([{ text: "batch: two" }]);
+    expect(lines()).toHaveLength(1);
+  });
+});

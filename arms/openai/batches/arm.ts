@@ -1,0 +1,79 @@
+// An arm whose requests are lines of its provider's batches, which take up to a day and cost about
+// half. Its calls hold no slot of other arms: it has a work topic and a stage of its own.
+import { hash } from "node:crypto";
+import { APIError } from "openai";
+import type { Logger } from "pino";
+import { requestKey } from "../../../algorithms/identity/identity.ts";
+import { isObject } from "../../../algorithms/text/json-shape.ts";
+import type { OpenAiArmConfig } from "../../../config/schema.ts";
+import { TAKEN_BACK, type Arm, type ArmFailure, type ArmRequest, type ArmResult } from "../../arm.ts";
+import { endedFailure } from "../../calls.ts";
+import { createAnswer } from "../answer.ts";
+import { completionBody } from "../body.ts";
+import { problemOf } from "../errors.ts";
+import { answerOf, failureOf } from "../openai.ts";
+import { createCollector, type BatchOutcome } from "./collector.ts";
+import { createProvider } from "./provider.ts";
+
+export interface BatchArmDependencies {
+  log: Logger;
+  /** In place of a connection; for tests. */
+  fetch?: typeof fetch;
+}
+
+export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArmDependencies): Arm {
+  const { name, model, concurrency, batchCollectMs, batchPollMs, batchTimeoutMs } = config;
+  const plain = { ...config, stream: false };
+  const collector = createCollector({
+    ...{ provider: createProvider(config, fetch), log },
+    ...{ collectMs: batchCollectMs, pollMs: batchPollMs, timeoutMs: batchTimeoutMs },
+  });
+
+  const resultOf = (request: ArmRequest, body: string, outcome: BatchOutcome): ArmResult => {
+    const sent = { config, request, body };
+    if ("reason" in outcome) return unanswered(outcome.reason);
+    if ("refused" in outcome) return failureOf(problemOf(outcome.refused, Date.now(), sent), 0);
+    const { response, error } = outcome;
+    if (response === null) return unanswered(`the provider did not call the line: ${error}`);
+    try {
+      if (response.status !== 200) {
+        const reported = isObject(response.body) ? response.body : undefined;
+        throw APIError.generate(response.status, reported, undefined, new Headers());
+      }
+      const extra = request.passthrough !== undefined;
+      const answer = createAnswer({ isWhole: true, extra, headers: new Headers() });
+      answer.take(response.body);
+      const call = { attempts: 1, queueMs: 0, started: 0, now: Date.now() };
+      return answerOf(config, request, answer.complete(true), call);
+    } catch (problem) {
+      return failureOf(problemOf(problem, Date.now(), sent), 1);
+    }
+  };
+
+  return {
+    ...{ name, model, concurrency },
+    async answer(request, signal) {
+      const { requestId, tenant = "", deadline } = request;
+      const body = completionBody(plain, request);
+      const ending = new AbortController();
+      const cancel = (): void => ending.abort("cancelled");
+      const timer = setTimeout(() => ending.abort("deadline"), Math.max(0, deadline - Date.now()));
+      signal.addEventListener("abort", cancel, { once: true });
+      if (signal.aborted) cancel();
+      const withdrawn = (): boolean => ending.signal.reason === "deadline" || signal.reason === TAKEN_BACK;
+      const id = hash("sha256", requestKey(tenant, requestId)).slice(0, 40);
+      const outcome = await collector.submit({ id, body, deadline }, ending.signal, withdrawn).finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", cancel);
+      });
+      return outcome === null ? endedFailure(ending.signal, 0) : resultOf(request, body, outcome);
+    },
+    close: () => Promise.resolve(collector.close()),
+  };
+}
+
+/** The arm's own failure: another arm may answer. */
+const unanswered = (reason: string): ArmFailure => ({
+  ...{ kind: "failure", code: "endpoint_unavailable", message: `No answer by a batch: ${reason}.`, attempts: 0 },
+  retriable: true,
+});

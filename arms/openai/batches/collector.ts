@@ -1,0 +1,221 @@
+// Collects lines for batches at the provider, and waits for their results. A batch is created only
+// while the provider's own list, read just before, has none of its lines: what a process submitted
+// before it ended is found there. From that list to the creation it takes no longer than lines are
+// collected, so that a process that was frozen creates nothing beside the one that took over.
+import { setTimeout as sleep } from "node:timers/promises";
+import { APIError } from "openai";
+import type { Logger } from "pino";
+import { errorOf } from "../../../connections/errors.ts";
+import type { BatchLine, LineResult, Provider, ProviderBatch } from "./provider.ts";
+import { createSubmitted } from "./submitted.ts";
+
+export interface CollectorOptions {
+  provider: Provider;
+  collectMs: number;
+  pollMs: number;
+  /** Time from which a batch is cancelled. */
+  timeoutMs: number;
+  /** Milliseconds since the epoch. */
+  clock?: () => number;
+  log: Logger;
+}
+
+/** reason: why the batch has no result of the line. */
+export type BatchOutcome = LineResult | { refused: Error } | { reason: string };
+
+export interface Collector {
+  /**
+   * Resolves with null when the signal is aborted. Lines that are withdrawn are wanted by no
+   * process: a batch of such lines alone is cancelled.
+   */
+  submit(
+    line: BatchLine & { deadline: number },
+    signal: AbortSignal,
+    withdrawn: () => boolean,
+  ): Promise<BatchOutcome | null>;
+  close(): void;
+}
+
+/** OpenAI has 50,000 and 200 MB. */
+const mostLines = 10_000;
+const mostBytes = 64 * 1_048_576;
+/** Time before the deadline of a line in which another arm can still answer it. */
+const reserveMs = 3_600_000;
+
+interface Item extends BatchLine {
+  deadline: number;
+  since: number;
+  isWithdrawn: boolean;
+  batch?: Open | undefined;
+  settle(outcome: BatchOutcome | null): void;
+}
+
+interface Open {
+  batch: ProviderBatch;
+  lines: number;
+  items: Set<Item>;
+  withdrawn: number;
+  lookAt: number;
+}
+
+export function createCollector({ provider, clock = Date.now, log, ...times }: CollectorOptions): Collector {
+  const { collectMs, pollMs, timeoutMs } = times;
+  const submitted = createSubmitted(provider, clock);
+  const waiting = new Set<Item>();
+  const open = new Map<string, Open>();
+  const closing = new AbortController();
+  const { signal: closed } = closing;
+  let notBefore = 0;
+  let working: Promise<void> | undefined;
+
+  const openOf = (batch: ProviderBatch, lines: number): Open => {
+    const one = open.get(batch.id) ?? { batch, lines, items: new Set(), withdrawn: 0, lookAt: 0 };
+    open.set(batch.id, one);
+    return one;
+  };
+  const attach = (item: Item, one: Open): void => {
+    waiting.delete(item);
+    one.items.add(item);
+    item.batch = one;
+  };
+
+  /** Lines for one batch, each id once. */
+  const nextGroup = (): Map<string, Item> => {
+    const group = new Map<string, Item>();
+    let bytes = 0;
+    for (const item of waiting) {
+      bytes += Buffer.byteLength(item.body);
+      if (group.size >= mostLines || (bytes > mostBytes && group.size > 0)) break;
+      group.set(item.id, item);
+    }
+    return group;
+  };
+
+  async function refresh(): Promise<void> {
+    try {
+      await submitted.refresh();
+    } catch (error) {
+      // It has no batches, so it has none of these lines.
+      if (error instanceof APIError && error.status === 404)
+        for (const item of waiting) item.settle({ refused: error });
+      else throw error;
+    }
+  }
+
+  async function attachFound(): Promise<void> {
+    await refresh();
+    for (const item of waiting) {
+      const found = submitted.find(item.id);
+      if (found !== undefined) attach(item, openOf(found.batch, found.lines));
+    }
+  }
+
+  async function submitWaiting(): Promise<void> {
+    await attachFound();
+    for (const item of waiting)
+      if (item.deadline - clock() <= reserveMs) item.settle({ reason: "too little time is left for a batch" });
+    while (waiting.size > 0 && !closed.aborted) {
+      const group = nextGroup();
+      const lines = [...group.values()];
+      try {
+        const file = await provider.upload(lines);
+        const began = performance.now();
+        await attachFound();
+        if (lines.some((item) => item.batch !== undefined)) continue;
+        if (closed.aborted || performance.now() - began >= collectMs) return;
+        const batch = await provider.create(file);
+        submitted.add(batch, [...group.keys()]);
+        const one = openOf(batch, lines.length);
+        one.withdrawn = lines.filter(({ isWithdrawn }) => isWithdrawn).length;
+        for (const item of waiting) if (group.has(item.id)) attach(item, one);
+        log.info({ batch: batch.id, lines: lines.length }, "a batch was created at the provider");
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        for (const item of lines) item.settle({ refused: error });
+      }
+    }
+  }
+
+  const giveUpAt = ({ batch, items }: Open): number =>
+    Math.min(batch.createdAt + timeoutMs, ...[...items].map(({ deadline }) => deadline - reserveMs));
+
+  async function look(one: Open): Promise<void> {
+    const { id } = one.batch;
+    one.lookAt = clock() + pollMs;
+    const batch = (one.batch = await provider.look(id).catch((error: unknown) => {
+      if (error instanceof APIError && error.status === 404) return { ...one.batch, isOpen: false, ended: "not found" };
+      throw error;
+    }));
+    if (batch.isOpen) {
+      const isUnwanted = one.withdrawn >= one.lines;
+      if ((isUnwanted || clock() >= giveUpAt(one)) && batch.ended !== "cancelling") {
+        log.info({ batch: id, lines: one.lines, isUnwanted }, "a batch is cancelled at the provider");
+        await provider.cancel(id);
+      }
+      return;
+    }
+    const wanted = new Map<string, Item[]>();
+    for (const item of one.items) wanted.set(item.id, [...(wanted.get(item.id) ?? []), item]);
+    if (wanted.size > 0)
+      for await (const result of provider.results(batch))
+        for (const item of wanted.get(result.id) ?? []) item.settle(result);
+    for (const item of [...one.items]) item.settle({ reason: `the provider's batch ended: ${batch.ended}` });
+    open.delete(id);
+  }
+
+  const away = (error: unknown): void =>
+    log.warn({ err: errorOf(error) }, "the provider's batches can't be reached now; tried again");
+
+  async function work(): Promise<void> {
+    while (!closed.aborted && (waiting.size > 0 || open.size > 0)) {
+      try {
+        const [oldest] = waiting;
+        const isFull = waiting.size >= mostLines;
+        if (oldest !== undefined && clock() >= notBefore && (isFull || clock() >= oldest.since + collectMs)) {
+          notBefore = clock() + collectMs;
+          await submitWaiting();
+          notBefore = 0;
+        }
+      } catch (error) {
+        away(error);
+        for (const item of waiting)
+          if (clock() >= item.since + timeoutMs) item.settle({ reason: "the provider's batches could not be reached" });
+      }
+      for (const one of [...open.values()]) if (clock() >= one.lookAt) await look(one).catch(away);
+      await sleep(Math.min(1_000, collectMs, pollMs), undefined, { signal: closed }).catch(() => undefined);
+    }
+    working = undefined;
+  }
+
+  return {
+    submit: ({ id, body, deadline }, signal, withdrawn) =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          item.isWithdrawn = withdrawn();
+          if (item.isWithdrawn && item.batch !== undefined) item.batch.withdrawn++;
+          item.settle(null);
+        };
+        const item: Item = {
+          ...{ id, body, deadline, since: clock(), isWithdrawn: false },
+          settle(outcome) {
+            signal.removeEventListener("abort", end);
+            waiting.delete(item);
+            item.batch?.items.delete(item);
+            resolve(outcome);
+          },
+        };
+        if (signal.aborted || closed.aborted) return resolve(null);
+        signal.addEventListener("abort", end, { once: true });
+        waiting.add(item);
+        working ??= work();
+      }),
+    close() {
+      closing.abort();
+      for (const item of [...waiting, ...[...open.values()].flatMap(({ items }) => [...items])]) item.settle(null);
+    },
+  };
+}
+
+/** The provider will take these lines at no other time, either. */
+const isRefusal = (error: unknown): error is Error => error instanceof APIError && refusals.has(Number(error.status));
+const refusals = new Set([400, 401, 403, 404, 413, 422]);

@@ -1,0 +1,166 @@
+// OpenAI's Files and Batches API, as an arm needs it. A batch names its arm in its metadata, and
+// its input file has the ids of its lines: what was submitted is found there again after a crash.
+import OpenAI, { toFile } from "openai";
+import type { OpenAiArmConfig } from "../../../config/schema.ts";
+import { isObject } from "../../../algorithms/text/json-shape.ts";
+import { boundedFetch, partsOf } from "../bounded-fetch.ts";
+import { NoResponse } from "../errors.ts";
+
+export interface BatchLine {
+  /** Unique among all requests of the arm. */
+  id: string;
+  /** JSON of a chat completion that is not streamed. */
+  body: string;
+}
+
+export interface ProviderBatch {
+  id: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  isOpen: boolean;
+  /** completed, failed, expired or cancelled, with the provider's reason. */
+  ended: string;
+  inputFile: string;
+  resultFiles: readonly string[];
+}
+
+export interface LineResult {
+  id: string;
+  /** Null: the line was not called. */
+  response: { status: number; body: unknown } | null;
+  error: string;
+}
+
+/** All reject with APIError and what a connection rejects with. */
+export interface Provider {
+  /** The arm's batches created since then, milliseconds since the epoch. */
+  list(since: number): Promise<ProviderBatch[]>;
+  /** Ids of the lines. */
+  lines(batch: ProviderBatch): AsyncGenerator<string>;
+  /** Resolves with the id of the file. */
+  upload(lines: readonly BatchLine[]): Promise<string>;
+  create(inputFile: string): Promise<ProviderBatch>;
+  look(id: string): Promise<ProviderBatch>;
+  cancel(id: string): Promise<void>;
+  results(batch: ProviderBatch): AsyncGenerator<LineResult>;
+}
+
+const endpoint = "/v1/chat/completions";
+const armKey = "precedent_arm";
+const requestMs = 60_000;
+/** What its lines can't need any more is deleted there. */
+const keptSeconds = 3 * 86_400;
+const mostLineBytes = 16 * 1_048_576;
+
+export function createProvider({ baseUrl = "", apiKey, name }: OpenAiArmConfig, call?: typeof fetch): Provider {
+  const client = new OpenAI({
+    ...{ baseURL: baseUrl, apiKey: apiKey === "" ? "none" : apiKey, organization: null, project: null },
+    ...{ maxRetries: 2, timeout: requestMs, logLevel: "off" },
+    fetch: (url, init) =>
+      boundedFetch(url, init, call).catch((error: unknown) => {
+        throw init?.signal?.aborted ? error : new NoResponse(error);
+      }),
+  });
+  async function* objects(file: string): AsyncGenerator<Record<string, unknown>> {
+    const { body } = await client.files.content(file);
+    for await (const text of textLines(partsOf(body))) {
+      const value = parsed(text);
+      if (isObject(value)) yield value;
+    }
+  }
+  const expiry = { anchor: "created_at", seconds: keptSeconds } as const;
+
+  return {
+    async list(since) {
+      const found: ProviderBatch[] = [];
+      for await (const batch of client.batches.list({ limit: 100 })) {
+        if (batch.created_at * 1_000 < since) break;
+        if (batch.metadata?.[armKey] === name) found.push(batchOf(batch));
+      }
+      return found;
+    },
+    async *lines({ inputFile }) {
+      for await (const { custom_id: id } of objects(inputFile)) if (typeof id === "string") yield id;
+    },
+    async upload(lines) {
+      const text = lines.map(
+        ({ id, body }) =>
+          `{"custom_id":${JSON.stringify(id)},"method":"POST","url":${JSON.stringify(endpoint)},"body":${body}}\n`,
+      );
+      const file = await toFile(Buffer.from(text.join("")), `${name}.jsonl`);
+      return (await client.files.create({ file, purpose: "batch", expires_after: expiry })).id;
+    },
+    async create(inputFile) {
+      const order = { input_file_id: inputFile, endpoint, completion_window: "24h" } as const;
+      const more = { metadata: { [armKey]: name }, output_expires_after: expiry };
+      // Never retried as it is: the first try may have been carried out.
+      return batchOf(await client.batches.create({ ...order, ...more }, { maxRetries: 0 }));
+    },
+    look: async (id) => batchOf(await client.batches.retrieve(id)),
+    async cancel(id) {
+      await client.batches.cancel(id);
+    },
+    async *results({ resultFiles }) {
+      for (const file of resultFiles)
+        for await (const line of objects(file)) {
+          const { custom_id: id, response, error } = line;
+          if (typeof id !== "string") continue;
+          const status = isObject(response) ? response["status_code"] : null;
+          yield {
+            ...{ id, error: reasonOf(error) },
+            response: isObject(response) && typeof status === "number" ? { status, body: response["body"] } : null,
+          };
+        }
+    },
+  };
+}
+
+function batchOf(batch: OpenAI.Batch): ProviderBatch {
+  const { id, created_at, status, input_file_id, output_file_id, error_file_id, errors } = batch;
+  const reasons = (errors?.data ?? []).slice(0, 3).map(({ code, message }) => `${code ?? ""} ${message ?? ""}`.trim());
+  return {
+    ...{ id, createdAt: created_at * 1_000, inputFile: input_file_id },
+    isOpen: !["completed", "failed", "expired", "cancelled"].includes(status),
+    ended: [status, ...reasons].join("; ").slice(0, 500),
+    resultFiles: [output_file_id, error_file_id].filter((file) => typeof file === "string"),
+  };
+}
+
+const reasonOf = (error: unknown): string => {
+  if (!isObject(error)) return "";
+  const { code, message } = error;
+  return [code, message].filter((part) => typeof part === "string").join(": ");
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Longer lines are left out. */
+async function* textLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  const taken = (): string => {
+    const text = length > mostLineBytes ? "" : Buffer.concat(parts).toString();
+    parts = [];
+    length = 0;
+    return text;
+  };
+  for await (const chunk of bytes) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      parts.push(chunk.subarray(from, at));
+      length += at - from;
+      from = at + 1;
+      yield taken();
+    }
+    length += chunk.length - from;
+    if (length > mostLineBytes) parts = [];
+    else parts.push(chunk.subarray(from));
+  }
+  if (length > 0) yield taken();
+}
