@@ -78,6 +78,26 @@ describe("cost of details", () => {
   });
 });
 
+describe("what is written to a cache for an hour", () => {
+  const list = { prompt: 4, cacheWrite: 5, completion: 0 };
+  const million = 1_000_000;
+  it.each([
+    ["costs twice the prompt's price, the rest the price of five minutes", {}, 0.25, 0.25 * 8 + 0.75 * 5],
+    ["is at most what was written", {}, 3, 8],
+    ["costs no less than five minutes", { cacheWrite: 9 }, 1, 9],
+    ["costs what any prompt does where writes have no price", { cacheWrite: undefined }, 1, 4],
+    ["is none that is negative", {}, -1, 5],
+  ])("%s", (_name, prices, hour, cost) => {
+    const usage = { prompt: million, cacheWrite: million, completion: 0, hourWrite: hour * million };
+    expect(answerCost(usage, { ...list, ...prices })).toBeCloseTo(cost, 9);
+  });
+
+  it("is within the bound of a call whose client may have asked for it", () => {
+    const arm = { maxTokens: 0, prices: list };
+    expect([costAtMost(arm, million, 0), costAtMost(arm, million, 0, "{}")]).toEqual([5, 8]);
+  });
+});
+
 describe("data in what passes through", () => {
   const data = (type: string): string => `data:${type};base64,${"QUJD".repeat(5_000)}`;
   const body = (content: unknown, more: object = {}): string =>

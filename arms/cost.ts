@@ -8,7 +8,15 @@ const million = 1_000_000;
 // An arm's price is taken at this mix of tokens: prompts with examples are long, answers short.
 const promptShare = 0.75;
 
-type Tokens = Pick<Usage, "prompt" | "completion"> & Partial<Pick<Usage, "cached" | "cacheWrite" | "reasoning">>;
+interface Tokens
+  extends Pick<Usage, "prompt" | "completion">, Partial<Pick<Usage, "cached" | "cacheWrite" | "reasoning">> {
+  /** Part of cacheWrite that is kept for an hour. */
+  hourWrite?: number | undefined;
+}
+
+/** Anthropic: five minutes at 1.25 times the prompt's price, an hour at twice that price. */
+const hourPrice = ({ prompt, cacheWrite }: Prices): number =>
+  cacheWrite > prompt ? Math.max(cacheWrite, 2 * prompt) : cacheWrite;
 
 /** A part of `whole`, whatever a log says of it. */
 const within = (part: number | undefined, whole: number): number =>
@@ -23,9 +31,10 @@ export function answerCost(usage: Tokens, list: PriceList, at = Date.now()): num
   const cached = within(usage.cached, prompt);
   const written = within(usage.cacheWrite, prompt - cached);
   const reasoning = within(usage.reasoning, completion);
+  const hour = within(usage.hourWrite, written);
   const prices = pricesAt(list, at, prompt);
-  const input =
-    (prompt - cached - written) * prices.prompt + cached * prices.cachedPrompt + written * prices.cacheWrite;
+  const writes = (written - hour) * prices.cacheWrite + hour * hourPrice(prices);
+  const input = (prompt - cached - written) * prices.prompt + cached * prices.cachedPrompt + writes;
   return (input + (completion - reasoning) * prices.completion + reasoning * prices.reasoning) / million;
 }
 
@@ -73,14 +82,20 @@ interface Priced {
 
 /**
  * What a call may cost: of that many prompt tokens, and the longest answer that it asks for, at the
- * highest prices that may hold for them.
+ * highest prices that may hold for them. Only what passes through can ask for an hour's cache.
  */
-export function costAtMost(arm: Priced, prompt: number, maxTokens: number | null): number {
+export function costAtMost(
+  arm: Priced,
+  prompt: number,
+  maxTokens: number | null,
+  passthrough: string | null = null,
+): number {
   const most = arm.contextTokens ?? Infinity;
   const [input, output] = [Math.min(prompt, most), Math.min(maxTokens ?? arm.maxTokens, most)];
   const costs = pricesUpTo(arm.prices, input).map(
     (one) =>
-      input * Math.max(one.prompt, one.cachedPrompt, one.cacheWrite) + output * Math.max(one.completion, one.reasoning),
+      input * Math.max(one.prompt, one.cachedPrompt, passthrough === null ? one.cacheWrite : hourPrice(one)) +
+      output * Math.max(one.completion, one.reasoning),
   );
   return Math.max(...costs) / million;
 }

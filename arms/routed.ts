@@ -119,7 +119,7 @@ function callsOf(
 /** Cost of one call at most: of the most expensive arm that is allowed, or allow.maxCost. */
 export function mostCost(request: Asked, arms: readonly RouteArm[], additions: Additions): number {
   const costs = callsOf(request, arms, additions, tokensAtMost).map(({ arm, prompt }) =>
-    costAtMost(arm, prompt, request.params.maxTokens),
+    costAtMost(arm, prompt, request.params.maxTokens, request.passthrough),
   );
   return Math.min(Math.max(0, ...costs), request.allow.maxCost ?? Infinity);
 }

@@ -110,7 +110,7 @@ describe("details are", () => {
         { input_tokens: 2, cache_creation: { ephemeral_5m_input_tokens: 60, ephemeral_1h_input_tokens: 30 } },
         { output_tokens: 5 },
       ],
-      { prompt: 92, cacheWrite: 90, completion: 5 },
+      { prompt: 92, cacheWrite: 90, hourWrite: 30, completion: 5 },
     ],
     [
       "a prompt that was cached whole",

@@ -39,7 +39,10 @@ function countOf(value: unknown, rounded: (count: number) => number = Math.ceil)
   return typeof number === "number" && number > 0 && number <= most ? rounded(number) : undefined;
 }
 
-export type Counted = Omit<Usage, "linked" | "recomputed" | "prefilled">;
+export interface Counted extends Omit<Usage, "linked" | "recomputed" | "prefilled"> {
+  /** Part of cacheWrite that is kept for an hour (Anthropic); absent: none. */
+  hourWrite?: number;
+}
 
 export interface Counts {
   /** An object with counts: a usage, timings, or what else may have some. */
@@ -48,7 +51,7 @@ export interface Counts {
   result(estimate: { prompt: () => number; written: () => number }): Counted;
 }
 
-type Name = keyof typeof names | "input" | "parts" | "cachedBeside" | "writtenBeside" | "slot";
+type Name = keyof typeof names | "input" | "parts" | "cachedBeside" | "writtenBeside" | "hourWrite" | "slot";
 
 export function createCounts(): Counts {
   const read: Partial<Record<Name, number>> = {};
@@ -85,6 +88,7 @@ export function createCounts(): Counts {
       const { cache_creation: creation, cache_creation_input_tokens: written } = usage;
       const byTime = isObject(creation) ? sumOf(Object.values(creation)) : undefined;
       note("written", byTime);
+      if (isObject(creation)) note("hourWrite", countOf(creation["ephemeral_1h_input_tokens"]));
       note("writtenBeside", countOf(written) ?? byTime);
       for (const of of parts) if (of[1] in usage) note("parts", sumOf(of.map((key) => usage[key])));
       note("slot", countOf(usage["tokens_cached"]));
@@ -114,8 +118,10 @@ export function createCounts(): Counts {
       prompt = Math.min(mostRecorded, prompt ?? Math.max(ofPrompt(), cached + written));
       completion = Math.min(mostRecorded, completion);
       const inCache = Math.min(prompt, cached);
+      const cacheWrite = Math.min(prompt - inCache, written);
       return {
-        ...{ prompt, completion, cached: inCache, cacheWrite: Math.min(prompt - inCache, written) },
+        ...{ prompt, completion, cached: inCache, cacheWrite },
+        ...(read.hourWrite !== undefined && { hourWrite: Math.min(cacheWrite, read.hourWrite) }),
         ...{ reasoning: Math.min(completion, thought), estimated },
       };
     },

@@ -208,7 +208,7 @@ export function createEndpointArm(
   }
 
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
-    costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens);
+    costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens, passthrough);
 
   function unsendable({ message: what, param }: Unsendable): ArmFailure {
     const message = `Arm "${config.name}" can't be sent ${what}: change or leave out ${param}.`;
@@ -309,7 +309,7 @@ interface Made {
 }
 
 export function answerOf(config: EndpointArmConfig, request: ArmRequest, reported: Completion, call: Made): ArmAnswer {
-  const counted = reported.usage(() => estimatedPrompt(request));
+  const { hourWrite, ...counted } = reported.usage(() => estimatedPrompt(request));
   const usage = { ...counted, linked: 0, recomputed: 0, prefilled: counted.prompt - counted.cached };
   return {
     kind: "answer",
@@ -318,7 +318,7 @@ export function answerOf(config: EndpointArmConfig, request: ArmRequest, reporte
     finishReason: reported.finishReason,
     model: (reported.model ?? config.model).slice(0, longestName),
     usage,
-    cost: answerCost(usage, priceList(config), call.now),
+    cost: answerCost({ ...usage, hourWrite }, priceList(config), call.now),
     attempts: call.attempts,
     queueMs: call.queueMs,
     firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,

@@ -115,7 +115,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
         const { messages, tenant, documents: ids, passthrough, params } = request;
         const found = documents === undefined ? [] : findDocuments(documents, tenant, ids).pieces;
         const prompt = templates[arm.template].pieces({ messages, system: arm.system, examples: chosen });
-        const atMost = costAtMost(arm, promptTokens([...prompt, ...found], passthrough), params.maxTokens);
+        const atMost = costAtMost(arm, promptTokens([...prompt, ...found], passthrough), params.maxTokens, passthrough);
         costs.push(atMost);
         if (atMost > request.allow.maxCost) return [];
       }

@@ -1,5 +1,6 @@
 // A batch of ten thousand lines whose gateway, and then whose plan and record, are killed with -9
-// in the middle: every line is answered once, and the results have each line once.
+// in the middle: every line is answered once, and the results have each line once. With an arm
+// of provider batches no line is submitted twice, either.
 // PRECEDENT_BATCH_LINES=1000 makes it shorter.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,6 +11,7 @@ import { openSession, type Session } from "../../pipelines/session.ts";
 import { createLog } from "../../runtime/log.ts";
 import { freePort } from "../../stack/ports.ts";
 import { noBrokerDefects } from "../support/kafka-log.ts";
+import { startBatchProvider, type BatchProvider } from "../support/batch-provider.ts";
 import { testStack } from "../support/stack.ts";
 import { eventually, testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
@@ -17,8 +19,9 @@ import { createWorkers, type Workers } from "../support/workers.ts";
 const lines = Number(process.env.PRECEDENT_BATCH_LINES ?? 10_000);
 /** Different questions, each asked many times. */
 const questions = 100;
-const stages = ["plan", "record"] as const;
+const stages = ["plan", "generate", "record"] as const;
 let folder: string;
+let provider: BatchProvider;
 let session: Session;
 let workers: Workers;
 let client: OpenAI;
@@ -30,7 +33,12 @@ beforeAll(async () => {
   const log = Array.from({ length: questions }, (_, i) => ({ request: `question ${i}`, response: `answer ${i}` }));
   await writeFile(file, log.map((one) => JSON.stringify(one)).join("\n"));
   const port = await freePort(undefined, []);
-  const arms = [{ name: "log", type: "recorded", dispatch: "inline", file, cost: 1 }];
+  provider = await startBatchProvider();
+  const night = { type: "openai", baseUrl: provider.baseUrl, model: "m", batch: "provider" };
+  const arms = [
+    { name: "log", type: "recorded", dispatch: "inline", file, cost: 1 },
+    { ...night, name: "night", batchCollectMs: 1_000, batchPollMs: 100 },
+  ];
   const config = testConfig({ arms, gateway: { port }, limits: { drainMs: 5_000 } }, folder);
   session = await openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });
   workers = createWorkers(config, folder);
@@ -40,6 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await workers.stop();
   await session.close();
+  await provider.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -60,17 +69,9 @@ test(
   "kill -9 in the middle of a batch: no line is lost, and none is answered twice",
   { timeout: 400_000 },
   async () => {
-    const text = Array.from({ length: lines }, (_, i) =>
-      JSON.stringify({
-        ...{ custom_id: `line-${i}`, method: "POST", url: "/v1/chat/completions" },
-        body: { model: "log", messages: [{ role: "user", content: `question ${i % questions}` }] },
-      }),
-    ).join("\n");
-    const file = await client.files.create({ purpose: "batch", file: await toFile(Buffer.from(text), "lines.jsonl") });
     const began = Date.now();
-    const { id } = await client.batches.create({
-      ...{ input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" },
-    });
+    const asked = Array.from({ length: lines }, (_, i) => lineOf("log", `question ${i % questions}`, `line-${i}`));
+    const id = await beginBatch(asked);
 
     const first = await progress(id, hasDone(0.2));
     await workers.kill("gateway");
@@ -93,21 +94,70 @@ test(
     });
     expect(answers).toEqual(Array.from({ length: lines }, (_, i) => `line-${i} answer ${i % questions}`));
 
-    // On the topic, too, where a second answer would not be merged away.
-    const firsts = new Map<string, string>();
-    let repeats = 0;
-    const reader = session.kafka.readTopic(session.topic("responses"), async (records, partition) => {
-      for (const { value, offset } of records) {
-        const decoded = value === null ? null : await session.codec.decode("responses", value);
-        if (decoded?.ok !== true) throw new Error(`responses, ${partition}, ${offset}: it can't be read`);
-        if (decoded.value.duplicate) repeats++;
-        // A reader that had to join again reads records twice.
-        else firsts.set(`${partition}/${offset}`, decoded.value.requestId);
-      }
-    });
-    await reader.caughtUp.finally(() => reader.stop());
+    const { answered, repeats } = await responsesTo(id);
     console.log(JSON.stringify({ lines, repeats, seconds: (Date.now() - began) / 1_000 }));
-    expect(new Set(firsts.values()).size).toBe(lines);
-    expect(firsts.size).toBe(lines);
+    expect(new Set(answered).size).toBe(lines);
+    expect(answered).toHaveLength(lines);
   },
 );
+
+test("provider batches: no line is submitted twice, lost, or answered twice", { timeout: 400_000 }, async () => {
+  const most = Math.ceil(lines / 10);
+  const created = (): string[] => provider.submitted().flat();
+  const someCreated = (count: number) =>
+    eventually("lines at the provider", () => Promise.resolve(created().length >= count ? true : undefined), 240_000);
+  provider.hold(true);
+  const id = await beginBatch(Array.from({ length: most }, (_, i) => lineOf("night", `night ${i}`, `line-${i}`)));
+  await someCreated(1);
+  // Its answer is lost with the process, or its lines are still to be committed.
+  await workers.kill("stages");
+  await workers.start(stages, "stages");
+  await someCreated(most / 2);
+  await workers.kill("gateway");
+  await workers.start("gateway", "gateway");
+  await someCreated(most);
+  await workers.kill("stages");
+  provider.hold(false);
+  await workers.start(stages, "stages");
+  const batch = await progress(id, ({ status }) => status === "completed");
+  expect(batch.request_counts).toEqual({ total: most, completed: most, failed: 0 });
+  expect(created()).toHaveLength(most);
+  expect(new Set(created()).size).toBe(most);
+  const output = (await (await client.files.content(batch.output_file_id ?? "")).text()).trimEnd().split("\n");
+  expect(output).toHaveLength(most);
+  const { answered } = await responsesTo(id);
+  expect(new Set(answered).size).toBe(most);
+  expect(answered).toHaveLength(most);
+});
+
+const endpoint = "/v1/chat/completions" as const;
+const lineOf = (model: string, content: string, id: string) => ({
+  ...{ custom_id: id, method: "POST", url: endpoint },
+  body: { model, messages: [{ role: "user", content }] },
+});
+
+async function beginBatch(all: readonly object[]): Promise<string> {
+  const text = all.map((line) => JSON.stringify(line)).join("\n");
+  const file = await client.files.create({ purpose: "batch", file: await toFile(Buffer.from(text), "lines.jsonl") });
+  const order = { input_file_id: file.id, endpoint, completion_window: "24h" } as const;
+  return (await client.batches.create(order)).id;
+}
+
+/** Request ids of the answers on the topic, where a second one would not be merged away. */
+async function responsesTo(batchId: string): Promise<{ answered: string[]; repeats: number }> {
+  const firsts = new Map<string, string>();
+  let repeats = 0;
+  const reader = session.kafka.readTopic(session.topic("responses"), async (records, partition) => {
+    for (const { value, offset } of records) {
+      const decoded = value === null ? null : await session.codec.decode("responses", value);
+      if (decoded?.ok !== true) throw new Error(`responses, ${partition}, ${offset}: it can't be read`);
+      const { requestId, duplicate } = decoded.value;
+      if (!requestId.startsWith(batchId)) continue;
+      if (duplicate) repeats++;
+      // A reader that had to join again reads records twice.
+      else firsts.set(`${partition}/${offset}`, requestId);
+    }
+  });
+  await reader.caughtUp.finally(() => reader.stop());
+  return { answered: [...firsts.values()], repeats };
+}
