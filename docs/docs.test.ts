@@ -12,6 +12,7 @@ import { parseConfig } from "../config/load.ts";
 import { createBreakerMetrics } from "../state/breakers/metrics.ts";
 import { createKvMetrics } from "../state/inventory/metrics.ts";
 import { createCallMetrics } from "../runtime/metrics/calls.ts";
+import { createBatchMetrics } from "../gateway/batches/metrics.ts";
 import { createGatewayMetrics } from "../gateway/metrics.ts";
 import { countUnreadable } from "../runtime/metrics/unreadable.ts";
 import { createHealthMetrics } from "../runtime/metrics/health.ts";
@@ -188,6 +189,7 @@ it("operations.md names the metrics that there are", async () => {
   createCallMetrics(registry);
   createTracingMetrics(registry);
   createGatewayMetrics(registry);
+  createBatchMetrics(registry);
   createKvMetrics(registry);
   createJudgeMetrics(registry);
   createCacheMetrics(registry);

@@ -1,5 +1,6 @@
 // Whom an erasure is about, and its requests: by tenant, by user (metadata.user) or by id. What
 // bears one of these ids goes with them.
+import { isObject } from "../../algorithms/text/json-shape.ts";
 import { erasedRequest, type LetterPosition } from "../../algorithms/privacy/erasure.ts";
 
 export interface Scope {
@@ -58,6 +59,22 @@ export function isMeant(
 
 export const isOfMeant = (subject: Subject, tenant: string, id: string, at: number): boolean =>
   subject.requests.has(erasedRequest(tenant, id)) || (subject.wholeTenant === tenant && at < subject.before);
+
+/** Whether a line of an uploaded file says that it is the user's, in OpenAI's members. */
+export function isUsersLine({ scope }: Subject, { tenant, text }: { tenant: string; text: string }): boolean {
+  const { user } = scope;
+  if (user === undefined || (scope.tenant !== undefined && scope.tenant !== tenant)) return false;
+  try {
+    const line: unknown = JSON.parse(text);
+    const body = isObject(line) ? line["body"] : undefined;
+    if (!isObject(body)) return false;
+    const { metadata, user: plain } = body;
+    return plain === user || (isObject(metadata) && metadata["user"] === user);
+  } catch {
+    // Of a line that is cut, or no JSON: it may be the user's.
+    return text.includes(JSON.stringify(user));
+  }
+}
 
 const uuids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 /** Names that are no UUIDs are searched for one by one. */

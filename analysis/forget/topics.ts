@@ -7,7 +7,16 @@ import { personalTopics } from "../../schemas/personal-data.ts";
 import { isTenantTopic, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { exampleMessages } from "../../pipelines/curate/example-messages.ts";
 import type { Session } from "../../state/session.ts";
-import { addLetter, addRequest, isMeant, isOfMeant, letterMatcher, type Letter, type Subject } from "./subject.ts";
+import {
+  addLetter,
+  addRequest,
+  isMeant,
+  isOfMeant,
+  isUsersLine,
+  letterMatcher,
+  type Letter,
+  type Subject,
+} from "./subject.ts";
 
 type TopicsSession = Pick<Session, "kafka" | "codec" | "topic" | "config">;
 
@@ -180,8 +189,11 @@ function isAbout(
     }
     case "documents":
     case "batches":
-    case "batch-lines":
-      return subject.wholeTenant === (record as RecordOf["documents" | "batches"]).tenant && at < subject.before;
+    case "batch-lines": {
+      const isOfUser = name === "batch-lines" && isUsersLine(subject, record as RecordOf["batch-lines"]);
+      const { tenant } = record as RecordOf["documents" | "batches" | "batch-lines"];
+      return (isOfUser || subject.wholeTenant === tenant) && at < subject.before;
+    }
     default: {
       const { tenant, requestId } = record as { tenant: string; requestId: string };
       return isOfMeant(subject, tenant, requestId, at);

@@ -12,6 +12,10 @@ export interface NamedArm {
   capabilities?: readonly Capability[] | undefined;
   /** Whether its prompts contain examples. */
   examples?: boolean;
+  /** Answers only requests that name no other arm. */
+  experimental?: boolean | undefined;
+  /** Answers lines of batches alone. */
+  batch?: boolean | undefined;
 }
 
 const anyModel = "auto";
@@ -119,7 +123,9 @@ export function checkCapable(
   fields: ReadonlyMap<Capability, string>,
   arms: readonly NamedArm[],
 ): void {
-  const left = arms.filter(({ name }) => allowed?.includes(name) ?? true);
+  const named = arms.filter(({ name }) => allowed?.includes(name) ?? true);
+  const ordinary = named.filter(({ experimental }) => experimental !== true);
+  const left = ordinary.length > 0 ? ordinary : named;
   const lacks = ({ capabilities = [] }: NamedArm) => [...fields.keys()].filter((one) => !covers(capabilities, one));
   if (left.length === 0 || left.some((arm) => lacks(arm).length === 0)) return;
   const [missing] = left.map(lacks).sort((one, other) => one.length - other.length)[0] ?? [];

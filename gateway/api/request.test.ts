@@ -215,6 +215,11 @@ describe("what arms declare to serve besides text", () => {
     const arm = (name: string, ...capabilities: ("tools" | "parameters")[]) => ({ name, model: name, capabilities });
     const arms = [arm("a", "tools"), arm("b", "tools", "parameters")];
     expect(() => checkCapable(null, fields, arms)).not.toThrow();
+    // An experimental arm answers only requests that name no other.
+    const tried = arms.map((arm) => ({ ...arm, experimental: arm.name === "b" }));
+    expect(() => checkCapable(null, fields, tried)).toThrow();
+    expect(() => checkCapable(["a", "b"], fields, tried)).toThrow();
+    expect(() => checkCapable(["b"], fields, tried)).not.toThrow();
     expect(() => checkCapable(["a"], fields, arms)).toThrow(
       expect.objectContaining({ status: 400, code: "unsupported_parameter", param: "logprobs" }),
     );

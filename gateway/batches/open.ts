@@ -13,7 +13,8 @@ import type { CancelPublisher } from "../cancel.ts";
 import type { KeyTable } from "../keys/table.ts";
 import { accountOf } from "../keys/key.ts";
 import { unavailable, type Send } from "../send.ts";
-import { createAskLine } from "./ask-line.ts";
+import { createAskLine, type AskLine } from "./ask-line.ts";
+import { createBatchMetrics } from "./metrics.ts";
 import { createReadLines, type ReadLines } from "./read-lines.ts";
 import { countRecorded } from "./recorded.ts";
 import { createResults, type Results } from "./results.ts";
@@ -47,7 +48,7 @@ export interface Batches {
   table: BatchTable;
   /** This table has the part at once. Rejects with ApiError while the brokers are away. */
   save(part: Partial<BatchPart> & Pick<BatchPart, "id" | "tenant">): Promise<void>;
-  storing: Omit<StoreFileDependencies, "onBytes">;
+  storing: Omit<StoreFileDependencies, "onBytes" | "onStored">;
   readLines: ReadLines;
   results: Results;
   /** Resolves when the topic was read to its end. */
@@ -79,6 +80,13 @@ export function openBatches(options: BatchesOptions): Batches {
     ...{ ask, send, codec, topic: topic("responses"), arms, aliases, costWeight: config.batch.costWeight },
     ...{ maxDeadlineMs: config.limits.maxDeadlineMs, mostLineBytes, clock },
   });
+  const metrics = createBatchMetrics(session.metrics);
+  const counted: AskLine = async (...line) => {
+    const outcome = await askLine(...line);
+    metrics.finished(outcome);
+    return outcome;
+  };
+  metrics.follows(table.unfinished);
   const callerOf = ({ tenant, order: { account } }: StoredBatch): Caller | null => {
     if (account === null) return { tenant, arms: null, domains: null };
     const found = keys.ofAccount(tenant, account);
@@ -92,7 +100,16 @@ export function openBatches(options: BatchesOptions): Batches {
     mostDue: mostLines,
     workOf: (batch, room) =>
       createWork(batch, {
-        ...{ readLines, askLine, callerOf, room, results, clock, log, cancel: (request) => cancel.gone(request) },
+        ...{
+          readLines,
+          askLine: counted,
+          callerOf,
+          room,
+          results,
+          clock,
+          log,
+          cancel: (request) => cancel.gone(request),
+        },
         countRecorded: ({ id: batchId, tenant, createdAt: since }) =>
           countRecorded(clickhouse, { batchId, tenant, first: 0, last: 999_999_999, since }),
         save: ({ id, tenant }, progress) => save({ id, tenant, progress }),

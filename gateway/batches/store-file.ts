@@ -23,6 +23,8 @@ export interface StoreFileDependencies {
   mostLineBytes: number;
   /** Called with the bytes of every part, before it is stored. Throws ApiError. */
   onBytes: (bytes: number) => void;
+  /** Called with the bytes of lines that may be on the topic now. */
+  onStored: (bytes: number) => void;
 }
 
 const chunkBytes = 1_048_576;
@@ -31,7 +33,7 @@ const chunkBytes = 1_048_576;
 export async function storeFile(
   chunks: AsyncIterable<Buffer>,
   { id, tenant, name, account }: { id: string; tenant: string; name: string; account: string | null },
-  { kafka, send, codec, topic, mostLineBytes, onBytes }: StoreFileDependencies,
+  { kafka, send, codec, topic, mostLineBytes, onBytes, onStored }: StoreFileDependencies,
 ): Promise<BatchFile> {
   const partition = kafka.partitionOf(id, (await kafka.ends(topic)).length);
   const end = async (): Promise<number> =>
@@ -59,6 +61,7 @@ export async function storeFile(
   };
   const flush = async (): Promise<void> => {
     const sent = waiting;
+    onStored(waitingBytes);
     waiting = [];
     waitingBytes = 0;
     if (sent.length > 0) await send(sent);

@@ -115,7 +115,8 @@ export function requestOf(
   const { tenant, account, arms: keyArms, domains } = caller;
   const named = resolveModel(model, arms, { aliases, caller });
   const allowed = armsAllowed(named.arms, request.allow.arms, keyArms);
-  checkCapable(allowed, fields, arms);
+  const answering = request.batchUntil === null ? arms.filter(({ batch }) => batch !== true) : arms;
+  checkCapable(allowed, fields, answering);
   const domain = request.domain === "" ? null : request.domain;
   if (domains !== null && !domains.includes(domain ?? "default"))
     throw new ApiError({

@@ -51,6 +51,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     const left = tenantBytes - files.reduce((sum, { file }) => sum + file.bytes, 0);
     const id = `file-${randomUUID().replaceAll("-", "")}`;
     let came = 0;
+    let stored = 0;
     const onBytes = (bytes: number): void => {
       came += bytes;
       coming.set(tenant, (coming.get(tenant) ?? 0) + bytes);
@@ -60,7 +61,11 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     let file: Awaited<ReturnType<typeof storeFile>> | undefined;
     try {
       const read = await readUpload(incoming.body as Readable, incoming.headers, (name, chunks) =>
-        storeFile(chunks, { id, tenant, name: name.slice(0, 256), account: account ?? null }, { ...storing, onBytes }),
+        storeFile(
+          chunks,
+          { id, tenant, name: name.slice(0, 256), account: account ?? null },
+          { ...storing, onBytes, onStored: (bytes) => (stored += bytes) },
+        ),
       );
       if (read.file === undefined)
         throw badRequest(
@@ -70,25 +75,33 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
         );
       const purpose = read.fields.get("purpose");
       if (purpose !== "batch") throw badRequest("purpose must be batch: files serve batches only.", "purpose");
+      refuseExpiry(read.fields);
       file = read.file;
       await save({ id, tenant, createdAt, file });
       return { id, tenant, createdAt, file, deleted: false };
     } finally {
-      // Its lines are on the topic even if the upload failed, so their bytes count.
-      if (file === undefined && came > 0)
-        await save({ id, tenant, createdAt, file: abandoned(id, came) }).catch(() => 0);
+      // Of an upload that failed, what is on the topic counts, and nothing else.
+      if (file === undefined && stored > 0)
+        await save({ id, tenant, createdAt, file: abandoned(id, stored) }).catch(() => 0);
       const others = (coming.get(tenant) ?? 0) - came;
       if (others > 0) coming.set(tenant, others);
       else coming.delete(tenant);
     }
   }
 
-  const all = (caller: Caller) => [
-    ...table.filesOf(caller.tenant).flatMap((file) => (isThere(file, caller) ? [fileObject(file)] : [])),
-    ...table
-      .batchesOf(caller.tenant)
-      .flatMap((batch) => (mayRead(caller, batch.order.account) ? resultFiles(batch) : [])),
-  ];
+  /** Newest first, also those of the same second. */
+  const all = (caller: Caller) => {
+    const uploaded = table.filesOf(caller.tenant).filter((file) => isThere(file, caller));
+    const batches = table.batchesOf(caller.tenant).filter(({ order }) => mayRead(caller, order.account));
+    const files = [
+      ...uploaded.map((file) => ({ at: file.createdAt, object: fileObject(file) })),
+      ...batches.flatMap((batch) =>
+        resultFiles(batch).map((object) => ({ at: batch.progress?.result?.finishedAt ?? 0, object })),
+      ),
+    ];
+    files.sort((a, b) => b.at - a.at || (a.object.id < b.object.id ? 1 : -1));
+    return files.map(({ object }) => object);
+  };
   const found = async <T>(id: string, read: () => T | undefined): Promise<T> => {
     const one = await whenCreated(read, id.startsWith("file-"));
     if (one === undefined) throw unknownFile(id);
@@ -142,7 +155,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
     if (!parsed.success) throw invalid(parsed.error);
     const { after, limit, order, purpose } = parsed.data;
     const files = all(caller).filter((file) => purpose === undefined || file.purpose === purpose);
-    files.sort((a, b) => (order === "desc" ? b.created_at - a.created_at : a.created_at - b.created_at));
+    if (order === "asc") files.reverse();
     const page = pageOf(files, { after, limit });
     if (page === undefined) throw unknownFile(after ?? "");
     return reply.send(page);
@@ -188,6 +201,21 @@ const isThere = ({ deleted, file }: StoredFile, caller: Caller): boolean =>
 const abandoned = (id: string, bytes: number) => ({
   ...{ id, name: "", bytes, lines: 0, partition: 0, from: 0, to: 0, account: null, problems: [] },
 });
+
+/** All files are kept for the same time; what asks for that is served. */
+function refuseExpiry(fields: ReadonlyMap<string, string>): void {
+  const asked = [...fields].filter(([name]) => name.startsWith("expires_after"));
+  const served = new Map([
+    ["expires_after[anchor]", "created_at"],
+    ["expires_after[seconds]", String(keptMs / 1_000)],
+  ]);
+  if (asked.every(([name, value]) => served.get(name) === value)) return;
+  throw badRequest(
+    `Files are kept for ${keptMs / 86_400_000} days: leave expires_after out, and delete the file when you need it no more.`,
+    "expires_after",
+    "unsupported_parameter",
+  );
+}
 
 const full = (what: string): ApiError =>
   new ApiError({

@@ -120,6 +120,12 @@ describe("a batch", () => {
     );
     expect(row).toMatchObject({ weights: [0.75] });
     expect(Number(row?.lines)).toBe(20);
+    const metric = async (name: string) => (await system.session.metrics.getSingleMetric(name)?.get())?.values ?? [];
+    expect(await metric("precedent_batch_lines_total")).toContainEqual({
+      ...{ value: 20, labels: { outcome: "completed" } },
+    });
+    expect(await metric("precedent_batch_lines_waiting")).toMatchObject([{ value: 0 }]);
+    expect((await metric("precedent_batches")).map(({ value }) => value)).toEqual([0, 0, 0, 0]);
   });
 
   test("what repeats is answered by the response cache, for nothing", async () => {
@@ -293,12 +299,16 @@ describe("an arm of provider batches", () => {
 
 describe("files", () => {
   test("are listed in pages, and deleted", async () => {
-    const made = [];
+    const made: string[] = [];
     for (let i = 0; i < 3; i++) made.push((await upload([chatLine("a", "question 1")])).id);
     const all = [];
     for await (const file of client.files.list({ purpose: "batch", limit: 2 })) all.push(file.id);
     expect(all).toEqual(expect.arrayContaining(made));
     expect(new Set(all).size).toBe(all.length);
+    // Those of the same second, too.
+    expect(all.filter((id) => made.includes(id))).toEqual([...made].reverse());
+    const upwards = (await client.files.list({ purpose: "batch", order: "asc" })).data.map(({ id }) => id);
+    expect(upwards).toEqual([...all].reverse());
     const [first = ""] = made;
     expect(await client.files.delete(first)).toMatchObject({ id: first, deleted: true });
     await expect(client.files.retrieve(first)).rejects.toMatchObject({ status: 404 });
@@ -318,6 +328,16 @@ describe("files", () => {
   ] as const)("%s are refused", async (_name, purpose, content, error) => {
     const file = await toFile(Buffer.from(typeof content === "string" ? content : JSON.stringify(content)), "a.jsonl");
     await expect(client.files.create({ purpose, file })).rejects.toMatchObject(error);
+  });
+
+  test("are kept for 30 days, and refused where they are to be kept for another time", async () => {
+    const create = async (seconds: number) =>
+      client.files.create({
+        ...{ purpose: "batch", expires_after: { anchor: "created_at", seconds } },
+        file: await toFile(Buffer.from(JSON.stringify(chatLine("a", "b"))), "a.jsonl"),
+      });
+    expect(await create(2_592_000)).toMatchObject({ object: "file" });
+    await expect(create(3_600)).rejects.toMatchObject({ status: 400, param: "expires_after" });
   });
 
   test("that are no form are refused", async () => {
