@@ -6,6 +6,7 @@ import { aWork } from "../../operators/call/values.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { ExampleReplay, Request } from "../../schemas/types.ts";
 import { createCodec, readSchema } from "./codec.ts";
+import earlier from "./earlier-schemas.json" with { type: "json" };
 import { createMemoryRegistry } from "./memory.testing.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 import { exampleReplay, wire } from "./example-replay.testing.ts";
@@ -297,5 +298,28 @@ describe("codec and other writers", () => {
     await expect(codec.decode("example-replays", bytes)).rejects.toBeInstanceOf(RegistryUnavailable);
     registry.setDown(false);
     expect(await codec.decode("example-replays", bytes)).toMatchObject({ ok: true });
+  });
+});
+
+// earlier-schemas.json: the schemas of an earlier commit, which a release replaces with its own.
+describe("an earlier version beside this one", () => {
+  const typeOf = (schema: unknown) => avro.Type.forSchema(schema as avro.Schema);
+  const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+  it.each(Object.entries(earlier.schemas))("exchanges every %s", (name, schema) => {
+    const present = readSchema(name);
+    const [before, now] = [typeOf(schema), typeOf(present)];
+    const [toNow, toBefore] = [now.createResolver(before), before.createResolver(now)];
+    const readNow = (value: unknown): unknown => now.fromBuffer(before.toBuffer(value), toNow);
+    const readBefore = (value: unknown): unknown => before.fromBuffer(now.toBuffer(value), toBefore);
+    // What the earlier one wrote loses nothing; what it reads of this one is all that it knows.
+    fc.assert(
+      fc.property(arbitraryOf(schema as AvroType), arbitraryOf(present as unknown as AvroType), (old, value) => {
+        const plain: unknown = before.fromBuffer(before.toBuffer(old));
+        expect(json(readBefore(readNow(old)))).toEqual(json(plain));
+        const known = readBefore(value);
+        expect(json(readBefore(readNow(known)))).toEqual(json(known));
+      }),
+      { numRuns: 25 },
+    );
   });
 });
