@@ -28,7 +28,7 @@ export async function escalation(context: BenchContext, file: string): Promise<M
   return { figures: escalationFigures(requests, resamples), part: "escalation" };
 }
 
-export function requestsOf(answers: Answers): Escalated[] {
+function requestsOf(answers: Answers): Escalated[] {
   const { cpu_s: overhead } = overheadOf(answers);
   return completeOf(answers.rows.values()).flatMap((position): Escalated[] => {
     const rows = asked.map((arm) => answers.rows.get(keyOf({ position, arm }))!);
