@@ -40,18 +40,22 @@ export async function scale(context: BenchContext, { clickhouse: connection, fol
   const { clickhouse: server = 0 } = await serverPids(folder);
   const figures: Record<string, unknown> = {};
   for (const [name, of] of Object.entries(cases).slice(0, context.quick ? 1 : undefined)) {
+    figures[name] = await context.checkpoints.part(name, () => inDatabase(name, of));
+  }
+  return { figures: { arms, dimension: FEATURE_COUNT, new_rewards: fresh, ...figures }, part: "scale" };
+
+  async function inDatabase(name: string, of: Case): Promise<Record<string, number>> {
     const database = `bench_learn_${name}`;
     const making = createClickHouse({ ...connection, requestTimeoutMs: 600_000 });
     await migrate(making, { database, ttlDays: 400 }).finally(() => making.close());
     const clickhouse = createClickHouse({ ...connection, database, requestTimeoutMs: 600_000 });
     try {
-      figures[name] = await measure(context, clickhouse, of, () => process.cpuUsage().user / 1e6 + cpuSeconds(server));
+      return await measure(context, clickhouse, of, () => process.cpuUsage().user / 1e6 + cpuSeconds(server));
     } finally {
       await clickhouse.command(`DROP DATABASE ${database}`);
       await clickhouse.close();
     }
   }
-  return { figures: { arms, dimension: FEATURE_COUNT, new_rewards: fresh, ...figures }, part: "scale" };
 }
 
 async function measure(
