@@ -5,7 +5,16 @@ import { beyondText, bodyOf, curlOf, pythonOf } from "./code.ts";
 
 type Asked = Conversation["request"];
 const plain: Asked = {
-  ...{ id: "r", tenant: "acme", domain: "acme/default", documents: [], passthrough: "", metadata: {}, createdAt: 0 },
+  ...{
+    id: "r",
+    tenant: "acme",
+    domain: "acme/default",
+    documents: [],
+    passthrough: "",
+    requires: [],
+    metadata: {},
+    createdAt: 0,
+  },
   messages: [{ role: "user", content: "list all files" }],
   params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
   ...{ allowedArms: [], privacy: { cache: true, share: true, fresh: false } },
