@@ -30,6 +30,8 @@ export interface Conversation {
     metadata: Record<string, string>;
     allowedArms: string[];
     privacy: { cache: boolean; share: boolean; fresh: boolean };
+    /** Of the client's or the gateway's trace, 32 hexadecimal digits; empty: none. */
+    traceId: string;
     createdAt: number;
   };
   decision?:
@@ -168,7 +170,7 @@ export async function findConversation(
   const [request] = await clickhouse.query<Of<"request">>(
     `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, requires, metadata, allowed_arms AS allowedArms,
             CAST((max_tokens, temperature, top_p, seed, stop), 'Tuple(maxTokens Nullable(Int32), temperature Nullable(Float64), topP Nullable(Float64), seed Nullable(Int64), stop Array(String))') AS params,
-            CAST((privacy_cache, privacy_share, privacy_fresh), 'Tuple(cache Bool, share Bool, fresh Bool)') AS privacy, toUnixTimestamp64Milli(created_at) AS createdAt
+            CAST((privacy_cache, privacy_share, privacy_fresh), 'Tuple(cache Bool, share Bool, fresh Bool)') AS privacy, trace_id AS traceId, toUnixTimestamp64Milli(created_at) AS createdAt
      FROM requests FINAL WHERE request_id = {id:String} AND tenant = {tenant:String}`,
     { id, tenant },
   );

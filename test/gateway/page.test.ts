@@ -105,9 +105,10 @@ afterAll(async () => {
 interface Choice {
   model?: string;
   fresh?: boolean;
+  metadata?: Record<string, string>;
 }
-const chat = (content: string, { model = "auto", fresh = false }: Choice) => ({
-  model,
+const chat = (content: string, { model = "auto", fresh = false, metadata = {} }: Choice) => ({
+  ...{ model, metadata },
   messages: [{ role: "user", content }],
   precedent: { domain, privacy: { fresh } },
 });
@@ -551,6 +552,32 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     );
   });
 
+  test("two requests are selected in the list and compared", async () => {
+    await ask("Where is my order?", { fresh: true, metadata: { team: "search", user: "ann" } });
+    const tagged = await system.eventually("it is recorded", async () => {
+      const [row] = await list({ tag: "team=search", source: "generated" });
+      return row;
+    });
+    expect(tagged).toMatchObject({ user: "ann", tags: ["team=search"] });
+    expect((await list({ tag: "team" })).length).toBe(1);
+    expect(await list({ tag: "team=searc" })).toEqual([]);
+    const [failed] = await list({ state: "failed" });
+    await show("requests");
+    for (const one of [failed!, tagged])
+      await page.getByLabel(`Select to compare: ${one.question}`, { exact: true }).first().check();
+    await page.reload();
+    await page.getByRole("button", { name: "Compare the two" }).click();
+    await page.waitForSelector("text=Examples shown");
+    await shoot("compare");
+    const texts = await textsOf(".two pre");
+    expect(texts.slice(0, 2).join("\n")).toContain("Do you sell tripods?");
+    expect(texts.slice(0, 2).join("\n")).toContain("Where is my order?");
+    const [link] = await page.locator(".back a[href*='request?']").all();
+    await link?.click();
+    await page.waitForSelector(".explain");
+    await show("compare?a=nonsense&b=default%2Fx", ".nothing");
+  });
+
   test("figures lead to the requests behind them, and the address holds the view", async () => {
     await show("overview", ".stats");
     await page.getByRole("link", { name: "Without an answer" }).click();
@@ -572,7 +599,16 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     const rows = await list({ source: "generated", arm: "small" });
     // The one with the most to show: how many examples a request had is a matter of chance.
     const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
-    return [...views, `request?tenant=default&id=${fullest!.id}`];
+    const name = encodeURIComponent(`default/${fullest!.id}`);
+    const [example] = await get<ExampleRow[]>("examples", { sort: "newest" });
+    return [
+      ...views,
+      ...[
+        `request?tenant=default&id=${fullest!.id}`,
+        `compare?a=${name}&b=${encodeURIComponent(`default/${rows[0]!.id}`)}`,
+      ],
+      `examples?sort=newest&id=${example!.id}`,
+    ];
   };
   const inTheme = async (theme: string): Promise<void> => {
     await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);

@@ -35,7 +35,7 @@ export function AskAgain({ conversation }: { conversation: WholeRequest }) {
   return (
     <Panel
       title="Ask it again"
-      note="With the examples that the decision names for that arm. The answer is kept nowhere: no client gets it, nothing learns from it. It costs what it costs."
+      note="With the examples that the decision names for that arm. The answer is kept nowhere: no client gets it, nothing learns from it. The endpoint charges for the call."
     >
       {askable.length === 0 ? (
         <p class="note">
@@ -111,8 +111,8 @@ export function AskAgain({ conversation }: { conversation: WholeRequest }) {
         </p>
         <h3>curl</h3>
         <Copied label="The request as a command line with curl" text={curlOf(request, location.origin)} />
-        <h3>OpenAI&apos;s client in Python</h3>
-        <Copied label="The request as code of OpenAI's client" text={pythonOf(request, location.origin)} />
+        <h3>The client of its API, in Python</h3>
+        <Copied label="The request as code of a client" text={pythonOf(request, location.origin)} />
       </details>
     </Panel>
   );
