@@ -61,7 +61,7 @@ export async function startGateway(
     mostMs: ({ allow }) => deadlineOf(allow, config.limits),
   });
   const embedder = openWhenAsked(config, log);
-  const dashboard = openDashboard(session);
+  const dashboard = openDashboard(session, embedder.open);
   const load = watchWhenAsked(session, log);
   const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
