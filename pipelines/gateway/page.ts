@@ -5,10 +5,11 @@ import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import { priceList, pricesAt } from "../../config/prices.ts";
 import type { StageGroup } from "../../gateway/page/data/health.ts";
 import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
+import type { BatchTable } from "../../gateway/batches/table.ts";
 import type { gateway } from "./pipeline.ts";
 import { exampleMessages } from "../curate/example-messages.ts";
 import { stagesOf, topology } from "../topology.ts";
-import { isTenantTopic, type Topic, type TopicName } from "../../schemas/records.ts";
+import { isTenantTopic, ownersOf, type Topic, type TopicName } from "../../schemas/records.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
 import { createRowTable } from "../../state/process-rows.ts";
 import { readTable } from "../../runtime/table.ts";
@@ -20,7 +21,10 @@ import type { Session } from "../session.ts";
 const limits = { seconds: 10, rows: 50_000 };
 const connections = 4;
 
-export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session, "connections">): Dashboard {
+export function openDashboard(
+  session: SessionOf<typeof gateway> & Pick<Session, "connections">,
+  batches: BatchTable,
+): Dashboard {
   const { config, kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
     ...session.connections.clickhouse,
@@ -42,6 +46,14 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
         return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
       },
     );
+  };
+  /** Dead letters come from topics that stages read. */
+  const recordOf = (full: string): TopicName | undefined => {
+    const tenants = [...session.tenants.names()];
+    const owners = { arms: arms.configured().map(({ name }) => name), tenants, streaming: tenants };
+    return topology
+      .flatMap(({ sources }) => sources.filter((source): source is TopicName => source !== "ClickHouse"))
+      .find((name) => ownersOf(name, owners).some((owner) => topic(name, owner) === full));
   };
   const breakers = async (): Promise<Health["breakers"]> => {
     const table = createRowTable<ArmBreaker>(Date.now);
@@ -66,6 +78,9 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
       const producer = kafka.plainProducer();
       await producer.send(messages).finally(() => producer.close());
     },
+    keys: { session, arms: () => arms.configured().map(({ name }) => name) },
+    letters: { session, recordOf },
+    batches: () => batches.all(),
     live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
     clock: Date.now,
   });
