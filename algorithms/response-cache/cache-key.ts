@@ -30,7 +30,17 @@ export function cacheKey({ request, domain, arms, documents }: Asked): string {
   // Not part of the key: ids, times, accounts and destinations. Whether an answer may be cached is
   // decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [
-    ...(["id", "createdAt", "account", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy", "batchUntil"] as const),
+    ...([
+      "id",
+      "createdAt",
+      "account",
+      "replyPartition",
+      "deltas",
+      "mayAsk",
+      "mayCompare",
+      "privacy",
+      "batchUntil",
+    ] as const),
     // In `domain`.
     ...(["tenant", "domain"] as const),
   ]);
