@@ -37,6 +37,7 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
     <>
       <Panel title="An example" note={<code>{id}</code>}>
         <Problem error={error} />
+        {data === undefined && <Nothing>…</Nothing>}
         {data !== undefined && example === undefined && (
           <Nothing>The pool has no such example: it was taken out, or is not recorded yet.</Nothing>
         )}
