@@ -9,7 +9,7 @@ import { isSharedDomain, type SharedDomains } from "../../algorithms/selection/s
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/selection/embedding.ts";
-import type { ExamplePool, HeldExample } from "../../state/examples/port.ts";
+import type { ExampleSearch, HeldExample } from "../../state/examples/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
 import { makeExample } from "../make-example.ts";
@@ -19,7 +19,9 @@ import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qual
 /** What plan and curate hold of the examples; opened when the first candidate needs it. */
 export interface ExampleStore {
   embedder: Pick<Embedder, "model" | "dimension" | "embed">;
-  pool: Pick<ExamplePool, "nearest" | "get">;
+  pool: Pick<ExampleSearch, "nearest"> & {
+    get(id: string, domain: string): HeldExample | undefined | Promise<HeldExample | undefined>;
+  };
 }
 
 export interface AdmitDependencies {
@@ -78,7 +80,7 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
         const domain = sharing.homeOf(candidate);
         const id = exampleId(domain, request, response);
         const { pool, embedder } = await examples();
-        const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);
+        const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : await pool.get(id, domain);
         const poor = tooPoor(candidate, domain);
         if (held !== undefined) return settle(candidate, held, poor, note, embedder);
         if (poor !== null) return refused(poor);

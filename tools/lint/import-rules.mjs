@@ -142,6 +142,11 @@ export const packages = [
     within: ["stack/facade/**"],
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
+  {
+    packages: ["@zilliz/milvus2-sdk-node"],
+    within: ["connections/milvus/**"],
+    use: "the port connections/milvus/port.ts",
+  },
   { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port state/vectors/port.ts" },
   {
     packages: ["lmdb"],
