@@ -161,11 +161,15 @@ export async function tenantsOf(clickhouse: Pick<ClickHouse, "query">, id: strin
   return rows.map(({ tenant }) => tenant);
 }
 
-/** Null: not recorded. */
+/**
+ * Null: not recorded. seesShared: for operators, with the texts of examples that other tenants
+ * share; their owners allowed models to read them, not the tenant of the request.
+ */
 export async function findConversation(
   clickhouse: Pick<ClickHouse, "query">,
   id: string,
   tenant: string,
+  { seesShared }: { seesShared: boolean },
 ): Promise<Conversation | null> {
   const [request] = await clickhouse.query<Of<"request">>(
     `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, requires, metadata, allowed_arms AS allowedArms,
@@ -207,8 +211,8 @@ export async function findConversation(
   ]);
   const decision = recorded && withSaturation(recorded);
   const ids = [...new Set((decision?.arms ?? []).flatMap(({ examples: shown }) => shown.map((example) => example.id)))];
-  // Its own domain's, and those that tenants share.
-  const domains = [request.domain, noTenant + request.domain.slice(request.domain.indexOf("/"))];
+  const shared = noTenant + request.domain.slice(request.domain.indexOf("/"));
+  const domains = seesShared ? [request.domain, shared] : [request.domain];
   const examples =
     ids.length === 0
       ? []
