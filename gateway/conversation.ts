@@ -211,18 +211,20 @@ export async function findConversation(
   ]);
   const decision = recorded && withSaturation(recorded);
   const ids = [...new Set((decision?.arms ?? []).flatMap(({ examples: shown }) => shown.map((example) => example.id)))];
-  const shared = noTenant + request.domain.slice(request.domain.indexOf("/"));
-  const domains = seesShared ? [request.domain, shared] : [request.domain];
   const examples =
     ids.length === 0
       ? []
       : await clickhouse.query<Of<"examples">[number]>(
           `SELECT example_id AS id, request, response FROM examples FINAL
            WHERE NOT deleted AND domain IN {domains:Array(String)} AND example_id IN {ids:Array(String)}`,
-          { ids, domains },
+          { ids, domains: domainsOf(request.domain, seesShared) },
         );
   return { request, decision, examples, trial, response, alternative, feedback, reward, admission };
 }
+
+/** Sharing domains whose examples a request may be shown, and its reader may read. */
+const domainsOf = (domain: string, seesShared: boolean): string[] =>
+  seesShared ? [domain, noTenant + domain.slice(domain.indexOf("/"))] : [domain];
 
 /** What in ClickHouse stands beside the arms, by name. */
 interface Beside {
