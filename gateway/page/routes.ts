@@ -12,6 +12,7 @@ import { createLookUps } from "../lookups.ts";
 import { unknownRequest } from "../routes/requests.ts";
 import { sameOrigin, type MayLook } from "./access.ts";
 import { setHeaders } from "./headers.ts";
+import { addOperatorRoutes } from "./operator-routes.ts";
 
 export interface PageDependencies {
   mayLook: MayLook;
@@ -120,6 +121,7 @@ export function addPageRoutes(
   change("example-edit", (body) => dashboard.editExample(checked(edited, body)));
   change("example-remove", (body) => dashboard.removeExample(checked(example, body).id));
   change("resume", (body) => dashboard.resume(checked(resuming, body).name));
+  addOperatorRoutes({ answer, change, checked, timed: (given) => timed(given, 24 * hourMs) }, dashboard);
 }
 
 /** Without a time in the query, the default period that ends now. */

@@ -9,9 +9,10 @@ import type { StageGroup } from "../../gateway/page/data/health.ts";
 import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
 import { createAskAgain } from "./ask-again.ts";
 import { createExampleActs } from "./page-examples.ts";
+import type { BatchTable } from "../../gateway/batches/table.ts";
 import type { gateway } from "./pipeline.ts";
 import { stagesOf, topology } from "../topology.ts";
-import { isTenantTopic, type Topic, type TopicName } from "../../schemas/records.ts";
+import { isTenantTopic, ownersOf, type Topic, type TopicName } from "../../schemas/records.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
 import { createRowTable } from "../../state/process-rows.ts";
 import { readTable } from "../../runtime/table.ts";
@@ -26,6 +27,7 @@ const connections = 4;
 export function openDashboard(
   session: SessionOf<typeof gateway> & Pick<Session, "connections">,
   embedder: () => Promise<Embedder>,
+  batches: BatchTable,
 ): Dashboard {
   const { config, kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
@@ -50,6 +52,14 @@ export function openDashboard(
       },
     );
   };
+  /** Dead letters come from topics that stages read. */
+  const recordOf = (full: string): TopicName | undefined => {
+    const tenants = [...session.tenants.names()];
+    const owners = { arms: arms.configured().map(({ name }) => name), tenants, streaming: tenants };
+    return topology
+      .flatMap(({ sources }) => sources.filter((source): source is TopicName => source !== "ClickHouse"))
+      .find((name) => ownersOf(name, owners).some((owner) => topic(name, owner) === full));
+  };
   const breakers = async (): Promise<Health["breakers"]> => {
     const table = createRowTable<ArmBreaker>(Date.now);
     const rows = await readTable({ kafka, codec, topic: topic("breakers"), record: "breakers", log });
@@ -67,6 +77,9 @@ export function openDashboard(
     },
     exampleActs: createExampleActs({ session, clickhouse, embedder, find }),
     ...createAskAgain({ session, clickhouse, find }),
+    keys: { session, arms: () => arms.configured().map(({ name }) => name) },
+    letters: { session, recordOf },
+    batches: () => batches.all(),
     live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
     clock: Date.now,
   });

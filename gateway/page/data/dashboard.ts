@@ -4,15 +4,20 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Prices } from "../../../config/prices.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
+import type { StoredBatch } from "../../batches/table.ts";
+import { readBatches } from "./batches.ts";
 import { readExample, readExamples } from "./examples.ts";
 import { readExperiments } from "./experiments.ts";
 import { readHealth, type HealthDependencies } from "./health.ts";
+import { createPageKeys, type KeysDependencies } from "./keys.ts";
+import { createLetters, type LettersDependencies } from "./letters.ts";
 import { createLive, type LiveDependencies } from "./live.ts";
 import { readNames } from "./names.ts";
 import { readOverview } from "./overview.ts";
 import { readPolicies, resume, revert } from "./policies.ts";
 import type { Dashboard, WholeRequest } from "./port.ts";
 import { readRequests } from "./requests.ts";
+import { readSessions } from "./sessions.ts";
 import { readValues } from "./values.ts";
 
 export interface DashboardDependencies {
@@ -25,6 +30,10 @@ export interface DashboardDependencies {
   exampleActs: Pick<Dashboard, "keepAnswer" | "editExample" | "removeExample">;
   askAgain: Dashboard["askAgain"];
   armsFor: (request: WholeRequest["request"]) => string[];
+  keys: Omit<KeysDependencies, "clickhouse" | "clock">;
+  letters: Omit<LettersDependencies, "clickhouse" | "clock">;
+  /** Those of all tenants. */
+  batches: () => readonly StoredBatch[];
   clock: () => number;
 }
 
@@ -37,6 +46,9 @@ export function createDashboard({
   exampleActs,
   askAgain,
   armsFor,
+  keys,
+  letters,
+  batches,
   clock,
 }: DashboardDependencies): Dashboard {
   const watching = createLive(live);
@@ -63,6 +75,10 @@ export function createDashboard({
     ...{ ...exampleActs, askAgain },
     revert: (name, version) => revert(policies, name, version, clock()),
     resume: (name) => resume(policies, name, clock()),
+    keys: createPageKeys({ ...keys, clickhouse, clock }),
+    letters: createLetters({ ...letters, clickhouse, clock }),
+    sessions: (filter) => readSessions(clickhouse, filter),
+    batches: (tenant) => readBatches(clickhouse, batches(), tenant),
     watch: watching.watch,
     stop: watching.stop,
   };

@@ -2,7 +2,11 @@
 // browser knows its types. Nothing of it is SQL.
 import type { VariantFigures } from "../../../algorithms/off-policy/variant-verdict.ts";
 import type { Conversation } from "../../conversation.ts";
+import type { BatchList } from "./batches.ts";
+import type { Keys } from "./keys.ts";
+import type { Letters } from "./letters.ts";
 import type { Names } from "./names.ts";
+import type { SessionFilter, SessionList } from "./sessions.ts";
 import type { Prices } from "../../../config/prices.ts";
 
 export type RequestState = "ok" | "failed" | "refused" | "open";
@@ -359,6 +363,10 @@ export interface Dashboard {
   /** Rejects with PolicyRefused when there is nothing to go back to. */
   revert(name: string, version: number): Promise<PolicyVersion>;
   resume(name: string): Promise<PolicyVersion>;
+  keys: Keys;
+  letters: Letters;
+  sessions(filter: SessionFilter): Promise<SessionList>;
+  batches(tenant?: string): Promise<BatchList>;
   /** Until the signal is aborted. Rejects with TooManyWatchers. */
   watch(take: (batch: LiveBatch) => void, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
