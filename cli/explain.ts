@@ -35,7 +35,7 @@ async function recorded(clickhouse: ClickHouse, given: string, named?: string): 
   const tenants = named === undefined ? await tenantsOf(clickhouse, id) : [named];
   if (tenants.length > 1) throw new CommandError(`${id} is a request of ${tenants.join(", ")}: name one by --tenant`);
   const [tenant] = tenants;
-  const found = tenant === undefined ? null : await findConversation(clickhouse, id, tenant);
+  const found = tenant === undefined ? null : await findConversation(clickhouse, id, tenant, { seesShared: true });
   if (found === null)
     throw new CommandError(`no request ${id} is recorded${named === undefined ? "" : ` of ${named}`}`);
   return found;

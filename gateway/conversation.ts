@@ -161,11 +161,15 @@ export async function tenantsOf(clickhouse: Pick<ClickHouse, "query">, id: strin
   return rows.map(({ tenant }) => tenant);
 }
 
-/** Null: not recorded. */
+/**
+ * Null: not recorded. seesShared: for operators, with the texts of examples that other tenants
+ * share; their owners allowed models to read them, not the tenant of the request.
+ */
 export async function findConversation(
   clickhouse: Pick<ClickHouse, "query">,
   id: string,
   tenant: string,
+  { seesShared }: { seesShared: boolean },
 ): Promise<Conversation | null> {
   const [request] = await clickhouse.query<Of<"request">>(
     `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, requires, metadata, allowed_arms AS allowedArms,
@@ -207,18 +211,20 @@ export async function findConversation(
   ]);
   const decision = recorded && withSaturation(recorded);
   const ids = [...new Set((decision?.arms ?? []).flatMap(({ examples: shown }) => shown.map((example) => example.id)))];
-  // Its own domain's, and those that tenants share.
-  const domains = [request.domain, noTenant + request.domain.slice(request.domain.indexOf("/"))];
   const examples =
     ids.length === 0
       ? []
       : await clickhouse.query<Of<"examples">[number]>(
           `SELECT example_id AS id, request, response FROM examples FINAL
            WHERE NOT deleted AND domain IN {domains:Array(String)} AND example_id IN {ids:Array(String)}`,
-          { ids, domains },
+          { ids, domains: domainsOf(request.domain, seesShared) },
         );
   return { request, decision, examples, trial, response, alternative, feedback, reward, admission };
 }
+
+/** Sharing domains whose examples a request may be shown, and its reader may read. */
+const domainsOf = (domain: string, seesShared: boolean): string[] =>
+  seesShared ? [domain, noTenant + domain.slice(domain.indexOf("/"))] : [domain];
 
 /** What in ClickHouse stands beside the arms, by name. */
 interface Beside {

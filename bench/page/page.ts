@@ -79,7 +79,7 @@ const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Pr
     requests_open: () => readRequests(clickhouse, of(30 * day, { state: "open" })),
     request: async () => {
       const { rows } = await readRequests(clickhouse, of(day, { limit: 1 }));
-      return findConversation(clickhouse, rows[0]!.id, rows[0]!.tenant);
+      return findConversation(clickhouse, rows[0]!.id, rows[0]!.tenant, { seesShared: true });
     },
     examples: () => readExamples(clickhouse, {}),
     example_uses: () => readExample(clickhouse, "example-17"),

@@ -23,16 +23,16 @@ export const unknownRequest = (): ApiError =>
 
 export function addRequests(server: FastifyInstance, { callerOf, clickhouse }: RequestsDependencies): void {
   const lookUp = createLookUps();
-  const found = async (id: string, tenant: string): Promise<Conversation> => {
-    const conversation = await lookUp(() => findConversation(clickhouse, requestIdOf(id), tenant));
+  const found = async (id: string, tenant: string, seesShared: boolean): Promise<Conversation> => {
+    const conversation = await lookUp(() => findConversation(clickhouse, requestIdOf(id), tenant, { seesShared }));
     if (conversation === null) throw unknownRequest();
     return conversation;
   };
   server.get<{ Params: { id: string } }>("/v1/requests/:id", async (incoming, reply) =>
-    reply.send(await found(incoming.params.id, callerOf(incoming).tenant)),
+    reply.send(await found(incoming.params.id, callerOf(incoming).tenant, false)),
   );
   server.get<{ Params: { tenant: string; id: string } }>(
     `${adminPrefix}tenants/:tenant/requests/:id`,
-    async ({ params }, reply) => reply.send(await found(params.id, params.tenant)),
+    async ({ params }, reply) => reply.send(await found(params.id, params.tenant, true)),
   );
 }

@@ -34,7 +34,7 @@ export function openDashboard(
     ...session.connections.clickhouse,
     ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
   });
-  const find = (id: string, tenant: string) => findConversation(clickhouse, id, tenant);
+  const find = (id: string, tenant: string) => findConversation(clickhouse, id, tenant, { seesShared: true });
   const { prefix } = config.kafka;
   const stages = (): StageGroup[] => {
     const tenants = [...session.tenants.names()];

@@ -105,12 +105,13 @@ afterAll(async () => {
 interface Choice {
   model?: string;
   fresh?: boolean;
+  share?: boolean;
   metadata?: Record<string, string>;
 }
-const chat = (content: string, { model = "auto", fresh = false, metadata = {} }: Choice) => ({
+const chat = (content: string, { model = "auto", fresh = false, share = true, metadata = {} }: Choice) => ({
   ...{ model, metadata },
   messages: [{ role: "user", content }],
-  precedent: { domain, privacy: { fresh } },
+  precedent: { domain, privacy: { fresh, share } },
 });
 const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${origin}${path}`, {
@@ -547,6 +548,14 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await system.eventually("the corrected one is gone", async () =>
       (await rowOf(corrected))?.["deleted"] === true ? true : undefined,
     );
+    await ask(asked.question, { model: "small", fresh: true, share: false, metadata: { kind: "own" } });
+    const own = await system.eventually("what may not be shared is recorded", async () => {
+      const [row] = await list({ tag: "kind=own", source: "generated" });
+      return row;
+    });
+    const refused = await post("/page/api/example-keep", { id: own.id, tenant: "default" }, { origin });
+    expect(refused.status).toBe(409);
+    expect(await refused.text()).toContain("the request does not allow it");
     expect((await post("/page/api/example-edit", { id: kept, request: "a", response: "b" }, { origin })).status).toBe(
       409,
     );
@@ -610,6 +619,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
       `examples?sort=newest&id=${example!.id}`,
     ];
   };
+  const showWhole = (view: string): Promise<void> => show(view, view.startsWith("examples?") ? ".turn pre" : undefined);
   const inTheme = async (theme: string): Promise<void> => {
     await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);
     await page.goto("about:blank");
@@ -619,7 +629,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await inTheme(theme);
     const found: string[] = [];
     for (const view of await allViews()) {
-      await show(view);
+      await showWhole(view);
       const name = view.split("?")[0] ?? "";
       await shoot(`${name}-${theme}`);
       found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
@@ -631,7 +641,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await inTheme(theme);
     const wide: string[] = [];
     for (const view of await allViews()) {
-      await show(view);
+      await showWhole(view);
       const name = view.split("?")[0] ?? "";
       await page.screenshot({ path: join(screenshots, `${name}-phone-${theme}.png`), fullPage: true });
       // What scrolls by itself may be wider inside.

@@ -119,7 +119,7 @@ describe("on a running system", () => {
     const { requestId, arm, text } = await system.ask("kept", even());
     await alternativeOf(requestId);
     const found = await system.eventually("both answers", async () => {
-      const one = await findConversation(system.session.clickhouse, requestId, "default");
+      const one = await findConversation(system.session.clickhouse, requestId, "default", { seesShared: true });
       return one?.alternative === undefined || one.response === undefined ? undefined : one;
     });
     expect(found).toMatchObject({

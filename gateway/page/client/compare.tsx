@@ -17,7 +17,7 @@ interface Named {
 export const nameOf = ({ tenant, id }: Named): string => `${encodeURIComponent(tenant)}/${encodeURIComponent(id)}`;
 
 /** null: it names none. */
-export function namedBy(text: string): Named | null {
+function namedBy(text: string): Named | null {
   const parts = text.split("/");
   try {
     const [tenant = "", id = ""] = parts.map(decodeURIComponent);

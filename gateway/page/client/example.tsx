@@ -37,6 +37,7 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
     <>
       <Panel title="An example" note={<code>{id}</code>}>
         <Problem error={error} />
+        {data === undefined && <Nothing>…</Nothing>}
         {data !== undefined && example === undefined && (
           <Nothing>The pool has no such example: it was taken out, or is not recorded yet.</Nothing>
         )}
@@ -45,13 +46,11 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
             <p class="note">
               {domainOf(example.domain)} of {example.tenant}, from{" "}
               {example.requestId === null ? (
-                example.sourceArm
+                originOf(example)
               ) : (
-                <a href={linkTo("request", { tenant: example.tenant, id: example.requestId })}>
-                  an answer of {example.sourceArm}
-                </a>
-              )}{" "}
-              ({example.sourceModel}), since {whole(example.createdAt)}
+                <a href={linkTo("request", { tenant: example.tenant, id: example.requestId })}>{originOf(example)}</a>
+              )}
+              , since {whole(example.createdAt)}
               {example.expiresAt !== null && `, until ${whole(example.expiresAt)}`}; quality {figure(example.quality)}.
             </p>
             {edited === undefined ? (
@@ -129,6 +128,14 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
     </>
   );
 }
+
+/** As curate and imports name it. */
+const originOf = ({ sourceArm, sourceModel }: NonNullable<WholeExample["example"]>): string =>
+  sourceArm === "person"
+    ? "a correction by a person"
+    : sourceArm === "import"
+      ? "an import"
+      : `an answer of ${sourceArm} (${sourceModel})`;
 
 const Uses = ({ uses }: Pick<WholeExample, "uses">) => (
   <Panel title="Answers that it was shown for">

@@ -32,13 +32,15 @@ export function Examples({ id }: { id: string }) {
         title={sort === "newest" ? "The newest examples" : "Examples by gain"}
         note="Gain is what bettering one would gain: the decayed sum of (1 - quality) × cost of the arm over the answers that it was shown for in two weeks. Those that were not shown have none, and only the order by time lists them."
       >
-        {data?.length === 0 ? (
+        {data === undefined ? (
+          <Nothing>…</Nothing>
+        ) : data.length === 0 ? (
           <Nothing>{sort === "newest" ? "None fits." : "None was used in two weeks, or none fits."}</Nothing>
         ) : (
           <Table
             class="list cards"
             scrolls="Examples"
-            rows={data ?? []}
+            rows={data}
             keyOf={(row) => row.id}
             rowClass={(row) => (row.id === id ? "chosen" : "")}
             columns={[

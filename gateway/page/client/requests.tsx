@@ -17,6 +17,8 @@ import { MoreFilters, narrowing } from "./request-filters.tsx";
 import { sourceWord } from "./words.ts";
 
 const pageRows = 200;
+/** The gateway skips at most so many rows. */
+const mostOffset = 49_000;
 const settleMs = 1_200;
 /** Between two readings while something is not known, or not answered yet. */
 const openMs = 3_000;
@@ -120,6 +122,7 @@ export function Requests({ names }: { names: Names }) {
           answer.
           {typeof data?.searchedFrom === "number" &&
             ` Words were searched for back to ${time(data.searchedFrom)}: narrow the time to search before.`}
+          {older.isFull && " No more are shown: narrow the time to see older ones."}
           {older.isMore && (
             <button type="button" onClick={older.load} disabled={older.isLoading}>
               {older.isLoading ? "…" : "Show more"}
@@ -211,5 +214,7 @@ function useOlder(asked: Query, first: RequestList | undefined) {
       )
       .finally(() => setLoading(false));
   };
-  return { rows, load, isLoading, error, isMore: !isEnd && (first?.rows.length ?? 0) >= pageRows };
+  const isThere = !isEnd && (first?.rows.length ?? 0) >= pageRows;
+  const isFull = isThere && pageRows + rows.length > mostOffset;
+  return { rows, load, isLoading, error, isFull, isMore: isThere && !isFull };
 }

@@ -55,7 +55,7 @@ export function createDashboard({
   return {
     requests: (filter) => readRequests(clickhouse, filter),
     async request(id, tenant) {
-      const found = await findConversation(clickhouse, id, tenant);
+      const found = await findConversation(clickhouse, id, tenant, { seesShared: true });
       const { arm = null, promptTokens = 0 } = found?.response ?? {};
       if (found === null) return null;
       const { request } = found;
