@@ -24,6 +24,7 @@ const connections = 4;
 export function openDashboard(
   session: SessionOf<typeof gateway> & Pick<Session, "connections">,
   batches: BatchTable,
+  loadByArm: () => ReadonlyMap<string, number> | undefined,
 ): Dashboard {
   const { config, kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
@@ -65,7 +66,7 @@ export function openDashboard(
   const dashboard = createDashboard({
     clickhouse,
     policies: policiesOf(session),
-    health: { kafka, stages, breakers },
+    health: { kafka, stages, breakers, loadByArm },
     prices(arm, at, promptTokens) {
       const known = arms.configured().find(({ name }) => name === arm);
       return known === undefined ? null : pricesAt(priceList(known), at, promptTokens);

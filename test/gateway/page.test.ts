@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import OpenAI, { toFile } from "openai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
@@ -21,6 +22,11 @@ import type {
   RequestList,
   RequestRow,
 } from "../../gateway/page/data/port.ts";
+import type { RawRecord } from "../../connections/kafka/port.ts";
+import type { BatchList } from "../../gateway/page/data/batches.ts";
+import type { KeyList } from "../../gateway/page/data/keys.ts";
+import type { Letter, LetterRow } from "../../gateway/page/data/dead-letters.ts";
+import type { SessionList } from "../../gateway/page/data/sessions.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import { buildPage } from "../../tools/setup/build-page.ts";
@@ -139,14 +145,24 @@ const questions = [
   "request?id=x&tenant=y",
   "overview",
   "policies",
+  "policy-rewards",
+  "policy-change?version=999999",
   "examples",
   "example-uses?id=x",
   "values",
   "health",
   "names",
+  "keys",
+  "letters",
+  "letter?topic=x&partition=0&offset=0&stage=plan",
+  "sessions",
+  "batches",
   "live",
 ];
-const changes = ["revert", "resume", "feedback", "example-remove"];
+const changes = [
+  ...["revert", "resume", "feedback", "example-remove"],
+  ...["key-create", "key-limit", "key-revoke", "letter-retry"],
+];
 
 /** fetch sets Host by itself. */
 function statusOf(path: string, headers: Record<string, string>, method = "GET"): Promise<number> {
@@ -321,6 +337,95 @@ describe("explain and figures", () => {
   });
 });
 
+describe("sessions, batches and dead letters", () => {
+  test("a session has its requests, arms, cost and reward", async () => {
+    const session = 'trip to the "coast" 100 %';
+    for (const content of ["Where is my order?", "Can I pay by invoice?"])
+      await post("/v1/chat/completions", { ...chat(content, { fresh: true }), metadata: { session } });
+    const row = await system.eventually("both are recorded", async () => {
+      const { rows } = await get<SessionList>("sessions", { search: "trip" });
+      return rows[0]?.requests === 2 && rows[0].unanswered === 0 ? rows[0] : undefined;
+    });
+    expect(row).toMatchObject({ session, tenant: "default", reward: null });
+    const { firstAt: from, lastAt } = row;
+    const requests = await list({ session, tenant: "default", from: String(from), until: String(lastAt + 1) });
+    expect(requests.length).toBe(2);
+    expect(row.arms).toEqual([...new Set(requests.map(({ arm }) => arm))].toSorted());
+    expect(row.cost).toBeCloseTo(
+      requests.reduce((sum, { cost }) => sum + cost, 0),
+      9,
+    );
+    for (const query of [{ search: "no" }, { tenant: "another" }, { from: "0", until: "1000" }])
+      expect((await get<SessionList>("sessions", query as Record<string, string>)).rows).toEqual([]);
+  });
+
+  test("a batch has its state, counts and cost, and leads to its requests", async () => {
+    const lines = ["How do I format a card?", "What does error E-17 mean?"].map((content, i) =>
+      JSON.stringify({
+        ...{ custom_id: `line-${i}`, method: "POST", url: "/v1/chat/completions" },
+        body: { model: "large", messages: [{ role: "user", content }] },
+      }),
+    );
+    const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: "none", maxRetries: 0 });
+    const content = await toFile(Buffer.from(lines.join("\n")), "night.jsonl");
+    const file = await client.files.create({ purpose: "batch", file: content });
+    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+    const { id } = await client.batches.create(order);
+    const row = await system.eventually("it is completed, and recorded", async () => {
+      const { rows } = await get<BatchList>("batches", { tenant: "default" });
+      expect(rows).toMatchObject([{ status: "completed" }]);
+      return (rows[0]?.cost ?? 0) > 0 ? rows[0] : undefined;
+    });
+    expect(row).toMatchObject({ id, tenant: "default", file: "night.jsonl", total: 2, completed: 2, failed: 0 });
+    expect((await list({ search: `${id}-`, tenant: "default" })).length).toBe(2);
+    expect((await get<BatchList>("batches", { tenant: "another" })).rows).toEqual([]);
+  });
+
+  test("a dead letter is readable whole, and its record is sent again once, as it was", async () => {
+    const topic = system.session.topic("requests");
+    const [key, value] = [Buffer.from("näme"), Buffer.from([0, 0, 0, 0, 99, 1, 2, 3])];
+    const headers = { traceparent: "00-x", "x-odd": Buffer.from([0xff, 0]) };
+    const seen: RawRecord[] = [];
+    const tail = await system.session.kafka.tailTopic(topic, (record) => {
+      if (record.key?.equals(key) === true) seen.push(record);
+    });
+    const producer = system.session.kafka.plainProducer();
+    await producer.send([{ topic, key, value, headers }]).finally(() => producer.close());
+    const find = (): Promise<LetterRow[]> => get<LetterRow[]>("letters", { topic, stage: "plan" });
+    const [row] = await system.eventually("the dead letter is recorded", async () => {
+      const found = await find();
+      return found.length > 0 ? found : undefined;
+    });
+    const { partition, offset } = row!;
+    const at = { topic, stage: "plan", partition: String(partition), offset: String(offset) };
+    const letter = await get<Letter>("letter", at);
+    expect(letter).toMatchObject({ key: { text: "näme", isBase64: false }, fullBytes: null, retriedAt: null, record: null }); // prettier-ignore
+    expect(Buffer.from(letter.value?.text ?? "", "base64").equals(value)).toBe(true);
+    expect(letter.headers.map(({ name }) => name)).toEqual(["traceparent", "x-odd"]);
+
+    const retry = (of: object): Promise<Response> => post("/page/api/letter-retry", { ...at, ...of }, { origin });
+    // Two at a time: one is sent.
+    const statuses = await Promise.all([retry({}), retry({})]);
+    expect(statuses.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const [first, again] = await system.eventually("it is on the topic again", () => Promise.resolve(seen.length > 1 ? seen : undefined)); // prettier-ignore
+    expect([again?.key, again?.value, again?.headers]).toEqual([first?.key, first?.value, first?.headers]);
+    expect(again?.headers["x-odd"]).toEqual(Buffer.from([0xff, 0]));
+    const letters = await system.eventually("that is noted, and plan gave up on it again", async () => {
+      const found = await find();
+      return found.length === 2 && found.some(({ retriedAt }) => retriedAt !== null) ? found : undefined;
+    });
+    expect(letters.find((one) => one.offset === offset)?.retriedAt).toBeGreaterThan(0);
+    expect((await retry({})).status).toBe(409);
+    for (const wrong of [{ offset: 1e6 }, { topic: "elsewhere" }, { stage: "record" }])
+      expect((await retry(wrong)).status).toBe(409);
+    expect(seen.length).toBe(2);
+    const health = await get<Health>("health");
+    expect(health.deadLetters.find((one) => one.topic === topic)).toMatchObject({ stage: "plan", count: 1 });
+    expect(health.deadLetters.map(({ code }) => code)).not.toContain("retried");
+    await tail.stop();
+  });
+});
+
 const twoVersions = (): Promise<PolicyVersion[]> =>
   system.eventually("two versions of the router", async () => {
     const found = await get<PolicyVersion[]>("policies", { name: "router" });
@@ -332,7 +437,10 @@ const twoVersions = (): Promise<PolicyVersion[]> =>
   });
 
 describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "string" ? `: ${browser}` : ""}`, () => {
-  const views = ["overview", "requests", "arms", "policies", "examples", "comparison", "health"];
+  const views = [
+    ...["overview", "requests", "sessions", "batches", "arms", "policies", "examples", "comparison"],
+    ...["health", "letters", "keys"],
+  ];
   const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
   const problems: string[] = [];
   let context: BrowserContext;
@@ -391,7 +499,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     expect(await page.textContent(".turn pre")).toContain("firmware");
     await page.keyboard.press("Backspace");
     await page.waitForSelector("#search");
-    await page.keyboard.press("7");
+    await page.keyboard.press("9");
     await page.waitForSelector("text=Stages without a process");
     const theme = "document.documentElement.dataset.theme";
     const before = JSON.stringify(await page.evaluate(theme));
@@ -493,8 +601,12 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     const rows = await list({ source: "generated", arm: "small" });
     // The one with the most to show: how many examples a request had is a matter of chance.
     const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
-    return [...views, `request?tenant=default&id=${fullest!.id}`];
+    const [letter] = await get<LetterRow[]>("letters");
+    const one = `letters?topic=${letter!.topic}&partition=${letter!.partition}&offset=${letter!.offset}&stage=plan`;
+    return [...views, one, `request?tenant=default&id=${fullest!.id}`];
   };
+  /** Of its screenshots. */
+  const nameOf = (view: string): string => (view.startsWith("letters?") ? "letter" : (view.split("?")[0] ?? ""));
   const inTheme = async (theme: string): Promise<void> => {
     await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);
     await page.goto("about:blank");
@@ -505,7 +617,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     const found: string[] = [];
     for (const view of await allViews()) {
       await show(view);
-      const name = view.split("?")[0] ?? "";
+      const name = nameOf(view);
       await shoot(`${name}-${theme}`);
       found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
     }
@@ -517,7 +629,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     const wide: string[] = [];
     for (const view of await allViews()) {
       await show(view);
-      const name = view.split("?")[0] ?? "";
+      const name = nameOf(view);
       await page.screenshot({ path: join(screenshots, `${name}-phone-${theme}.png`), fullPage: true });
       // What scrolls by itself may be wider inside.
       const outside = await page.evaluate<string[]>(`[...document.querySelectorAll("body *")].filter((one) =>
@@ -576,6 +688,14 @@ async function violations(page: Page, axe: string): Promise<string[]> {
 }
 
 describe("with keys", () => {
+  test("the first one made on the page is an admin key, or the page would close", async () => {
+    const refused = await post("/page/api/key-create", { tenant: "acme" }, { origin });
+    expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("admin key first")]);
+    for (const wrong of [{ tenant: "acme", arm: ["huge"] }, { admin: true, tenant: "x" }, { tenant: "x".repeat(300) }])
+      expect((await post("/page/api/key-create", wrong, { origin })).status, JSON.stringify(wrong)).toBe(400);
+    expect(await get<KeyList>("keys")).toEqual({ keys: [], found: 0, hasKeys: false });
+  });
+
   const host = (): string => new URL(origin).host;
   const create = async (...argv: string[]): Promise<string> => {
     const { code, out, note } = await runCommand(folder, ["keys", "create", ...argv]);
@@ -583,11 +703,9 @@ describe("with keys", () => {
     return out.trim();
   };
   let admin: string;
-  beforeAll(async () => {
-    admin = await create("--admin");
-  });
 
   test("those of tenants open nothing of it", async () => {
+    admin = await create("--admin");
     const key = await create("--tenant", "default");
     await system.eventually("the key is known", async () => {
       const answer = await fetch(`${origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -625,6 +743,43 @@ describe("with keys", () => {
     await page.click("form .primary");
     await page.waitForSelector("tbody tr");
     expect(page.url()).not.toContain("prk-");
+
+    await page.click("nav >> text=Keys");
+    await page.getByPlaceholder("default").fill("acme");
+    await page.getByPlaceholder("what it is for").fill("<b>night</b> shift");
+    await page.getByLabel("Requests a minute").fill("50");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.waitForSelector(".copied pre");
+    const key = (await page.textContent(".copied pre")) ?? "";
+    const id = key.split(".")[0] ?? "";
+    const statusWith = async (): Promise<number> =>
+      (await fetch(`${origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+    await system.eventually("the key is one", async () => ((await statusWith()) === 200 ? true : undefined));
+    await page.getByRole("button", { name: "I have it" }).click();
+    await page.waitForSelector(".copied", { state: "detached" });
+    expect(await page.content()).not.toContain(key);
+
+    await page.getByRole("button", { name: `Limits of ${id}` }).click();
+    await page.locator("dialog").getByLabel("Requests a minute").fill("");
+    await page.locator("dialog").getByLabel("Spend limit a day").fill("2.5");
+    await page.locator("dialog").getByRole("button", { name: "Change" }).click();
+    await page.waitForSelector(`text=The limits of ${id} are changed.`);
+    const listed = async (): Promise<Record<string, unknown>> => {
+      const { out } = await runCommand(folder, ["keys", "list", "--tenant", "acme", "--json"]);
+      return JSON.parse(out) as Record<string, unknown>;
+    };
+    expect(await listed()).toMatchObject({ id, label: "<b>night</b> shift", requestsPerMinute: null, spendLimitPerDay: 2.5 }); // prettier-ignore
+
+    await page.getByRole("button", { name: `Revoke ${id}` }).click();
+    await page.locator("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.waitForSelector(`text=${id} is revoked.`);
+    await system.eventually("the key is none any more", async () => ((await statusWith()) === 401 ? true : undefined));
+    expect((await listed())["revokedAt"]).toBeGreaterThan(0);
+    // The only admin key is not revoked by the page that it opens.
+    const adminId = admin.split(".")[0] ?? "";
+    await page.getByRole("button", { name: `Revoke ${adminId}` }).click();
+    await page.locator("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.waitForSelector("text=this is the only admin key");
     await context.close();
   });
 });

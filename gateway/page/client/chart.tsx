@@ -126,13 +126,19 @@ function optionsOf(
           spanGaps: false,
           ...(stacked
             ? { points: { show: false }, fill: `${stroke}cc`, paths: uPlot.paths.stepped!({ align: 1 }) }
-            : {}),
+            : { points: { size: 5, filter: (plot, i, show) => (show ? null : alone(plot.data[i] ?? [])) } }),
         };
       }),
     ],
     ...(stacked ? { bands: series.slice(0, -1).map((_, i): uPlot.Band => ({ series: [i + 1, i + 2] })) } : {}),
   };
 }
+
+/** Values between gaps: no line goes through them, so their points are drawn in any case. */
+const alone = (values: ArrayLike<number | null | undefined>): number[] => {
+  const has = (i: number): boolean => (values[i] ?? null) !== null;
+  return Array.from(values, (_, i) => i).filter((i) => has(i) && !has(i - 1) && !has(i + 1));
+};
 
 /** Hours and minutes, or days where they are many. */
 function clocks(splits: readonly number[]): string[] {
