@@ -22,7 +22,7 @@ const inTurn = {
  */
 const apart = [
   ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/openai/hostile"],
-  ...["documents", "embedder", "helpfulness", "kv", "llama"].map((folder) => `connections/${folder}/**/*`),
+  ...["documents", "embedder", "helpfulness", "kv", "llama", "milvus"].map((folder) => `connections/${folder}/**/*`),
   ...["process", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
   ...[
     "connections/kafka/kafkajs*",
@@ -32,7 +32,13 @@ const apart = [
     "gateway/server",
     "stack/**/*",
   ],
-  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/**/*"],
+  ...[
+    "state/examples/*",
+    "state/examples/remote/*",
+    "state/vectors/*",
+    "tools/*",
+    "tools/{bin,generate,lint,setup}/**/*",
+  ],
 ].map((path) => `${path}.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;
 

@@ -21,6 +21,7 @@ import { resolveConnections, type ResolvedConnections } from "../stack/resolve.t
 import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
 import { checkBreakers } from "./doctor-breakers.ts";
+import { checkMilvus } from "./doctor-milvus.ts";
 import { checkInline } from "./doctor-inline.ts";
 import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
@@ -55,7 +56,7 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
     inTime("registry", connections.registry.url, () => checkRegistry(config, connections)),
     inTime("clickhouse", connections.clickhouse.url, () => checkClickHouse(connections)),
   ]);
-  if (kafka.state === "missing") return [...checks, kafka, registry, clickhouse];
+  if (kafka.state === "missing") return [...checks, kafka, registry, clickhouse, ...(await milvus(config))];
   const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(connections.registry) });
   const looks: [name: string, needed: boolean, look: (client: Kafka) => Promise<Omit<Check, "name">>][] = [
     ["transactions", true, (client) => checkTransactions(config, client, { topics: topicsOf(config), repair })],
@@ -68,8 +69,13 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
   for (const [name, needed, look] of looks)
     if (needed) found.push(await inTime(name, connections.kafka.brokers.join(","), () => look(client)));
   await client.close();
-  return [...checks, kafka, ...found, registry, clickhouse];
+  return [...checks, kafka, ...found, registry, clickhouse, ...(await milvus(config))];
 }
+
+const milvus = async (config: Config): Promise<Check[]> =>
+  config.selection.milvus === undefined
+    ? []
+    : [await inTime("milvus", config.selection.milvus.address, () => checkMilvus(config, Date.now()))];
 
 /** A server that does not answer is a finding, not a failure of ours. */
 async function inTime(name: string, where: string, look: () => Promise<Omit<Check, "name">>): Promise<Check> {
@@ -86,7 +92,9 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
       name,
       state: "missing",
       detail: `${where}: ${why}`,
-      remedy: remedyOf(error) ?? `see that it runs and that ${name} in the configuration is right`,
+      remedy:
+        remedyOf(error) ??
+        `see that it runs and that ${name === "milvus" ? "selection.milvus" : name} in the configuration is right`,
     };
   } finally {
     ended.abort();

@@ -137,6 +137,11 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
   if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
     refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
   refuseCredentials(config, refuse);
+  const { index, milvus } = config.selection;
+  if (index === "milvus" && milvus === undefined)
+    refuse(["selection", "milvus"], "missing: selection.index milvus needs its address");
+  if (index === "memory" && milvus !== undefined)
+    refuse(["selection", "milvus"], "belongs to selection.index milvus: write the index, or leave this out");
   const { replicationFactor, minInsyncReplicas } = config.kafka;
   if (minInsyncReplicas !== undefined && replicationFactor !== undefined && minInsyncReplicas > replicationFactor)
     refuse(

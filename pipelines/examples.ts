@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createPool } from "../state/examples/pool.ts";
-import type { ExamplePool } from "../state/examples/port.ts";
+import type { ExamplePool, ExampleSearch } from "../state/examples/port.ts";
 import { createVectorIndexes } from "../state/vectors/create.ts";
 import type { PlacementMode } from "../state/policies/placement.ts";
 import { observePool } from "../state/examples/metrics.ts";
@@ -19,7 +19,7 @@ const maxAgeMs = 0.9 * 86_400_000;
 
 export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"> {
   embedder: Embedder;
-  pool: ExamplePool;
+  pool: ExampleSearch;
   stop(): Promise<void>;
 }
 
@@ -31,11 +31,21 @@ export interface HoldOptions {
   log: Session["log"];
 }
 
-/** restored(): when all is there. Rejects without the embedding model. */
+/** As the configuration says: in Milvus or in this process. restored(): when all is there. */
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,
-  { instance, stage, mode, log }: HoldOptions,
+  options: HoldOptions,
 ): Promise<HeldExamples> {
+  if (session.config.selection.index === "memory") return holdInMemory(session, options);
+  const { holdRemoteExamples } = await import("./remote-examples.ts");
+  return holdRemoteExamples(session, options);
+}
+
+/** restored(): when all is there. Rejects without the embedding model. */
+export async function holdInMemory(
+  session: SessionOf<{ tables: ["examples"] }>,
+  { instance, stage, mode, log }: HoldOptions,
+): Promise<HeldExamples & { pool: ExamplePool }> {
   const { config, kafka, codec } = session;
   const topic = session.topic("examples");
   const embedder = await openEmbedder(config, { log });

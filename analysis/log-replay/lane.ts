@@ -145,7 +145,7 @@ function laneConfig(
     // What it holds depends on which answer came first.
     cache: { ...config.cache, enabled: false },
     // All examples are here, and a vector does not depend on what was computed beside it.
-    selection: { ...config.selection, pool: "global" },
+    selection: { ...config.selection, index: "memory", pool: "global" },
     embedder: { ...config.embedder, maxBatch: 1 },
   };
 }

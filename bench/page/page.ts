@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { findConversation } from "../../gateway/conversation.ts";
-import { readExamples, readUses } from "../../gateway/page/data/examples.ts";
+import { readExamples, readExample } from "../../gateway/page/data/examples.ts";
 import { readNames } from "../../gateway/page/data/names.ts";
 import { readOverview } from "../../gateway/page/data/overview.ts";
 import { readPolicies } from "../../gateway/page/data/policies.ts";
@@ -88,8 +88,8 @@ const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Pr
       const { rows } = await readRequests(clickhouse, of(day, { limit: 1 }));
       return findConversation(clickhouse, rows[0]!.id, rows[0]!.tenant);
     },
-    examples: () => readExamples(clickhouse, ""),
-    example_uses: () => readUses(clickhouse, "example-17"),
+    examples: () => readExamples(clickhouse, {}),
+    example_uses: () => readExample(clickhouse, "example-17"),
     sessions_month: () => readSessions(clickhouse, of(30 * day)),
     sessions_month_none: () => readSessions(clickhouse, of(30 * day, { search: "none begins so" })),
     dead_letters: () => readLetters(clickhouse, {}),

@@ -32,6 +32,19 @@ export const embedder = embedderShape.superRefine((section, context) => {
       if (section[key] !== undefined) refuse(key, "belongs to type openai: write the type, or leave this out");
 });
 
+const milvus = z.strictObject({
+  /** host:port, or an https URL. */
+  address: z.string().regex(/^(?:https:\/\/)?[^\s/@]+$/, "host:port, or https://host:port"),
+  /** user:password or an API key, e.g. ${MILVUS_TOKEN}. */
+  token: z.string().default(""),
+  database: z.string().min(1).default("default"),
+  /** One for each installation; curate makes it. */
+  collection: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,254}$/, "letters, digits and underscores")
+    .default("precedent_examples"),
+});
+
 export const selection = z.strictObject({
   /** Examples shown at most. */
   examples: z.number().int().min(0).max(64).default(5),
@@ -79,7 +92,13 @@ export const selection = z.strictObject({
     })
     .prefault({}),
   /**
-   * Where examples are held: all of them by every plan process (global), those of its partitions
+   * Where examples are searched: in indexes of each plan process, or in a Milvus that all of them
+   * ask (docs/operations.md says from how many examples on).
+   */
+  index: z.enum(["memory", "milvus"]).default("memory"),
+  milvus: milvus.optional(),
+  /**
+   * memory: which examples a plan process holds: all of them (global), those of its partitions
    * (shared), or shared above shareAbove (auto).
    */
   pool: z.enum(["auto", "global", "shared"]).default("auto"),

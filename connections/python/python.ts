@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -36,9 +36,18 @@ export async function pythonWith(
   const python = join(folder, "bin", "python");
   if (existsSync(python) && (await imports(python))) return python;
   say(`making a Python environment with ${packages.join(", ")}`);
-  await rm(folder, { recursive: true, force: true });
-  await run("python3", ["-m", "venv", folder]);
-  await run(python, ["-m", "pip", "install", "--quiet", "--no-cache-dir", ...packages]);
+  // Whole or not at all: others may make the same one.
+  const beside = `${folder}.${process.pid}.tmp`;
+  try {
+    await run("python3", ["-m", "venv", beside]);
+    await run(join(beside, "bin", "python"), ["-m", "pip", "install", "--quiet", "--no-cache-dir", ...packages]);
+    if (!existsSync(python) || !(await imports(python))) {
+      await rm(folder, { recursive: true, force: true });
+      await rename(beside, folder);
+    }
+  } finally {
+    await rm(beside, { recursive: true, force: true });
+  }
   return python;
 }
 

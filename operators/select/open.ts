@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Opened } from "../../runtime/opened.ts";
 import type { PartitionAssignment } from "../../state/examples/partition-assignment.ts";
-import type { ExamplePool } from "../../state/examples/port.ts";
+import type { ExampleSearch } from "../../state/examples/port.ts";
 import type { Helpfulness } from "../../state/helpfulness/helpfulness.ts";
 import { followInventories } from "../../state/inventory/inventory.ts";
 import type { PlacementTable } from "../../state/policies/placement.ts";
@@ -14,7 +14,7 @@ import { createSelectionMetrics } from "./metrics.ts";
 import type { SelectDependencies } from "./select.ts";
 
 export interface SelectOptions {
-  examples: Pick<PartitionAssignment, "complete" | "examplesPartition" | "position"> & { pool: ExamplePool };
+  examples: Pick<PartitionAssignment, "complete" | "examplesPartition" | "position"> & { pool: ExampleSearch };
   placements: Pick<PlacementTable, "isComplete">;
   helpfulness: Pick<Helpfulness, "model" | "threshold" | "outcomes">;
   clock: () => number;
@@ -23,7 +23,7 @@ export interface SelectOptions {
 
 /** The whole pool: embed asks it, too. */
 type Dependencies = { memory: PromptMemory } & Omit<SelectDependencies, "arms" | "clock" | "random" | "documents"> & {
-    pool: ExamplePool;
+    pool: ExampleSearch;
   };
 
 export function openSelect(

@@ -9,7 +9,8 @@ import type { Random } from "../../algorithms/numeric/random.ts";
 import { nothingShared, type SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Documents } from "../../connections/documents/port.ts";
-import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
+import type { Candidate, ExampleSearch } from "../../state/examples/port.ts";
+import { SimilarityDegraded } from "../../state/examples/remote/degraded.ts";
 import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
@@ -38,7 +39,7 @@ export interface SelectArm extends RoomyArm {
 }
 
 export interface SelectionDependencies {
-  pool: Pick<ExamplePool, "nearest"> & Partial<Pick<ExamplePool, "get">>;
+  pool: Pick<ExampleSearch, "nearest"> & Partial<Pick<ExampleSearch, "get">>;
   selection: SelectionConfig;
   arms: () => readonly SelectArm[];
   clock: () => number;
@@ -88,8 +89,11 @@ export interface Selection {
   /** Version of the helpfulness model that predicted; 0: similarity stood in. */
   helpfulnessVersion: number;
   nearMiss: NearMiss | null;
-  /** examples: the index is away; helpfulness: the model failed. */
-  degraded: ("examples" | "helpfulness")[];
+  /**
+   * examples: the index is away; similarity: only popular examples were searched; helpfulness: the
+   * model failed.
+   */
+  degraded: ("examples" | "similarity" | "helpfulness")[];
 }
 
 interface Screened {
@@ -127,19 +131,33 @@ export function createSelection(dependencies: SelectionDependencies) {
     { domain, embedding }: Asked,
     sharedDomain: string | null,
     context: Logging,
-  ): Promise<Candidate[] | null> {
-    if (embedding === null) return [];
-    const within = (where: string): Promise<Candidate[]> =>
-      pool.nearest(where, embedding, selection.candidates, clock());
-    try {
-      if (sharedDomain === null) return await within(domain);
-      const [own, others] = await Promise.all([within(domain), within(sharedDomain)]);
-      return [...own, ...others].sort((one, other) => other.similarity - one.similarity).slice(0, selection.candidates);
-    } catch (error) {
-      if (!(error instanceof VectorError)) throw error;
-      context.log.warn({ err: error }, "no candidates: the request goes on without examples");
-      return null;
+  ): Promise<{ candidates: Candidate[]; degraded: "examples" | "similarity" | null }> {
+    if (embedding === null) return { candidates: [], degraded: null };
+    let failure: VectorError | undefined;
+    const within = async (where: string): Promise<Candidate[]> => {
+      try {
+        return await pool.nearest(where, embedding, selection.candidates, clock());
+      } catch (error) {
+        if (!(error instanceof VectorError)) throw error;
+        failure = error;
+        return error instanceof SimilarityDegraded ? error.popular : [];
+      }
+    };
+    const found = await Promise.all([domain, ...(sharedDomain === null ? [] : [sharedDomain])].map(within));
+    const candidates =
+      found.length === 1
+        ? found[0]!
+        : found
+            .flat()
+            .sort((one, other) => other.similarity - one.similarity)
+            .slice(0, selection.candidates);
+    if (failure === undefined) return { candidates, degraded: null };
+    if (failure instanceof SimilarityDegraded) {
+      context.log.debug({ err: failure }, "popular examples only");
+      return { candidates, degraded: "similarity" };
     }
+    context.log.warn({ err: failure }, "no candidates: the request goes on without examples");
+    return { candidates: [], degraded: "examples" };
   }
 
   function keptByArm(
@@ -170,7 +188,10 @@ export function createSelection(dependencies: SelectionDependencies) {
     const reusing = current.find(({ reuse }) => reuse !== undefined && mayReuse(request, reuse));
     const showing =
       selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
-    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, sharedDomain, context);
+    const { candidates, degraded } =
+      showing.length === 0 && reusing === undefined
+        ? { candidates: [], degraded: null }
+        : await nearest(asked, sharedDomain, context);
     const vector = asked.embedding ?? noVector;
     const asker = { requestId: request.id, tenant: request.tenant, domain, sharedDomain, vector };
     const space = {
@@ -184,7 +205,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     const rooms = showing.map((arm) => roomFor(arm, space, selection.tokenBudget));
     const most = Math.max(0, ...rooms);
 
-    const screened = (candidates ?? []).map((candidate): Screened => {
+    const screened = candidates.map((candidate): Screened => {
       const reason = unfit(candidate, asker, selection.minimumSimilarity, sharing);
       const { example, traits } = candidate;
       const tokens = reason === null ? tokensWithin(example, most, traits?.tokens) : 0;
@@ -257,7 +278,7 @@ export function createSelection(dependencies: SelectionDependencies) {
       helpfulnessVersion: ratings.version,
       nearMiss,
       degraded: [
-        ...(candidates === null ? ["examples" as const] : []),
+        ...(degraded === null ? [] : [degraded]),
         ...(ratings.failure === null ? [] : ["helpfulness" as const]),
       ],
     };

@@ -8,13 +8,13 @@ import { openPlacer } from "../../operators/placement/open.ts";
 import { createPublishChanges } from "../../operators/publish-changes.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import { leaseWriter } from "../../runtime/lease-writer.ts";
-import { lazily } from "../../runtime/lazily.ts";
+import { lazily, type Lazily } from "../../runtime/lazily.ts";
 import type { StageMetrics } from "../../runtime/metrics/port.ts";
 import type { PassHealth } from "../../runtime/pass-health.ts";
 import { repeat } from "../../runtime/repeat.ts";
 import type { Lease } from "../../runtime/singleton.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { holdExamples } from "../examples.ts";
+import { holdInMemory } from "../examples.ts";
 import { exampleMessages } from "./example-messages.ts";
 import { curate } from "./pipeline.ts";
 
@@ -39,14 +39,19 @@ export async function runPasses(
   const { signal } = lease;
   const clock = Date.now;
   const sharing = createSharedDomains(config.sharing);
-  const held = lazily(() => holdExamples(session, { instance, stage: curate.name, mode: "global", log }));
+  const isRemote = config.selection.index === "milvus";
+  const held = lazily(async () => {
+    if (!isRemote) return holdInMemory(session, { instance, stage: curate.name, mode: "global", log });
+    const { keepRemoteExamples } = await import("./remote-store.ts");
+    return keepRemoteExamples(session, { signal, log });
+  });
   const examples = async () => {
     const store = await held.get();
     await store.restored();
     return store;
   };
   const writer = leaseWriter(lease);
-  const place = openPlacer(session, { writer, groups, sharing, clock, signal, log });
+  const place = isRemote ? placesNothing : openPlacer(session, { writer, groups, sharing, clock, signal, log });
   const pass = curate.bind({
     ...openAdmit(session, { examples, sharing, clock, signal, log }),
     ...openEvict(session, { clock, log }),
@@ -61,6 +66,8 @@ export async function runPasses(
     ...{ observe: metrics.observe, signal },
   });
   const report = createCurateReport({ metrics, log });
+  // Others write to the topic, too: it is followed without candidates.
+  if (isRemote) keepOpen(held, { signal, log });
   try {
     const timing = { everyMs: config.curate.everyMs, signal, log, health: passes.of("examples") };
     await repeat(async () => report(await pass()), timing);
@@ -75,3 +82,20 @@ export async function runPasses(
     ]);
   }
 }
+
+/** Every partition is everybody's: a removal is written to all of them. */
+const placesNothing = {
+  pass: () => Promise.resolve({ mode: "global" as const, placed: 0, copied: 0, more: false }),
+  partitionsOf: undefined,
+  stop: () => Promise.resolve(),
+};
+
+function keepOpen(held: Lazily<unknown>, { signal, log }: { signal: AbortSignal; log: Run["log"] }): void {
+  held.get().catch((error: unknown) => {
+    log.error({ err: error, retryInMs: reopenMs }, "examples can't be written to Milvus yet");
+    setTimeout(() => {
+      if (!signal.aborted) keepOpen(held, { signal, log });
+    }, reopenMs).unref();
+  });
+}
+const reopenMs = 10_000;

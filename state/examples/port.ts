@@ -61,7 +61,8 @@ export interface PoolChanges {
   remove(ids: readonly string[]): Promise<void>;
 }
 
-export interface ExamplePool extends PoolPartitions, PoolChanges {
+/** What selection reads. */
+export interface ExampleSearch {
   /** The k nearest unexpired, nearest first; now: ms. VectorError index_unavailable. */
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
   get(id: string): HeldExample | undefined;
@@ -70,6 +71,8 @@ export interface ExamplePool extends PoolPartitions, PoolChanges {
   figures(): PoolFigures;
   close(): Promise<void>;
 }
+
+export interface ExamplePool extends PoolPartitions, PoolChanges, ExampleSearch {}
 
 /** code: folder_in_use. */
 export class PoolError extends Error {

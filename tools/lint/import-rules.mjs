@@ -142,6 +142,11 @@ export const packages = [
     within: ["stack/facade/**"],
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
+  {
+    packages: ["@zilliz/milvus2-sdk-node"],
+    within: ["connections/milvus/**"],
+    use: "the port connections/milvus/port.ts",
+  },
   { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port state/vectors/port.ts" },
   {
     packages: ["lmdb"],
@@ -204,5 +209,5 @@ export const packages = [
     within: ["runtime/metrics/**", "gateway/**"],
     use: "runtime/metrics/health.ts and gateway/server.ts",
   },
-  { packages: ["preact", "preact/*", "uplot", "uplot/*"], within: ["gateway/page/client/**"], use: "the page" },
+  { packages: ["preact", "preact/*", "uplot", "uplot/*", "diff"], within: ["gateway/page/client/**"], use: "the page" },
 ];

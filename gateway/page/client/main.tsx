@@ -7,6 +7,7 @@ import { Arms } from "./arms.tsx";
 import { Boundary, OtherErrors } from "./boundary.tsx";
 import { Batches } from "./batches.tsx";
 import { armColour } from "./colours.ts";
+import { Compare } from "./compare.tsx";
 import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
 import { linkTo, useData, useRoute, useTheme, type Route } from "./hooks.ts";
@@ -38,7 +39,7 @@ const titles: Readonly<Record<string, string>> = {
 };
 const views = Object.keys(titles);
 /** Views within another one. */
-const parents: Readonly<Record<string, string>> = { request: "requests", letters: "health" };
+const parents: Readonly<Record<string, string>> = { request: "requests", compare: "requests", letters: "health" };
 
 const none: Names = { arms: [], domains: [], tenants: [], keys: [] };
 
@@ -129,6 +130,8 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
       return <Batches names={names} />;
     case "keys":
       return <Keys names={names} />;
+    case "compare":
+      return <Compare key={query.toString()} a={query.get("a") ?? ""} b={query.get("b") ?? ""} />;
     case "requests":
       return <Requests names={names} />;
     default:

@@ -1,0 +1,89 @@
+// Examples in Milvus, as plan and `precedent select` read them: the search with its memory before
+// it, the end of the topic, and a look at the collection's state every few seconds. Nothing here
+// waits for Milvus but the start, for a moment.
+import type { Config } from "../config/schema.ts";
+import type { MilvusCollection } from "../connections/milvus/port.ts";
+import { withTimeout } from "../runtime/with-timeout.ts";
+import { observePool } from "../state/examples/metrics.ts";
+import { createRemotePool } from "../state/examples/remote/pool.ts";
+import type { TableState } from "../state/examples/remote/rows.ts";
+import type { SessionOf } from "../state/session.ts";
+import { openEmbedder } from "./embedder.ts";
+import type { HeldExamples, HoldOptions } from "./examples.ts";
+
+const lookEveryMs = 5_000;
+/** The start waits no longer for what examples there are. */
+const firstMs = 5_000;
+
+/** Not imported where examples are in memory: its client takes half a second and 37 MB. */
+export async function openCollection({ selection }: Pick<Config, "selection">): Promise<MilvusCollection> {
+  if (selection.milvus === undefined) throw new Error("the configuration lets selection.index milvus pass without it");
+  const { openMilvus } = await import("../connections/milvus/collection.ts");
+  return openMilvus(selection.milvus);
+}
+
+export async function topicIdentity({
+  kafka,
+  topic,
+}: SessionOf<{ tables: ["examples"] }>): Promise<Pick<TableState, "topic" | "cluster" | "topicId">> {
+  const name = topic("examples");
+  const [cluster, origins] = await Promise.all([kafka.clusterId(), kafka.origins([name])]);
+  return { topic: name, cluster, topicId: origins.get(name)?.topicId ?? "" };
+}
+
+export async function holdRemoteExamples(
+  session: SessionOf<{ tables: ["examples"] }>,
+  { stage, log }: Pick<HoldOptions, "stage" | "log">,
+): Promise<HeldExamples> {
+  const { config, kafka, metrics } = session;
+  const topic = session.topic("examples");
+  const identity = await topicIdentity(session);
+  const embedder = await openEmbedder(config, { log });
+  const collection = await openCollection(config).catch(async (error: unknown) => {
+    await embedder.close();
+    throw error;
+  });
+  const pool = createRemotePool({ collection, embedder, topic: identity, clock: Date.now, log });
+  const follower = kafka.followTopic(topic, {
+    onRecords(records, { partition }) {
+      for (const { key, value, offset } of records)
+        pool.onRecord(partition, offset, key?.toString() ?? "", value === null);
+    },
+  });
+  const end = {
+    async follow(partition: number, from: number): Promise<void> {
+      const span = (await kafka.spans(topic)).find((one) => one.partition === partition);
+      if (span === undefined) throw new Error(`the topic ${topic} has no partition ${partition}`);
+      follower.follow(partition, Math.min(Math.max(from, span.beginning), span.end));
+      await follower.caughtUp(partition);
+    },
+  };
+  let stopped = false;
+  let looking: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    looking = pool.look(end).then(() => {
+      if (!stopped) timer = setTimeout(look, pool.isReady() ? lookEveryMs : lookEveryMs / 10).unref();
+    });
+  };
+  look();
+  const observing = observePool({ registry: metrics, stage, pool, embedder });
+  return {
+    ...{ embedder, pool },
+    restored: () => withTimeout(firstMs, pool.ready),
+    complete: () => true,
+    adopt: () => Promise.resolve(),
+    drop: () => undefined,
+    setMode: () => undefined,
+    examplesPartition: (requests) => requests,
+    position: () => undefined,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      observing.stop();
+      await collection.close();
+      await Promise.all([looking, follower.stop()]);
+      await embedder.close();
+    },
+  };
+}
