@@ -55,6 +55,10 @@ const letter = z.strictObject({
     .max(2 ** 31 - 1),
 });
 const letters = z.strictObject({ topic: text, stage: text, code: text, tenant: text, before: time });
+const owners = z.strictObject({
+  ...{ from: time, until: time, last: time, tenant: text, domain: text, arm: text, key: text },
+  by: z.enum(["tenant", "domain", "key"]),
+});
 const ofVersion = z.strictObject({ version: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
 const sessions = z.strictObject({ search: text, tenant: text, from: time, until: time, last: time });
 const batches = z.strictObject({ tenant: text });
@@ -70,6 +74,7 @@ export function addOperatorRoutes({ answer, change, checked, timed }: OperatorRo
     return dashboard.keys.limit(key, present(limited)).catch(refused);
   });
   change("key-revoke", (body) => dashboard.keys.revoke(checked(z.strictObject({ id }), body).id).catch(refused));
+  answer("owners", (query) => dashboard.owners(timed(checked(owners, query))));
   answer("policy-change", async (query) => {
     const found = await dashboard.policyChange(checked(ofVersion, query).version);
     if (found !== null) return found;

@@ -27,6 +27,8 @@ import type { RawRecord } from "../../connections/kafka/port.ts";
 import type { BatchList } from "../../gateway/page/data/batches.ts";
 import type { KeyList } from "../../gateway/page/data/keys.ts";
 import type { Letter, LetterRow } from "../../gateway/page/data/dead-letters.ts";
+import type { OwnerList } from "../../gateway/page/data/owners.ts";
+import type { PolicyChange } from "../../gateway/page/data/policy-change.ts";
 import type { SessionList } from "../../gateway/page/data/sessions.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
 import type { Feedback } from "../../schemas/types.ts";
@@ -146,6 +148,7 @@ const questions = [
   "requests",
   "request?id=x&tenant=y",
   "overview",
+  "owners?by=key",
   "policies",
   "policy-rewards",
   "policy-change?version=999999",
@@ -316,6 +319,12 @@ describe("explain and figures", () => {
       rows.reduce((sum, { cost }) => sum + cost, 0),
       9,
     );
+    for (const by of ["tenant", "domain", "key"]) {
+      const { rows: owners, found } = await get<OwnerList>("owners", { by });
+      expect(found).toBe(owners.length);
+      expect(owners.reduce((sum, { answers }) => sum + answers, 0)).toBe(now.answers);
+      expect(owners.reduce((sum, { failed }) => sum + failed, 0)).toBe(now.failed);
+    }
     const [example] = await get<ExampleRow[]>("examples");
     expect(example?.uses).toBeGreaterThan(0);
     const known = await get<WholeExample>("example", { id: example?.id ?? "" });
@@ -329,6 +338,12 @@ describe("explain and figures", () => {
   test("a policy goes back, and on again", async () => {
     const versions = await twoVersions();
     const oldest = versions.at(-1)?.version ?? 0;
+    const newest = versions[0]?.version ?? 0;
+    const change = await get<PolicyChange>("policy-change", { version: String(newest) });
+    expect(change).toMatchObject({ version: newest, before: versions[1]?.version, problem: "" });
+    for (const { arm, now, before, deviation } of change.changes)
+      expect([["small", "large"].includes(arm), now === before, deviation > 0]).toEqual([true, false, true]);
+    expect(await get<PolicyChange>("policy-change", { version: String(oldest) })).toMatchObject({ before: null });
     const made = await post("/page/api/revert", { name: "router", version: oldest }, { origin });
     expect(await made.json()).toMatchObject({ name: "router", revertOf: oldest });
     await system.eventually("the revert is recorded", async () => {

@@ -110,20 +110,22 @@ function OneLetter(key: { topic: string; partition: string; offset: string; stag
         title={`Dead letter: ${topic} ${partition}, ${firstOffset < offset ? `${firstOffset} to ${offset}` : offset}`}
         note={`${stage} gave up on it, ${whole(data.createdAt)}`}
       >
-        <table class="pairs">
-          <tbody>
-            {pair("Code", <code>{data.code}</code>)}
-            {pair("Reason", <pre>{data.reason}</pre>)}
-            {pair("Tenant", <bdi>{data.tenant}</bdi>)}
-            {pair("Written", data.sourceTimestamp === null ? "–" : whole(data.sourceTimestamp))}
-            {fullBytes !== null && pair("Size", `${count(fullBytes)} bytes, of which this is the beginning`)}
-            {pair("Key", <Bytes of={data.key} />)}
-            {data.headers.map(({ name, value }, i) => pair(`Header ${name}`, <Bytes of={value} />, i))}
-            {pair("Value", <Bytes of={data.value} />)}
-            {data.record !== null && pair("Value as a record", <pre>{data.record}</pre>)}
-            {pair("Sent again", retriedAt === null ? "no" : whole(retriedAt))}
-          </tbody>
-        </table>
+        <div class="scroll" tabIndex={0} role="region" aria-label="The dead letter">
+          <table class="pairs letter">
+            <tbody>
+              {pair("Code", <code>{data.code}</code>)}
+              {pair("Reason", <pre>{data.reason}</pre>)}
+              {pair("Tenant", <bdi>{data.tenant}</bdi>)}
+              {pair("Written", data.sourceTimestamp === null ? "–" : whole(data.sourceTimestamp))}
+              {fullBytes !== null && pair("Size", `${count(fullBytes)} bytes, of which this is the beginning`)}
+              {pair("Key", <Bytes of={data.key} />)}
+              {data.headers.map(({ name, value }, i) => pair(`Header ${name}`, <Bytes of={value} />, i))}
+              {pair("Value", <Bytes of={data.value} />)}
+              {data.record !== null && pair("Value as a record", <pre>{data.record}</pre>)}
+              {pair("Sent again", retriedAt === null ? "no" : whole(retriedAt))}
+            </tbody>
+          </table>
+        </div>
         <p>
           <button type="button" class="primary" disabled={isBusy || retriedAt !== null} onClick={() => setAsking(true)}>
             Send it to {topic} again

@@ -27,11 +27,11 @@ const mostVersions = 100;
 export async function readChange(clickhouse: Pick<ClickHouse, "query">, version: number): Promise<PolicyChange | null> {
   const [now] = await policyHistory(clickhouse, ROUTER, { version });
   if (now === undefined) return null;
-  const [known] = await clickhouse.query<{ version: number }>(
-    "SELECT max(version) AS version FROM policies WHERE name = {name:String} AND version < {version:UInt64}",
+  const [known] = await clickhouse.query<{ newest: number }>(
+    "SELECT max(version) AS newest FROM policies WHERE name = {name:String} AND version < {version:UInt64}",
     { name: ROUTER, version },
   );
-  const before = known?.version ?? 0;
+  const before = known?.newest ?? 0;
   const [old] = before === 0 ? [] : await policyHistory(clickhouse, ROUTER, { version: before });
   return compared(now, old);
 }

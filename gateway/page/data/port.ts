@@ -7,6 +7,7 @@ import type { BatchList } from "./batches.ts";
 import type { Keys } from "./keys.ts";
 import type { Letters } from "./letters.ts";
 import type { Names } from "./names.ts";
+import type { OwnerKind, OwnerList } from "./owners.ts";
 import type { PolicyChange } from "./policy-change.ts";
 import type { SessionFilter, SessionList } from "./sessions.ts";
 import type { Prices } from "../../../config/prices.ts";
@@ -367,6 +368,7 @@ export interface Dashboard {
   /** Rejects with PolicyRefused when there is nothing to go back to. */
   revert(name: string, version: number): Promise<PolicyVersion>;
   resume(name: string): Promise<PolicyVersion>;
+  owners(filter: OverviewFilter & { by: OwnerKind }): Promise<OwnerList>;
   /** null: no such version of the router. */
   policyChange(version: number): Promise<PolicyChange | null>;
   /** Of the router's versions. */
