@@ -3,7 +3,7 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { answersIn, hourMs, parametersOf, timesOf } from "./answers.ts";
 import type { OverviewFilter } from "./port.ts";
 
-export const ownerColumns = { tenant: "tenant", domain: "domain", key: "account" } as const;
+const ownerColumns = { tenant: "tenant", domain: "domain", key: "account" } as const;
 export type OwnerKind = keyof typeof ownerColumns;
 
 export interface OwnerRow {

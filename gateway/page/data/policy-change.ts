@@ -37,7 +37,7 @@ export async function readChange(clickhouse: Pick<ClickHouse, "query">, version:
 }
 
 /** Policies of the router. */
-export function compared(now: Policy, old: Policy | undefined): PolicyChange {
+function compared(now: Policy, old: Policy | undefined): PolicyChange {
   const none = { version: now.version, before: old?.version ?? null, changes: [], added: [], removed: [] };
   if (old === undefined) return { ...none, problem: "no version before it is recorded" };
   const [one, other] = [decodeRouterPolicy(old), decodeRouterPolicy(now)];
