@@ -47,8 +47,13 @@ export function rivalOf({
   return { logged, always, difference: logged - always, reach: z * Math.sqrt(Math.max(0, variance)) };
 }
 
-/** How it reads: which of both earned more, or that it can't be told. */
-export type RivalVerdict = "better" | "worse" | "unclear";
+export type RivalVerdict = "better" | "worse" | "unclear" | "few";
 
-export const verdictOf = ({ difference, reach }: Rival): RivalVerdict =>
-  reach > 0 && difference > reach ? "better" : reach > 0 && difference < -reach ? "worse" : "unclear";
+/** Of fewer effective decisions the interval is too narrow to be trusted. */
+const leastEffective = 30;
+
+/** Whether the choices earned more than the arm; effective: effective sample size of the arm. */
+export const verdictOf = ({ difference, reach }: Rival, effective: number): RivalVerdict => {
+  if (!(effective >= leastEffective)) return "few";
+  return reach > 0 && difference > reach ? "better" : reach > 0 && difference < -reach ? "worse" : "unclear";
+};

@@ -736,6 +736,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
       `letters?topic=${topic}&partition=${partition}&offset=${offset}&stage=plan`,
     ];
   };
+  /** What a view shows last. */
+  const shownBy: Record<string, string> = { policies: ".changed ul, .changed .nothing", letter: ".letter" };
   /** Of its screenshots. */
   const nameOf = (view: string): string => (view.startsWith("letters?") ? "letter" : (view.split("?")[0] ?? ""));
   const inTheme = async (theme: string): Promise<void> => {
@@ -747,8 +749,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await inTheme(theme);
     const found: string[] = [];
     for (const view of await allViews()) {
-      await show(view);
       const name = nameOf(view);
+      await show(view, shownBy[name]);
       await shoot(`${name}-${theme}`);
       found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
     }
@@ -759,8 +761,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await inTheme(theme);
     const wide: string[] = [];
     for (const view of await allViews()) {
-      await show(view);
       const name = nameOf(view);
+      await show(view, shownBy[name]);
       await page.screenshot({ path: join(screenshots, `${name}-phone-${theme}.png`), fullPage: true });
       // What scrolls by itself may be wider inside.
       const outside = await page.evaluate<string[]>(`[...document.querySelectorAll("body *")].filter((one) =>

@@ -99,7 +99,7 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    padding: [8, 12, 0, 0],
+    padding: [8, 22, 0, 0],
     scales: {
       // Half a step before the first and after the last, so that their marks are whole.
       ...(stacked ? {} : { x: { range: (_plot, low, high) => [low - stepOf(at) / 2, high + stepOf(at) / 2] } }),

@@ -104,11 +104,12 @@ const outcomes = {
   better: "the choices earned more",
   worse: "the choices earned less",
   unclear: "the ratings don't tell which earned more",
+  few: "too few of its answers are rated to say which earned more",
 } as const;
 
 type Known = PolicyValues["arms"][number] & { rival: NonNullable<PolicyValues["arms"][number]["rival"]> };
-const sentenceOf = ({ arm, rival, unsupported, cost: price }: Known): string =>
-  `Beside always ${arm}${price === null ? "" : `, at ${cost(price)} an answer`}: ${outcomes[verdictOf(rival)]}. ` +
+const sentenceOf = ({ arm, rival, unsupported, effective, cost: price }: Known): string =>
+  `Beside always ${arm}${price === null ? "" : `, at ${cost(price)} an answer`}: ${outcomes[verdictOf(rival, effective ?? 0)]}. ` +
   `Reward ${figure(rival.logged)} and ${figure(rival.always)}, difference ${rival.difference > 0 ? "+" : ""}${withReach(rival.difference, rival.reach)} (95 %).` +
   ((unsupported ?? 0) > 0.05
     ? ` ${arm} could not be chosen for ${share(unsupported)} of them, on which this says nothing.`
