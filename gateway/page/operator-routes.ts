@@ -1,4 +1,5 @@
-// What operators look at and do on the page beside requests: keys, dead letters, sessions, batches.
+// What operators look at and do on the page beside requests: keys, dead letters, sessions,
+// batches, what policies changed.
 import { z } from "zod";
 import { ApiError, badRequest } from "../errors.ts";
 import { KeyRefused } from "../keys/manage.ts";
@@ -28,11 +29,13 @@ const names = z.array(z.string().min(1).max(256)).min(1).max(100).optional();
 const perMinute = z.number().int().min(1);
 const amount = z.number().positive().max(1e12);
 const limits = { requestsPerMinute: perMinute, tokensPerMinute: perMinute, spendLimitPerDay: amount, spendLimitPerMonth: amount }; // prettier-ignore
-const grants = z.strictObject({
-  ...{ tenant: z.string().max(1_000).optional(), admin: z.boolean().optional(), arm: names, domain: names },
-  label: z.string().max(1_000).default(""),
-  ...z.object(limits).partial().shape,
-});
+const grants = z
+  .strictObject({
+    ...{ tenant: z.string().max(1_000).optional(), admin: z.boolean().optional(), arm: names, domain: names },
+    label: z.string().max(1_000).default(""),
+    ...z.object(limits).partial().shape,
+  })
+  .refine(({ tenant, admin }) => tenant !== undefined || admin === true, "A key has a tenant, or is an admin key.");
 const none = z.literal("none");
 const changes = z.strictObject({
   id,
@@ -52,6 +55,11 @@ const letter = z.strictObject({
     .max(2 ** 31 - 1),
 });
 const letters = z.strictObject({ topic: text, stage: text, code: text, tenant: text, before: time });
+const owners = z.strictObject({
+  ...{ from: time, until: time, last: time, tenant: text, domain: text, arm: text, key: text },
+  by: z.enum(["tenant", "domain", "key"]),
+});
+const ofVersion = z.strictObject({ version: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
 const sessions = z.strictObject({ search: text, tenant: text, from: time, until: time, last: time });
 const batches = z.strictObject({ tenant: text });
 
@@ -66,6 +74,13 @@ export function addOperatorRoutes({ answer, change, checked, timed }: OperatorRo
     return dashboard.keys.limit(key, present(limited)).catch(refused);
   });
   change("key-revoke", (body) => dashboard.keys.revoke(checked(z.strictObject({ id }), body).id).catch(refused));
+  answer("owners", (query) => dashboard.owners(timed(checked(owners, query))));
+  answer("policy-change", async (query) => {
+    const found = await dashboard.policyChange(checked(ofVersion, query).version);
+    if (found !== null) return found;
+    throw new ApiError({ status: 404, code: "unknown_version", message: "No such version of the router is recorded." });
+  });
+  answer("policy-rewards", (query) => (checked(z.strictObject({}), query), dashboard.policyRewards()));
   answer("letters", (query) => dashboard.letters.list(checked(letters, query)));
   answer("letter", async (query) => {
     const found = await dashboard.letters.read(checked(letter, query));

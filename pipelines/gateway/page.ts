@@ -7,9 +7,9 @@ import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import { priceList, pricesAt } from "../../config/prices.ts";
 import type { StageGroup } from "../../gateway/page/data/health.ts";
 import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
+import type { BatchTable } from "../../gateway/batches/table.ts";
 import { createAskAgain } from "./ask-again.ts";
 import { createExampleActs } from "./page-examples.ts";
-import type { BatchTable } from "../../gateway/batches/table.ts";
 import type { gateway } from "./pipeline.ts";
 import { stagesOf, topology } from "../topology.ts";
 import { isTenantTopic, ownersOf, type Topic, type TopicName } from "../../schemas/records.ts";
@@ -24,10 +24,16 @@ import type { Session } from "../session.ts";
 const limits = { seconds: 10, rows: 50_000 };
 const connections = 4;
 
+export interface DashboardParts {
+  embedder: () => Promise<Embedder>;
+  batches: BatchTable;
+  /** Utilisation; undefined: not read yet. */
+  loadByArm: () => ReadonlyMap<string, number> | undefined;
+}
+
 export function openDashboard(
   session: SessionOf<typeof gateway> & Pick<Session, "connections">,
-  embedder: () => Promise<Embedder>,
-  batches: BatchTable,
+  { embedder, batches, loadByArm }: DashboardParts,
 ): Dashboard {
   const { config, kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
@@ -70,7 +76,7 @@ export function openDashboard(
   const dashboard = createDashboard({
     clickhouse,
     policies: policiesOf(session),
-    health: { kafka, stages, breakers },
+    health: { kafka, stages, breakers, loadByArm },
     prices(arm, at, promptTokens) {
       const known = arms.configured().find(({ name }) => name === arm);
       return known === undefined ? null : pricesAt(priceList(known), at, promptTokens);

@@ -71,7 +71,9 @@ export async function startGateway(
     ...{ session, producer, send, ask, cancel, keys: keys.table, arms, load: load.load, clock, log },
     owns: replies.owns,
   });
-  const dashboard = openDashboard(session, embedder.open, batches.table);
+  const dashboard = openDashboard(session, {
+    ...{ embedder: embedder.open, batches: batches.table, loadByArm: load.byArm },
+  });
   const close = async (): Promise<void> => {
     await batches.stop();
     await Promise.all([

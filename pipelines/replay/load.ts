@@ -9,6 +9,8 @@ import type { SessionOf } from "../../state/session.ts";
 
 export interface BusiestArm {
   load(): number;
+  /** Utilisation by arm. */
+  byArm(): ReadonlyMap<string, number>;
   stop(): Promise<void>;
 }
 
@@ -41,14 +43,15 @@ export async function watchBusiestArm(session: LoadSession, signal: AbortSignal)
     await stop();
     throw error;
   }
-  return { load: () => Math.max(0, ...monitor.load().byArm.values()), stop };
+  const byArm = (): ReadonlyMap<string, number> => monitor.load().byArm;
+  return { load: () => Math.max(0, ...byArm().values()), byArm, stop };
 }
 
 /** The same for a process that seldom needs it: reading starts with the first call of load. */
 export function watchWhenAsked(
   session: LoadSession,
   log: LoadSession["log"],
-): { load(): number | undefined; stop(): Promise<void> } {
+): { load(): number | undefined; byArm(): ReadonlyMap<string, number> | undefined; stop(): Promise<void> } {
   const stopping = new AbortController();
   let opening: Promise<BusiestArm> | undefined;
   let opened: BusiestArm | undefined;
@@ -56,16 +59,18 @@ export function watchWhenAsked(
     opened = await watchBusiestArm(session, stopping.signal);
     return opened;
   };
+  const read = (): BusiestArm | undefined => {
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      if (!stopping.signal.aborted) log.warn({ err: error }, "the load of the arms can't be read");
+      throw error;
+    });
+    opening.catch(() => undefined);
+    return opened;
+  };
   return {
-    load() {
-      opening ??= open().catch((error: unknown) => {
-        opening = undefined;
-        if (!stopping.signal.aborted) log.warn({ err: error }, "the load of the arms can't be read");
-        throw error;
-      });
-      opening.catch(() => undefined);
-      return opened?.load();
-    },
+    load: () => read()?.load(),
+    byArm: () => read()?.byArm(),
     async stop() {
       stopping.abort();
       await opening?.then((busiest) => busiest.stop()).catch(() => undefined);

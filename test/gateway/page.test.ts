@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import OpenAI, { toFile } from "openai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
@@ -22,6 +23,13 @@ import type {
   RequestRow,
   WholeExample,
 } from "../../gateway/page/data/port.ts";
+import type { RawRecord } from "../../connections/kafka/port.ts";
+import type { BatchList } from "../../gateway/page/data/batches.ts";
+import type { KeyList } from "../../gateway/page/data/keys.ts";
+import type { Letter, LetterRow } from "../../gateway/page/data/dead-letters.ts";
+import type { OwnerList } from "../../gateway/page/data/owners.ts";
+import type { PolicyChange } from "../../gateway/page/data/policy-change.ts";
+import type { SessionList } from "../../gateway/page/data/sessions.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import { buildPage } from "../../tools/setup/build-page.ts";
@@ -141,15 +149,26 @@ const questions = [
   "requests",
   "request?id=x&tenant=y",
   "overview",
+  "owners?by=key",
   "policies",
+  "policy-rewards",
+  "policy-change?version=999999",
   "examples",
   "example?id=x",
   "values",
   "health",
   "names",
+  "keys",
+  "letters",
+  "letter?topic=x&partition=0&offset=0&stage=plan",
+  "sessions",
+  "batches",
   "live",
 ];
-const changes = ["revert", "resume", "feedback", "ask-again", "example-keep", "example-edit", "example-remove"];
+const changes = [
+  ...["revert", "resume", "feedback", "ask-again", "example-keep", "example-edit", "example-remove"],
+  ...["key-create", "key-limit", "key-revoke", "letter-retry"],
+];
 
 /** fetch sets Host by itself. */
 function statusOf(path: string, headers: Record<string, string>, method = "GET"): Promise<number> {
@@ -301,6 +320,12 @@ describe("explain and figures", () => {
       rows.reduce((sum, { cost }) => sum + cost, 0),
       9,
     );
+    for (const by of ["tenant", "domain", "key"]) {
+      const { rows: owners, found } = await get<OwnerList>("owners", { by });
+      expect(found).toBe(owners.length);
+      expect(owners.reduce((sum, { answers }) => sum + answers, 0)).toBe(now.answers);
+      expect(owners.reduce((sum, { failed }) => sum + failed, 0)).toBe(now.failed);
+    }
     const [example] = await get<ExampleRow[]>("examples");
     expect(example?.uses).toBeGreaterThan(0);
     const known = await get<WholeExample>("example", { id: example?.id ?? "" });
@@ -314,6 +339,12 @@ describe("explain and figures", () => {
   test("a policy goes back, and on again", async () => {
     const versions = await twoVersions();
     const oldest = versions.at(-1)?.version ?? 0;
+    const newest = versions[0]?.version ?? 0;
+    const change = await get<PolicyChange>("policy-change", { version: String(newest) });
+    expect(change).toMatchObject({ version: newest, before: versions[1]?.version, problem: "" });
+    for (const { arm, now, before, deviation } of change.changes)
+      expect([["small", "large"].includes(arm), now === before, deviation > 0]).toEqual([true, false, true]);
+    expect(await get<PolicyChange>("policy-change", { version: String(oldest) })).toMatchObject({ before: null });
     const made = await post("/page/api/revert", { name: "router", version: oldest }, { origin });
     expect(await made.json()).toMatchObject({ name: "router", revertOf: oldest });
     await system.eventually("the revert is recorded", async () => {
@@ -323,6 +354,95 @@ describe("explain and figures", () => {
     expect((await post("/page/api/resume", { name: "router" }, { origin })).status).toBe(200);
     expect((await post("/page/api/revert", { name: "router", version: 1e6 }, { origin })).status).toBe(409);
     expect((await post("/page/api/resume", { name: "nothing" }, { origin })).status).toBe(409);
+  });
+});
+
+describe("sessions, batches and dead letters", () => {
+  test("a session has its requests, arms, cost and reward", async () => {
+    const session = 'trip to the "coast" 100 %';
+    for (const content of ["Where is my order?", "Can I pay by invoice?"])
+      await post("/v1/chat/completions", { ...chat(content, { fresh: true }), metadata: { session } });
+    const row = await system.eventually("both are recorded", async () => {
+      const { rows } = await get<SessionList>("sessions", { search: "trip" });
+      return rows[0]?.requests === 2 && rows[0].unanswered === 0 ? rows[0] : undefined;
+    });
+    expect(row).toMatchObject({ session, tenant: "default", reward: null });
+    const { firstAt: from, lastAt } = row;
+    const requests = await list({ session, tenant: "default", from: String(from), until: String(lastAt + 1) });
+    expect(requests.length).toBe(2);
+    expect(row.arms).toEqual([...new Set(requests.map(({ arm }) => arm))].toSorted());
+    expect(row.cost).toBeCloseTo(
+      requests.reduce((sum, { cost }) => sum + cost, 0),
+      9,
+    );
+    for (const query of [{ search: "no" }, { tenant: "another" }, { from: "0", until: "1000" }])
+      expect((await get<SessionList>("sessions", query as Record<string, string>)).rows).toEqual([]);
+  });
+
+  test("a batch has its state, counts and cost, and leads to its requests", async () => {
+    const lines = ["How do I format a card?", "What does error E-17 mean?"].map((content, i) =>
+      JSON.stringify({
+        ...{ custom_id: `line-${i}`, method: "POST", url: "/v1/chat/completions" },
+        body: { model: "large", messages: [{ role: "user", content }] },
+      }),
+    );
+    const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: "none", maxRetries: 0 });
+    const content = await toFile(Buffer.from(lines.join("\n")), "night.jsonl");
+    const file = await client.files.create({ purpose: "batch", file: content });
+    const order = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+    const { id } = await client.batches.create(order);
+    const row = await system.eventually("it is completed, and recorded", async () => {
+      const { rows } = await get<BatchList>("batches", { tenant: "default" });
+      expect(rows).toMatchObject([{ status: "completed" }]);
+      return (rows[0]?.cost ?? 0) > 0 ? rows[0] : undefined;
+    });
+    expect(row).toMatchObject({ id, tenant: "default", file: "night.jsonl", total: 2, completed: 2, failed: 0 });
+    expect((await list({ search: `${id}-`, tenant: "default" })).length).toBe(2);
+    expect((await get<BatchList>("batches", { tenant: "another" })).rows).toEqual([]);
+  });
+
+  test("a dead letter is readable whole, and its record is sent again once, as it was", async () => {
+    const topic = system.session.topic("requests");
+    const [key, value] = [Buffer.from("näme"), Buffer.from([0, 0, 0, 0, 99, 1, 2, 3])];
+    const headers = { traceparent: "00-x", "x-odd": Buffer.from([0xff, 0]) };
+    const seen: RawRecord[] = [];
+    const tail = await system.session.kafka.tailTopic(topic, (record) => {
+      if (record.key?.equals(key) === true) seen.push(record);
+    });
+    const producer = system.session.kafka.plainProducer();
+    await producer.send([{ topic, key, value, headers }]).finally(() => producer.close());
+    const find = (): Promise<LetterRow[]> => get<LetterRow[]>("letters", { topic, stage: "plan" });
+    const [row] = await system.eventually("the dead letter is recorded", async () => {
+      const found = await find();
+      return found.length > 0 ? found : undefined;
+    });
+    const { partition, offset } = row!;
+    const at = { topic, stage: "plan", partition: String(partition), offset: String(offset) };
+    const letter = await get<Letter>("letter", at);
+    expect(letter).toMatchObject({ key: { text: "näme", isBase64: false }, fullBytes: null, retriedAt: null, record: null }); // prettier-ignore
+    expect(Buffer.from(letter.value?.text ?? "", "base64").equals(value)).toBe(true);
+    expect(letter.headers.map(({ name }) => name)).toEqual(["traceparent", "x-odd"]);
+
+    const retry = (of: object): Promise<Response> => post("/page/api/letter-retry", { ...at, ...of }, { origin });
+    // Two at a time: one is sent.
+    const statuses = await Promise.all([retry({}), retry({})]);
+    expect(statuses.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const [first, again] = await system.eventually("it is on the topic again", () => Promise.resolve(seen.length > 1 ? seen : undefined)); // prettier-ignore
+    expect([again?.key, again?.value, again?.headers]).toEqual([first?.key, first?.value, first?.headers]);
+    expect(again?.headers["x-odd"]).toEqual(Buffer.from([0xff, 0]));
+    const letters = await system.eventually("that is noted, and plan gave up on it again", async () => {
+      const found = await find();
+      return found.length === 2 && found.some(({ retriedAt }) => retriedAt !== null) ? found : undefined;
+    });
+    expect(letters.find((one) => one.offset === offset)?.retriedAt).toBeGreaterThan(0);
+    expect((await retry({})).status).toBe(409);
+    for (const wrong of [{ offset: 1e6 }, { topic: "elsewhere" }, { stage: "record" }])
+      expect((await retry(wrong)).status).toBe(409);
+    expect(seen.length).toBe(2);
+    const health = await get<Health>("health");
+    expect(health.deadLetters.find((one) => one.topic === topic)).toMatchObject({ stage: "plan", count: 1 });
+    expect(health.deadLetters.map(({ code }) => code)).not.toContain("retried");
+    await tail.stop();
   });
 });
 
@@ -337,7 +457,10 @@ const twoVersions = (): Promise<PolicyVersion[]> =>
   });
 
 describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "string" ? `: ${browser}` : ""}`, () => {
-  const views = ["overview", "requests", "arms", "policies", "examples", "comparison", "health"];
+  const views = [
+    ...["overview", "requests", "sessions", "batches", "arms", "policies", "examples", "comparison"],
+    ...["health", "letters", "keys"],
+  ];
   const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
   const problems: string[] = [];
   let context: BrowserContext;
@@ -396,7 +519,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     expect(await page.textContent(".turn pre")).toContain("firmware");
     await page.keyboard.press("Backspace");
     await page.waitForSelector("#search");
-    await page.keyboard.press("7");
+    await page.keyboard.press("9");
     await page.waitForSelector("text=Stages without a process");
     const theme = "document.documentElement.dataset.theme";
     const before = JSON.stringify(await page.evaluate(theme));
@@ -610,6 +733,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
     const name = encodeURIComponent(`default/${fullest!.id}`);
     const [example] = await get<ExampleRow[]>("examples", { sort: "newest" });
+    const [letter] = await get<LetterRow[]>("letters");
+    const { topic, partition, offset } = letter!;
     return [
       ...views,
       ...[
@@ -617,9 +742,15 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
         `compare?a=${name}&b=${encodeURIComponent(`default/${rows[0]!.id}`)}`,
       ],
       `examples?sort=newest&id=${example!.id}`,
+      `letters?topic=${topic}&partition=${partition}&offset=${offset}&stage=plan`,
     ];
   };
-  const showWhole = (view: string): Promise<void> => show(view, view.startsWith("examples?") ? ".turn pre" : undefined);
+  /** What a view shows last. */
+  const shownBy: Record<string, string> = { policies: ".changed ul, .changed .nothing", letter: ".letter" };
+  const selectorOf = (view: string): string | undefined =>
+    view.startsWith("examples?") ? ".turn pre" : shownBy[nameOf(view)];
+  /** Of its screenshots. */
+  const nameOf = (view: string): string => (view.startsWith("letters?") ? "letter" : (view.split("?")[0] ?? ""));
   const inTheme = async (theme: string): Promise<void> => {
     await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);
     await page.goto("about:blank");
@@ -629,8 +760,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await inTheme(theme);
     const found: string[] = [];
     for (const view of await allViews()) {
-      await showWhole(view);
-      const name = view.split("?")[0] ?? "";
+      const name = nameOf(view);
+      await show(view, selectorOf(view));
       await shoot(`${name}-${theme}`);
       found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
     }
@@ -641,8 +772,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await inTheme(theme);
     const wide: string[] = [];
     for (const view of await allViews()) {
-      await showWhole(view);
-      const name = view.split("?")[0] ?? "";
+      const name = nameOf(view);
+      await show(view, selectorOf(view));
       await page.screenshot({ path: join(screenshots, `${name}-phone-${theme}.png`), fullPage: true });
       // What scrolls by itself may be wider inside.
       const outside = await page.evaluate<string[]>(`[...document.querySelectorAll("body *")].filter((one) =>
@@ -701,6 +832,14 @@ async function violations(page: Page, axe: string): Promise<string[]> {
 }
 
 describe("with keys", () => {
+  test("the first one made on the page is an admin key, or the page would close", async () => {
+    const refused = await post("/page/api/key-create", { tenant: "acme" }, { origin });
+    expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("admin key first")]);
+    for (const wrong of [{ tenant: "acme", arm: ["huge"] }, { admin: true, tenant: "x" }, { tenant: "x".repeat(300) }])
+      expect((await post("/page/api/key-create", wrong, { origin })).status, JSON.stringify(wrong)).toBe(400);
+    expect(await get<KeyList>("keys")).toEqual({ keys: [], found: 0, hasKeys: false });
+  });
+
   const host = (): string => new URL(origin).host;
   const create = async (...argv: string[]): Promise<string> => {
     const { code, out, note } = await runCommand(folder, ["keys", "create", ...argv]);
@@ -708,11 +847,9 @@ describe("with keys", () => {
     return out.trim();
   };
   let admin: string;
-  beforeAll(async () => {
-    admin = await create("--admin");
-  });
 
   test("those of tenants open nothing of it", async () => {
+    admin = await create("--admin");
     const key = await create("--tenant", "default");
     await system.eventually("the key is known", async () => {
       const answer = await fetch(`${origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -750,6 +887,43 @@ describe("with keys", () => {
     await page.click("form .primary");
     await page.waitForSelector("tbody tr");
     expect(page.url()).not.toContain("prk-");
+
+    await page.click("nav >> text=Keys");
+    await page.getByPlaceholder("default").fill("acme");
+    await page.getByPlaceholder("what it is for").fill("<b>night</b> shift");
+    await page.getByLabel("Requests a minute").fill("50");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.waitForSelector(".copied pre");
+    const key = (await page.textContent(".copied pre")) ?? "";
+    const id = key.split(".")[0] ?? "";
+    const statusWith = async (): Promise<number> =>
+      (await fetch(`${origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+    await system.eventually("the key is one", async () => ((await statusWith()) === 200 ? true : undefined));
+    await page.getByRole("button", { name: "I have it" }).click();
+    await page.waitForSelector(".copied", { state: "detached" });
+    expect(await page.content()).not.toContain(key);
+
+    await page.getByRole("button", { name: `Limits of ${id}` }).click();
+    await page.locator("dialog").getByLabel("Requests a minute").fill("");
+    await page.locator("dialog").getByLabel("Spend limit a day").fill("2.5");
+    await page.locator("dialog").getByRole("button", { name: "Change" }).click();
+    await page.waitForSelector(`text=The limits of ${id} are changed.`);
+    const listed = async (): Promise<Record<string, unknown>> => {
+      const { out } = await runCommand(folder, ["keys", "list", "--tenant", "acme", "--json"]);
+      return JSON.parse(out) as Record<string, unknown>;
+    };
+    expect(await listed()).toMatchObject({ id, label: "<b>night</b> shift", requestsPerMinute: null, spendLimitPerDay: 2.5 }); // prettier-ignore
+
+    await page.getByRole("button", { name: `Revoke ${id}` }).click();
+    await page.locator("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.waitForSelector(`text=${id} is revoked.`);
+    await system.eventually("the key is none any more", async () => ((await statusWith()) === 401 ? true : undefined));
+    expect((await listed())["revokedAt"]).toBeGreaterThan(0);
+    // The only admin key is not revoked by the page that it opens.
+    const adminId = admin.split(".")[0] ?? "";
+    await page.getByRole("button", { name: `Revoke ${adminId}` }).click();
+    await page.locator("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.waitForSelector("text=this is the only admin key");
     await context.close();
   });
 });

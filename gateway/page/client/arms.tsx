@@ -45,6 +45,7 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
                 columns={columnsOf(
                   (arm) => linkTo("requests", { ...narrowed, last: query.get("last") ?? "", arm }),
                   open,
+                  health.data,
                 )}
                 keyOf={({ arm }) => arm}
               />
@@ -65,6 +66,7 @@ function rowsOf({ arms }: Overview): (Overview["arms"][number] & { part: string 
 const columnsOf = (
   to: (arm: string) => string,
   open: ReadonlyMap<string, string>,
+  health: Health | undefined,
 ): Column<ReturnType<typeof rowsOf>[number]>[] => [
   [
     "Arm",
@@ -90,6 +92,16 @@ const columnsOf = (
   ["Ratings", ({ quality }) => count(quality.rated), numeric],
   ["Cost", (row) => cost(row.cost), numeric],
   [
+    "Processes",
+    ({ arm }) => processesOf(arm, health),
+    { isNumber: true, title: "Processes that generate with it; inline arms answer in the processes of plan." },
+  ],
+  [
+    "Load",
+    ({ arm }) => share(health?.load.find((one) => one.arm === arm)?.load),
+    { isNumber: true, title: "Unfinished requests over slots, or what its engine says." },
+  ],
+  [
     "Breaker",
     ({ arm }) => {
       const state = open.get(arm);
@@ -97,6 +109,14 @@ const columnsOf = (
     },
   ],
 ];
+
+/** Each queued arm has a stage of its own. */
+function processesOf(arm: string, health: Health | undefined): string {
+  const own = health?.stages.find(({ stage }) => stage === `generate.${arm}`);
+  const plan = health?.stages.find(({ stage }) => stage === "plan");
+  const members = (own ?? plan)?.members;
+  return arm === "" || members === undefined ? "" : own === undefined ? `${members} (inline)` : String(members);
+}
 
 const Prefill = ({ arms }: { arms: Overview["arms"] }) =>
   arms.length === 0 ? null : (

@@ -99,7 +99,7 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    padding: [8, 12, 0, 0],
+    padding: [8, 22, 0, 0],
     scales: {
       // Half a step before the first and after the last, so that their marks are whole.
       ...(stacked ? {} : { x: { range: (_plot, low, high) => [low - stepOf(at) / 2, high + stepOf(at) / 2] } }),
@@ -126,13 +126,19 @@ function optionsOf(
           spanGaps: false,
           ...(stacked
             ? { points: { show: false }, fill: `${stroke}cc`, paths: uPlot.paths.stepped!({ align: 1 }) }
-            : {}),
+            : { points: { size: 5, filter: (plot, i, show) => (show ? null : alone(plot.data[i] ?? [])) } }),
         };
       }),
     ],
     ...(stacked ? { bands: series.slice(0, -1).map((_, i): uPlot.Band => ({ series: [i + 1, i + 2] })) } : {}),
   };
 }
+
+/** Values between gaps: no line goes through them, so their points are drawn in any case. */
+const alone = (values: ArrayLike<number | null | undefined>): number[] => {
+  const has = (i: number): boolean => (values[i] ?? null) !== null;
+  return Array.from(values, (_, i) => i).filter((i) => has(i) && !has(i - 1) && !has(i + 1));
+};
 
 /** Hours and minutes, or days where they are many. */
 function clocks(splits: readonly number[]): string[] {

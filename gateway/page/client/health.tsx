@@ -1,7 +1,7 @@
 // What runs, how far it is behind, and how fresh the tables are.
 import type { Health as Found } from "../data/port.ts";
 import { ago, count, whole } from "./format.ts";
-import { useData } from "./hooks.ts";
+import { linkTo, useData } from "./hooks.ts";
 import { Arm, Nothing, numeric, Panel, Problem, rowHead, Stat, Table } from "./parts.tsx";
 
 export function Health() {
@@ -54,7 +54,7 @@ export function Health() {
       {data.deadLetters.length > 0 && (
         <Panel
           title="Dead letters"
-          note="Records of the last week that could not be processed. The table dead_letters has their bytes."
+          note="Records of the last week that could not be processed and were not sent again."
         >
           <Table
             class="cards"
@@ -63,7 +63,14 @@ export function Health() {
             keyOf={(one) => `${one.topic}/${one.stage}/${one.code}`}
             columns={[
               ["Newest", ({ newest }) => ago(newest), { class: "nowrap", hint: ({ newest }) => whole(newest) }],
-              ["Topic", ({ topic }) => topic],
+              [
+                "Topic",
+                ({ topic, stage, code }) => (
+                  <a data-row="" href={linkTo("letters", { topic, stage, code })}>
+                    {topic}
+                  </a>
+                ),
+              ],
               ["Stage", ({ stage }) => stage],
               ["Code", ({ code }) => <code>{code}</code>],
               ["Reason", ({ reason }) => <bdi>{reason}</bdi>, { class: "text" }],

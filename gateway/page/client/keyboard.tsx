@@ -13,7 +13,7 @@ const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ["j, k", "next row, row before"],
   ["Enter", "open the row"],
   ["Backspace", "back"],
-  ["1 to 7", "views"],
+  ["1 to 9, 0", "views"],
   ["p", "pause, and go on"],
   ["t", "light or dark"],
   ["Esc", "leave a field, close a dialog"],
@@ -29,7 +29,7 @@ export function useKeyboard({ views, toggle, help }: Keys): void {
         if (event.key === "Escape") target.blur();
         return;
       }
-      const view = views[Number(event.key) - 1];
+      const view = /^[0-9]$/.test(event.key) ? views[(Number(event.key) + 9) % 10] : undefined;
       if (view !== undefined) location.hash = linkTo(view);
       else if (event.key === "j") moveRow(1);
       else if (event.key === "k") moveRow(-1);

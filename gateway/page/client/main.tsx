@@ -5,32 +5,41 @@ import { useEffect, useState } from "preact/hooks";
 import { Refused, useKey } from "./api.ts";
 import { Arms } from "./arms.tsx";
 import { Boundary, OtherErrors } from "./boundary.tsx";
+import { Batches } from "./batches.tsx";
 import { armColour } from "./colours.ts";
 import { Compare } from "./compare.tsx";
 import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
 import { linkTo, useData, useRoute, useTheme, type Route } from "./hooks.ts";
 import { Shortcuts, useKeyboard } from "./keyboard.tsx";
+import { Keys } from "./keys.tsx";
+import { Letters } from "./letters.tsx";
 import { Overview } from "./overview.tsx";
 import { Problem } from "./parts.tsx";
 import { Policies } from "./policies.tsx";
 import { Explain } from "./request/request.tsx";
 import type { Names } from "../data/names.ts";
 import { Requests } from "./requests.tsx";
+import { Sessions } from "./sessions.tsx";
 import { Values } from "./values.tsx";
 import "./main.css";
 
-export const views = ["overview", "requests", "arms", "policies", "examples", "comparison", "health"] as const;
-
-const titles: Readonly<Record<(typeof views)[number], string>> = {
+/** In the order of their keys. */
+const titles: Readonly<Record<string, string>> = {
   overview: "Overview",
   requests: "Requests",
+  sessions: "Sessions",
+  batches: "Batches",
   arms: "Arms",
   policies: "Policies",
   examples: "Examples",
   comparison: "Comparison",
   health: "Health",
+  keys: "Keys",
 };
+const views = Object.keys(titles);
+/** Views within another one. */
+const parents: Readonly<Record<string, string>> = { request: "requests", compare: "requests", letters: "health" };
 
 const none: Names = { arms: [], domains: [], tenants: [], keys: [] };
 
@@ -42,7 +51,7 @@ function Page() {
   for (const name of names?.arms ?? []) armColour(name);
   useKeyboard({ views, toggle, help: () => setHelping(true) });
   useEffect(() => {
-    document.title = `${titles[route.view as "arms"] ?? "Request"} · Precedent`;
+    document.title = `${titles[parents[route.view] ?? route.view] ?? "Request"} · Precedent`;
   }, [route.view]);
   return (
     <>
@@ -63,11 +72,7 @@ function Page() {
             <a
               key={view}
               href={linkTo(view)}
-              aria-current={
-                route.view === view || (view === "requests" && ["request", "compare"].includes(route.view))
-                  ? "page"
-                  : undefined
-              }
+              aria-current={(parents[route.view] ?? route.view) === view ? "page" : undefined}
             >
               {titles[view]}
             </a>
@@ -110,13 +115,21 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
     case "arms":
       return <Arms names={names} theme={theme} />;
     case "policies":
-      return <Policies />;
+      return <Policies theme={theme} />;
     case "examples":
       return <Examples id={query.get("id") ?? ""} />;
     case "comparison":
       return <Values />;
     case "health":
       return <Health />;
+    case "letters":
+      return <Letters />;
+    case "sessions":
+      return <Sessions names={names} />;
+    case "batches":
+      return <Batches names={names} />;
+    case "keys":
+      return <Keys names={names} />;
     case "compare":
       return <Compare key={query.toString()} a={query.get("a") ?? ""} b={query.get("b") ?? ""} />;
     case "requests":

@@ -1,6 +1,7 @@
 // The overview: what a time cost, saved, was worth and how long it took, beside as long a time
 // before. Every figure leads to the requests behind it.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
+import type { OwnerKind, OwnerList } from "../data/owners.ts";
 import type { Health, Overview as Found } from "../data/port.ts";
 import { Answers, Costs } from "./arm-charts.tsx";
 import { Empty } from "./empty.tsx";
@@ -167,8 +168,65 @@ function Figures({ found, health, against, linked, theme }: FiguresProps) {
           <Errors found={found} to={to} />
         </Panel>
       </div>
-      <Learnt found={found} />
+      <div class="columns">
+        <Owners found={found} linked={linked} />
+        <Learnt found={found} />
+      </div>
     </>
+  );
+}
+
+/** In the period that is shown; `linked` has the filters. */
+function Owners({ found: { from, until }, linked }: Pick<FiguresProps, "found" | "linked">) {
+  const [by, setBy] = useState<OwnerKind>("tenant");
+  const { last: _last, ...filters } = linked;
+  const { data, error } = useData<OwnerList>("owners", { ...filters, from, until, by });
+  const parts = shares((data?.rows ?? []).map((row) => row.cost));
+  return (
+    <Panel
+      title="Where it comes from"
+      note={
+        data === undefined || data.found <= data.rows.length
+          ? undefined
+          : `The ${count(data.rows.length)} most expensive of ${count(data.found)}; shares are of those.`
+      }
+    >
+      <Problem error={error} />
+      <p>
+        <label>
+          By{" "}
+          <select value={by} onChange={({ currentTarget: { value } }) => setBy(value as OwnerKind)}>
+            <option value="tenant">tenant</option>
+            <option value="domain">domain</option>
+            <option value="key">key</option>
+          </select>
+        </label>
+      </p>
+      <Table
+        class="cards"
+        rows={(data?.rows ?? []).map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
+        keyOf={({ name }) => name}
+        columns={[
+          [
+            "Name",
+            ({ name }) =>
+              name === "" ? (
+                <span class="quiet">none</span>
+              ) : (
+                <a href={linkTo("requests", { ...linked, [by]: name })}>
+                  <bdi>{name}</bdi>
+                </a>
+              ),
+            rowHead,
+          ],
+          ["Answers", ({ answers }) => count(answers), numeric],
+          ["Failed", ({ failed }) => count(failed), numeric],
+          ["Cost", (row) => cost(row.cost), numeric],
+          ["Share of cost", ({ part }) => part, numeric],
+          ["p95", ({ p95Ms }) => duration(p95Ms), numeric],
+        ]}
+      />
+    </Panel>
   );
 }
 

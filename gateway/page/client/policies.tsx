@@ -4,9 +4,10 @@ import type { PolicyVersion } from "../data/port.ts";
 import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
 import { useData, useQuery } from "./hooks.ts";
+import { Changed, Rewards } from "./policy-change.tsx";
 import { Confirm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
 
-export function Policies() {
+export function Policies({ theme }: { theme: string }) {
   const [query, set] = useQuery();
   const chosen = query.get("name") ?? "";
   const newest = useData<PolicyVersion[]>("policies", {}, 10_000);
@@ -48,6 +49,7 @@ export function Policies() {
           ]}
         />
       </Panel>
+      {name === "router" && <Rewards theme={theme} />}
       {name !== undefined && <History key={name} name={name} onChange={newest.reload} />}
     </>
   );
@@ -93,7 +95,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
   return (
     <Panel
       title={`Versions of ${name}`}
-      note="A revert publishes an old version again as the newest; what is learnt replaces it only after learning is resumed."
+      note="A revert publishes an old version again as the newest; what is learnt replaces it only after learning is resumed. Whoever may open this page may do both: admin keys, or clients on this machine while there are no keys."
     >
       <Problem error={problem ?? error} />
       <p class="note" role="status">
@@ -136,6 +138,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
           ],
         ]}
       />
+      {name === "router" && newest !== undefined && <Changed version={newest.version} versions={data ?? []} />}
       {asked !== undefined && (
         <Confirm
           title={

@@ -1,8 +1,9 @@
 // Off-policy comparison: what other policies would have earned on the logged decisions.
+import { verdictOf } from "../../../algorithms/off-policy/rival.ts";
 import type { PolicyValues } from "../data/port.ts";
 import { armColour } from "./colours.ts";
 import { Experiments } from "./experiments.tsx";
-import { count, figure, share, whole } from "./format.ts";
+import { cost, count, figure, share, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
 import { Arm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
 
@@ -14,29 +15,39 @@ export function Values() {
       <Experiments />
       <Panel
         title="Always one arm"
-        note="What always taking one arm would have earned in reward on the rated decisions of two weeks, from the logged propensities (SNIPS, 95 % interval)."
+        note="What always taking one arm would have earned in reward, from the logged propensities of the newest 20,000 rated decisions of two weeks."
       >
         {data.arms.length === 0 ? (
           <Nothing>No rated decision yet.</Nothing>
         ) : (
-          <Table
-            class="cards"
-            rows={data.arms}
-            keyOf={({ arm }) => arm}
-            columns={[
-              ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
-              [
-                "Reward",
-                (row) => <Interval value={row.snips} reach={row.snipsReach} colour={armColour(row.arm)} />,
-                { class: "wide" },
-              ],
-              ["SNIPS", (row) => withReach(row.snips, row.snipsReach), numeric],
-              ["IPS", ({ ips }) => figure(ips), numeric],
-              ["Decisions", ({ decisions }) => count(decisions), numeric],
-              ["Effective", ({ effective }) => figure(effective), numeric],
-              ["Unsupported", ({ unsupported }) => (unsupported === null ? "–" : share(unsupported)), numeric],
-            ]}
-          />
+          <>
+            <Verdict arms={data.arms} />
+            <Table
+              class="cards"
+              rows={data.arms}
+              keyOf={({ arm }) => arm}
+              columns={[
+                ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
+                [
+                  "Reward",
+                  (row) => <Interval value={row.snips} reach={row.snipsReach} colour={armColour(row.arm)} />,
+                  { class: "wide" },
+                ],
+                ["SNIPS", (row) => withReach(row.snips, row.snipsReach), numeric],
+                [
+                  "Choices less arm",
+                  ({ rival }) => (rival === null ? "–" : withReach(rival.difference, rival.reach)),
+                  numeric,
+                ],
+                ["IPS", ({ ips }) => figure(ips), numeric],
+                ["An answer's cost", (row) => cost(row.cost), numeric],
+                ["Decisions", ({ decisions }) => count(decisions), numeric],
+                ["Effective", ({ effective }) => figure(effective), numeric],
+                ["Unsupported", ({ unsupported }) => (unsupported === null ? "–" : share(unsupported)), numeric],
+              ]}
+            />
+            <Estimators />
+          </>
         )}
       </Panel>
       <Panel
@@ -71,6 +82,58 @@ export function Values() {
     </>
   );
 }
+
+/** The choices as they were made, beside the best arm and the most expensive one. */
+function Verdict({ arms }: Pick<PolicyValues, "arms">) {
+  const known = arms.flatMap(({ rival, ...row }) => (rival === null ? [] : [{ ...row, rival }]));
+  const [best] = known;
+  const dearest = known.toSorted((a, b) => (b.cost ?? 0) - (a.cost ?? 0))[0];
+  if (best === undefined) return null;
+  return (
+    <>
+      {[...new Set([best, dearest ?? best])].map((one) => (
+        <p key={one.arm}>
+          <strong>{sentenceOf(one)}</strong>
+        </p>
+      ))}
+    </>
+  );
+}
+
+const outcomes = {
+  better: "the choices earned more",
+  worse: "the choices earned less",
+  unclear: "the ratings don't tell which earned more",
+  few: "too few of its answers are rated to say which earned more",
+} as const;
+
+type Known = PolicyValues["arms"][number] & { rival: NonNullable<PolicyValues["arms"][number]["rival"]> };
+const sentenceOf = ({ arm, rival, unsupported, effective, cost: price }: Known): string =>
+  `Beside always ${arm}${price === null ? "" : `, at ${cost(price)} an answer`}: ${outcomes[verdictOf(rival, effective ?? 0)]}. ` +
+  `Reward ${figure(rival.logged)} and ${figure(rival.always)}, difference ${rival.difference > 0 ? "+" : ""}${withReach(rival.difference, rival.reach)} (95 %).` +
+  ((unsupported ?? 0) > 0.05
+    ? ` ${arm} could not be chosen for ${share(unsupported)} of them, on which this says nothing.`
+    : "");
+
+const terms: readonly (readonly [name: string, what: string])[] = [
+  ["IPS", "rewards of the arm's answers, each divided by the probability of its choice; right on average, wide"],
+  ["SNIPS", "the same, divided by the sum of those weights in place of the count; narrower, slightly biased"],
+  ["DR", "a model's prediction for every decision, corrected by IPS where the arm was chosen"],
+  ["Decisions", "rated decisions that are used"],
+  ["Effective", "how many equally weighted decisions would say as much; few of many: don't trust it"],
+  ["Unsupported", "share of decisions on which the arm had no probability: of those nothing is known"],
+];
+
+const Estimators = () => (
+  <dl class="terms">
+    {terms.map(([name, what]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{what}.</dd>
+      </div>
+    ))}
+  </dl>
+);
 
 const withReach = (value: number | null, reach: number | null): string =>
   value === null || reach === null ? figure(value) : `${figure(value)} ± ${figure(reach)}`;

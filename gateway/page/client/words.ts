@@ -87,3 +87,43 @@ export const errorWord = say({
 });
 
 export const roleWord = say({ system: "System", user: "User", assistant: "Assistant", tool: "Tool result" });
+
+/** Features of the router (algorithms/routing/features.ts), as in "gains .04 on ...". */
+export const featureWord = say({
+  constant: "on all questions",
+  armCost: "for what it costs",
+  questionLength: "on long questions",
+  promptLength: "on long prompts",
+  turns: "in long conversations",
+  lines: "on questions of many lines",
+  questionWords: "on questions with many question words",
+  digits: "on questions full of digits",
+  punctuation: "on questions full of punctuation",
+  codeLike: "on questions that look like code",
+  nonAscii: "on questions with many letters beyond ASCII",
+  words: "on questions of many words",
+  sentences: "on questions of many sentences",
+  commas: "on questions with many commas",
+  numbers: "on questions with many numbers",
+  names: "on questions with many capitalised words",
+  connectives: "on questions with many conditions and connectives",
+  comparatives: "on questions that compare",
+  wordLength: "on questions of long words",
+  exampleCount: "with many examples",
+  bestHelpfulness: "with a very helpful example",
+  meanHelpfulness: "with helpful examples",
+  bestSimilarity: "with a similar example",
+  strongOverlap: "with a nearly equal example",
+  addedTokens: "with long examples",
+  consensus: "with examples whose best answer can be copied",
+  agreement: "with examples that agree",
+  sourceCost: "with examples of expensive models",
+  choices: "on questions with choices",
+  formulas: "on questions with formulas",
+  otherScript: "on questions in another script than Latin",
+  codeWords: "on questions about code",
+  howMany: "on questions of how many or how much",
+  blank: "on questions with a blank to fill",
+  endsAsking: "on questions that end with a question mark",
+  beginsWithTask: "on tasks such as to write or to create",
+});

@@ -56,7 +56,7 @@ export const conditionsOf = ({ tenant = "", domain = "", arm = "", key = "" }: P
  * A subquery: rows of answer_hours, with `at` in place of `hour`. An answer that was recorded twice
  * and is not merged yet counts once.
  */
-const answersIn = (filter: Partial<OverviewFilter>): string => `
+export const answersIn = (filter: Partial<OverviewFilter>): string => `
   SELECT toDateTime(toStartOfInterval(hour, toIntervalSecond({step:UInt32})), 'UTC') AS at, ${keys}, answers, tokens,
     ${sums.join(", ")}, total_ms, first_token_ms
   FROM answer_hours WHERE hour >= ${hour("hoursFrom")} AND hour < ${hour("hoursUntil")}${conditionsOf(filter)}

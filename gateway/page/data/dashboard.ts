@@ -15,6 +15,8 @@ import { createLive, type LiveDependencies } from "./live.ts";
 import { readNames } from "./names.ts";
 import { readOverview } from "./overview.ts";
 import { readPolicies, resume, revert } from "./policies.ts";
+import { readOwners } from "./owners.ts";
+import { readChange, readPolicyRewards } from "./policy-change.ts";
 import type { Dashboard, WholeRequest } from "./port.ts";
 import { readRequests } from "./requests.ts";
 import { readSessions } from "./sessions.ts";
@@ -75,6 +77,9 @@ export function createDashboard({
     ...{ ...exampleActs, askAgain },
     revert: (name, version) => revert(policies, name, version, clock()),
     resume: (name) => resume(policies, name, clock()),
+    owners: (filter) => readOwners(clickhouse, filter),
+    policyChange: (version) => readChange(clickhouse, version),
+    policyRewards: () => readPolicyRewards(clickhouse),
     keys: createPageKeys({ ...keys, clickhouse, clock }),
     letters: createLetters({ ...letters, clickhouse, clock }),
     sessions: (filter) => readSessions(clickhouse, filter),

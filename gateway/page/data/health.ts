@@ -2,6 +2,7 @@
 import { messageOf } from "../../../connections/errors.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../../connections/kafka/port.ts";
+import { isOpenLetter } from "./dead-letters.ts";
 import type { Health, StageLag } from "./port.ts";
 
 export interface StageGroup {
@@ -16,12 +17,20 @@ export interface HealthDependencies {
   stages: () => readonly StageGroup[];
   /** Breakers that are not closed. */
   breakers: () => Promise<Health["breakers"]>;
+  /** Utilisation; undefined: not read yet. */
+  loadByArm: () => ReadonlyMap<string, number> | undefined;
 }
 
 const tables = ["requests", "decisions", "responses", "feedback", "policies"];
 
 /** What can't be reached is a problem in it, and no failure. */
-export async function readHealth({ kafka, clickhouse, stages, breakers }: HealthDependencies): Promise<Health> {
+export async function readHealth({
+  kafka,
+  clickhouse,
+  stages,
+  breakers,
+  loadByArm,
+}: HealthDependencies): Promise<Health> {
   const problems: string[] = [];
   const orNothing = async <T>(what: string, look: () => Promise<T[]>): Promise<T[]> => {
     try {
@@ -36,8 +45,8 @@ export async function readHealth({ kafka, clickhouse, stages, breakers }: Health
     orNothing("breakers", breakers),
     orNothing("dead letters", () =>
       clickhouse.query<Health["deadLetters"][number]>(
-        `SELECT source_topic AS topic, stage, code, substringUTF8(argMax(reason, created_at), 1, 300) AS reason, count() AS count, toUnixTimestamp64Milli(max(created_at)) AS newest
-         FROM dead_letters FINAL WHERE created_at > now() - INTERVAL 1 WEEK GROUP BY topic, stage, code ORDER BY newest DESC LIMIT 50`,
+        `SELECT source_topic AS topic, stage, code, substringUTF8(argMax(reason, created_at), 1, 300) AS reason, uniqExact(source_partition, source_offset) AS count, toUnixTimestamp64Milli(max(created_at)) AS newest
+         FROM dead_letters WHERE created_at > now() - INTERVAL 1 WEEK AND ${isOpenLetter} GROUP BY topic, stage, code ORDER BY newest DESC LIMIT 50`,
       ),
     ),
     orNothing("ClickHouse", () =>
@@ -56,6 +65,7 @@ export async function readHealth({ kafka, clickhouse, stages, breakers }: Health
     stages: lags.flat(),
     stuck: kafka.stuck().map(({ topic, partition, since }) => ({ topic, partition, since })),
     breakers: open,
+    load: [...(loadByArm() ?? [])].map(([arm, load]) => ({ arm, load })),
     deadLetters: letters,
     tables: fresh.sort((one, other) => (order.get(one.table) ?? 0) - (order.get(other.table) ?? 0)),
     problems,

@@ -2,8 +2,9 @@
 // failed, what was learnt, what was given up.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf, during, figuresIn, hourMs, levels, parametersOf, timesOf } from "./answers.ts";
+import { RETRIED } from "./dead-letters.ts";
 import type { ArmFigures, ArmStep, Figures, Learnt, Overview, OverviewFilter } from "./port.ts";
-import { readQuality, readRewards, withQuality, type ArmQuality } from "./quality.ts";
+import { readRatings, withQuality, type ArmQuality } from "./quality.ts";
 
 type Reader = Pick<ClickHouse, "query">;
 
@@ -25,15 +26,13 @@ export async function readOverview(clickhouse: Reader, { from: wanted, ...filter
   const parameters = { ...parametersOf(filter), ...timesOf(now, stepMs) };
   const earlier = { ...parametersOf(filter), ...timesOf(before, stepMs) };
   const sql = figuresIn(filter);
-  const [rows, rowsBefore, quality, qualityBefore, rewards, learnt, letters] = await Promise.all([
+  const [rows, rowsBefore, ratings, learnt, letters] = await Promise.all([
     clickhouse.query<Row>(sql, parameters),
     clickhouse.query<Row>(sql, earlier),
-    readQuality(clickhouse, now),
-    readQuality(clickhouse, before),
-    readRewards(clickhouse, now, stepMs),
+    readRatings(clickhouse, now, stepMs),
     readLearnt(clickhouse, now),
     clickhouse.query<{ letters: number }>(
-      `SELECT count() AS letters FROM dead_letters WHERE ${during("created_at")}${conditionsOf({ tenant: filter.tenant })}`,
+      `SELECT count() AS letters FROM dead_letters WHERE code != '${RETRIED}' AND ${during("created_at")}${conditionsOf({ tenant: filter.tenant })}`,
       parameters,
     ),
   ]);
@@ -41,12 +40,20 @@ export async function readOverview(clickhouse: Reader, { from: wanted, ...filter
   const total = (of: Row[]): Figures => at(levels.all, of)[0] ?? nothing;
   const none: ArmQuality = { arm: "", rated: 0, mean: null, reach: null };
   return {
-    ...{ from, until, stepMs, rewards, learnt, steps: at(levels.step), deadLetters: letters[0]?.letters ?? 0 },
-    now: { ...total(rows), quality: quality.all },
-    before: { ...total(rowsBefore), quality: qualityBefore.all },
+    ...{
+      from,
+      until,
+      stepMs,
+      learnt,
+      rewards: ratings.rewards,
+      steps: at(levels.step),
+      deadLetters: letters[0]?.letters ?? 0,
+    },
+    now: { ...total(rows), quality: ratings.now },
+    before: { ...total(rowsBefore), quality: ratings.before },
     arms: at(levels.arm).map((row) => ({
       ...row,
-      quality: quality.arms.find(({ arm }) => arm === row.arm) ?? none,
+      quality: ratings.arms.find(({ arm }) => arm === row.arm) ?? none,
     })),
     errors: at(levels.code)
       .filter(({ failed }) => failed > 0)

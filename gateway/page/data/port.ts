@@ -1,11 +1,14 @@
 // What the page may ask, and the answers as they travel: the gateway serves this interface, the
 // browser knows its types. Nothing of it is SQL.
+import type { Rival } from "../../../algorithms/off-policy/rival.ts";
 import type { VariantFigures } from "../../../algorithms/off-policy/variant-verdict.ts";
 import type { Conversation } from "../../conversation.ts";
 import type { BatchList } from "./batches.ts";
 import type { Keys } from "./keys.ts";
 import type { Letters } from "./letters.ts";
 import type { Names } from "./names.ts";
+import type { OwnerKind, OwnerList } from "./owners.ts";
+import type { PolicyChange } from "./policy-change.ts";
 import type { SessionFilter, SessionList } from "./sessions.ts";
 import type { Prices } from "../../../config/prices.ts";
 
@@ -241,8 +244,8 @@ export interface PolicyValues {
     dr: number | null;
     drReach: number | null;
   })[];
-  /** What always taking one arm would have earned. */
-  arms: (Estimated & { arm: string })[];
+  /** What always taking one arm would have earned; cost: the mean of an answer of it. */
+  arms: (Estimated & { arm: string; cost: number | null; rival: Rival | null })[];
 }
 
 export interface StageLag {
@@ -260,6 +263,8 @@ export interface Health {
   stuck: { topic: string; partition: number; since: number }[];
   /** Arms whose breaker is not closed, in a process. */
   breakers: { arm: string; state: string; instance: string }[];
+  /** Unfinished requests over slots, engines' own figures included; arms that are known so far. */
+  load: { arm: string; load: number }[];
   tables: { table: string; newest: number | null; lastHour: number }[];
   /** Dead letters of the last week, by reason. */
   deadLetters: { topic: string; stage: string; code: string; reason: string; count: number; newest: number }[];
@@ -363,6 +368,11 @@ export interface Dashboard {
   /** Rejects with PolicyRefused when there is nothing to go back to. */
   revert(name: string, version: number): Promise<PolicyVersion>;
   resume(name: string): Promise<PolicyVersion>;
+  owners(filter: OverviewFilter & { by: OwnerKind }): Promise<OwnerList>;
+  /** null: no such version of the router. */
+  policyChange(version: number): Promise<PolicyChange | null>;
+  /** Of the router's versions. */
+  policyRewards(): Promise<{ version: number; createdAt: number; quality: Quality }[]>;
   keys: Keys;
   letters: Letters;
   sessions(filter: SessionFilter): Promise<SessionList>;

@@ -1,6 +1,6 @@
 // Quality: the mean reward of the ratings that were given in a time, with its interval.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { conditionsOf, during, parametersOf } from "./answers.ts";
+import { at, conditionsOf, during, parametersOf } from "./answers.ts";
 import type { Learnt, Overview, OverviewFilter, Quality } from "./port.ts";
 
 type Reader = Pick<ClickHouse, "query">;
@@ -13,40 +13,52 @@ interface Sums {
 }
 
 const z = 1.96;
-const mostArms = 200;
 const mostRows = 20_000;
 
 const sumColumns = "count() AS rated, sum(reward) AS total, sum(reward * reward) AS squares";
-const ratings = (filter: Partial<OverviewFilter>): string => `
-  rewards FINAL WHERE weight > 0 AND ${during("newest_at")}${conditionsOf(filter)}`;
 
-export async function readQuality(
-  clickhouse: Reader,
-  filter: OverviewFilter,
-): Promise<{ all: Quality; arms: ArmQuality[] }> {
-  const arms = await clickhouse.query<Sums & { arm: string }>(
-    `SELECT arm, ${sumColumns} FROM ${ratings(filter)} GROUP BY arm ORDER BY arm LIMIT ${mostArms}`,
-    parametersOf(filter),
+export interface Ratings {
+  now: Quality;
+  before: Quality;
+  arms: ArmQuality[];
+  rewards: Overview["rewards"];
+}
+
+/** Of the filter's time and of as long a time before, read at once: merging rows takes the time. */
+export async function readRatings(clickhouse: Reader, filter: OverviewFilter, stepMs: number): Promise<Ratings> {
+  const { from, until } = filter;
+  const rows = await clickhouse.query<Sums & { arm: string; at: number; isNow: number }>(
+    `SELECT arm, newest_at >= ${at("middle")} AS isNow,
+       if(isNow, toUnixTimestamp(toStartOfInterval(newest_at, toIntervalSecond({step:UInt32}))) * 1000, 0) AS at, ${sumColumns}
+     FROM rewards FINAL WHERE weight > 0 AND ${during("newest_at")}${conditionsOf(filter)}
+     GROUP BY arm, isNow, at ORDER BY at, arm LIMIT ${mostRows}`,
+    { ...parametersOf(filter), from: Math.max(0, 2 * from - until), middle: from, step: stepMs / 1_000 },
   );
-  const add = (one: Sums, other: Sums): Sums => ({
-    ...{ rated: one.rated + other.rated, total: one.total + other.total, squares: one.squares + other.squares },
-  });
+  const [now, before] = [rows.filter(({ isNow }) => isNow === 1), rows.filter(({ isNow }) => isNow === 0)];
+  const names = [...new Set(now.map(({ arm }) => arm))].toSorted();
   return {
-    all: qualityOf(arms.reduce(add, { rated: 0, total: 0, squares: 0 })),
-    arms: arms.map((one) => ({ arm: one.arm, ...qualityOf(one) })),
+    now: qualityOf(sumOf(now)),
+    before: qualityOf(sumOf(before)),
+    arms: names.map((arm) => ({ arm, ...qualityOf(sumOf(now.filter((row) => row.arm === arm))) })),
+    rewards: now.map((row) => ({ at: row.at, arm: row.arm, rated: row.rated, mean: row.total / row.rated })),
   };
 }
 
-/** By arm in steps. */
-export const readRewards = (clickhouse: Reader, filter: OverviewFilter, stepMs: number): Promise<Overview["rewards"]> =>
-  clickhouse.query<Overview["rewards"][number]>(
-    `SELECT toUnixTimestamp(toStartOfInterval(newest_at, toIntervalSecond({step:UInt32}))) * 1000 AS at, arm, count() AS rated, avg(reward) AS mean
-     FROM ${ratings(filter)} GROUP BY at, arm ORDER BY at, arm LIMIT ${mostRows}`,
-    { ...parametersOf(filter), step: stepMs / 1_000 },
+const sumOf = (all: readonly Sums[]): Sums =>
+  all.reduce(
+    (one, other) => ({
+      rated: one.rated + other.rated,
+      total: one.total + other.total,
+      squares: one.squares + other.squares,
+    }),
+    { rated: 0, total: 0, squares: 0 },
   );
 
 /** Quality of the answers chosen by each of these router versions, whenever they were rated. */
-async function readVersions(clickhouse: Reader, versions: readonly number[]): Promise<ReadonlyMap<number, Quality>> {
+export async function readVersions(
+  clickhouse: Reader,
+  versions: readonly number[],
+): Promise<ReadonlyMap<number, Quality>> {
   if (versions.length === 0) return new Map();
   const rows = await clickhouse.query<Sums & { version: number }>(
     `SELECT policy_version AS version, ${sumColumns} FROM rewards FINAL

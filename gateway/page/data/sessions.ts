@@ -81,10 +81,10 @@ const statement = `
     WHERE ${during("created_at")} AND session IN {sessions:Array(String)} AND tenant IN {tenants:Array(String)}
     ORDER BY created_at DESC LIMIT 1 BY request_id, tenant LIMIT ${mostRequests}
   )
+  , arraySort(groupArrayIf(1000)((asked.created_at, answer.arm), answer.arm != '')).2 AS in_order
   SELECT asked.session AS session, asked.tenant AS tenant, toUnixTimestamp64Milli(min(asked.created_at)) AS firstAt,
     toUnixTimestamp64Milli(max(asked.created_at)) AS lastAt, count() AS requests, countIf(answer.status != 'ok') AS unanswered,
     arraySort(groupUniqArrayIf(answer.arm, answer.arm != '')) AS arms,
-    arraySort(groupArrayIf(1000)((asked.created_at, answer.arm), answer.arm != '')).2 AS in_order,
     toUInt64(arraySum(arrayMap((one, before) -> one != before, arrayPopFront(in_order), arrayPopBack(in_order)))) AS switches,
     sum(answer.cost) AS cost, sum(answer.prompt_tokens) AS promptTokens, sum(answer.cached_tokens) AS cachedTokens,
     if(countIf(rated.weight > 0) = 0, NULL, sumIf(rated.reward, rated.weight > 0) / countIf(rated.weight > 0)) AS reward
@@ -97,4 +97,4 @@ const statement = `
     SELECT request_id, tenant, reward, weight FROM rewards FINAL WHERE ${its}
   ) AS rated ON rated.request_id = asked.request_id AND rated.tenant = asked.tenant
   GROUP BY session, tenant ORDER BY lastAt DESC, session
-  SETTINGS distributed_product_mode = 'global', joined_subquery_requires_alias = 0`;
+  SETTINGS distributed_product_mode = 'global'`;

@@ -1,0 +1,59 @@
+// A policy beside what one arm always would have earned, from sums over the same logged decisions:
+// the difference of two self-normalised means with its interval (delta method). Pure.
+
+/** Sums over decisions: w is the importance weight of the arm, h the weight of being heard of. */
+export interface RivalSums {
+  weight: number;
+  weightReward: number;
+  /** Sums of w^2, w^2 r, w^2 r^2. */
+  squares: readonly [number, number, number];
+  heard: number;
+  heardReward: number;
+  heardSquares: readonly [number, number, number];
+  /** Sums of w h, w h r, w h r^2. */
+  both: readonly [number, number, number];
+}
+
+export interface Rival {
+  /** Mean reward of the logged choices, and of the arm (SNIPS). */
+  logged: number;
+  always: number;
+  /** logged less always; its 95 % interval is difference -+ reach. */
+  difference: number;
+  reach: number;
+}
+
+const z = 1.959963984540054;
+
+/** null: the arm was never chosen, or nothing is rated. */
+export function rivalOf({
+  weight,
+  weightReward,
+  squares,
+  heard,
+  heardReward,
+  heardSquares,
+  both,
+}: RivalSums): Rival | null {
+  if (!(weight > 0) || !(heard > 0)) return null;
+  const [always, logged] = [weightReward / weight, heardReward / heard];
+  // Terms of a decision: h (r - logged) / H - w (r - always) / W; they add up to 0.
+  const spread = ([one, r, rr]: readonly [number, number, number], a: number, b: number): number =>
+    rr - (a + b) * r + a * b * one;
+  const variance =
+    spread(heardSquares, logged, logged) / (heard * heard) +
+    spread(squares, always, always) / (weight * weight) -
+    (2 * spread(both, logged, always)) / (heard * weight);
+  return { logged, always, difference: logged - always, reach: z * Math.sqrt(Math.max(0, variance)) };
+}
+
+export type RivalVerdict = "better" | "worse" | "unclear" | "few";
+
+/** Of fewer effective decisions the interval is too narrow to be trusted. */
+const leastEffective = 30;
+
+/** Whether the choices earned more than the arm; effective: effective sample size of the arm. */
+export const verdictOf = ({ difference, reach }: Rival, effective: number): RivalVerdict => {
+  if (!(effective >= leastEffective)) return "few";
+  return reach > 0 && difference > reach ? "better" : reach > 0 && difference < -reach ? "worse" : "unclear";
+};

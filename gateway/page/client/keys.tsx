@@ -1,0 +1,187 @@
+// Keys of the gateway: who may ask, how much, and what they have spent. Made, limited and revoked.
+import { useState } from "preact/hooks";
+import type { KeyList, KeyRow } from "../data/keys.ts";
+import type { Names } from "../data/names.ts";
+import { useKey } from "./api.ts";
+import { cost, count, time, whole } from "./format.ts";
+import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
+import { KeyFields, limitFields, limitsOf, type LimitTexts } from "./key-fields.tsx";
+import { Confirm, Copied, Nothing, numeric, Panel, Problem, rowHead, Search, Table, type Column } from "./parts.tsx";
+import { useAct } from "./use-act.ts";
+
+export function Keys({ names }: { names: Names }) {
+  const [query, set] = useQuery();
+  const [search, setSearch] = useState(query.get("search") ?? "");
+  const settled = useSettled(search);
+  const all = query.get("all") ?? "";
+  const { data, error, reload } = useData<KeyList>("keys", { search: settled, all }, 10_000);
+  const [made, setMade] = useState<{ key: KeyRow; text: string }>();
+  const [revoking, setRevoking] = useState<KeyRow>();
+  const [limiting, setLimiting] = useState<KeyRow>();
+  const { act, message, problem, isBusy } = useAct();
+  const create = (grants: object): void =>
+    act<{ key: KeyRow; text: string }>("key-create", grants, (one) => {
+      setMade(one);
+      // From the first key on the page needs one: this tab goes on with it.
+      if (data?.hasKeys === false) useKey(one.text);
+      reload();
+      return `${one.key.id} is created.`;
+    });
+  const revoke = ({ id }: KeyRow): void =>
+    act("key-revoke", { id }, () => (reload(), `${id} is revoked. Gateways refuse it within seconds.`));
+  const limit = (id: string, texts: LimitTexts): void => {
+    setLimiting(undefined);
+    act("key-limit", { id, ...limitsOf(texts, "none") }, () => (reload(), `The limits of ${id} are changed.`));
+  };
+  return (
+    <>
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <Search placeholder="id, tenant or label" value={search} onInput={setSearch} />
+        <label>
+          <span>Show</span>
+          <select value={all} onChange={({ currentTarget: { value } }) => set({ all: value })}>
+            <option value="">valid keys</option>
+            <option value="yes">revoked and expired, too</option>
+          </select>
+        </label>
+      </form>
+      <Problem error={problem ?? error} />
+      <p class="note" role="status">
+        {message}
+      </p>
+      {made !== undefined && (
+        <Panel title="The new key" note="It is shown this once. Precedent keeps only its hash.">
+          <Copied label={`Key ${made.key.id}`} text={made.text} />
+          <p>
+            <button type="button" onClick={() => setMade(undefined)}>
+              I have it
+            </button>
+          </p>
+        </Panel>
+      )}
+      {data !== undefined && (
+        <Panel
+          title="Keys"
+          note={
+            data.hasKeys
+              ? `${count(data.found)} found${data.found > data.keys.length ? `, the newest ${count(data.keys.length)} shown` : ""}. Spending follows the recorded answers, about a second behind.`
+              : "There are none: clients on this machine are served without one. From the first key on every request needs one, and this page an admin key."
+          }
+        >
+          {data.keys.length === 0 ? (
+            <Nothing>{data.hasKeys ? "No key fits." : "Create an admin key first, then keys of tenants."}</Nothing>
+          ) : (
+            <Table
+              class="cards"
+              scrolls="Keys"
+              rows={data.keys}
+              keyOf={({ id }) => id}
+              columns={columnsOf(setLimiting, setRevoking, isBusy)}
+            />
+          )}
+        </Panel>
+      )}
+      {data !== undefined && (
+        <Panel title="Create a key" note="What is left empty is not limited.">
+          <KeyFields names={names} isFirst={!data.hasKeys} isBusy={isBusy} onCreate={create} />
+        </Panel>
+      )}
+      {limiting !== undefined && (
+        <Limits
+          key={limiting.id}
+          of={limiting}
+          onSave={(texts) => limit(limiting.id, texts)}
+          onClose={() => setLimiting(undefined)}
+        />
+      )}
+      {revoking !== undefined && (
+        <Confirm
+          title={`Revoke ${revoking.id}?`}
+          action="Revoke"
+          onConfirm={() => revoke(revoking)}
+          onClose={() => setRevoking(undefined)}
+        >
+          <p>
+            Requests with it are refused from then on, for good.
+            {revoking.admin && " It is an admin key: if this page was opened with it, it asks for another one."}
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+const spentOf = (spent: number | undefined, most: number | null): string =>
+  most === null ? cost(spent) : `${cost(spent)} of ${cost(most)}`;
+const limitOf = (most: number | null): string => (most === null ? "none" : count(most));
+
+const columnsOf = (
+  onLimit: (key: KeyRow) => void,
+  onRevoke: (key: KeyRow) => void,
+  isBusy: boolean,
+): Column<KeyRow>[] => [
+  [
+    "Key",
+    ({ id, admin }) =>
+      admin ? (
+        <code>{id}</code>
+      ) : (
+        <a data-row="" href={linkTo("requests", { key: id })}>
+          {id}
+        </a>
+      ),
+    rowHead,
+  ],
+  ["Tenant", ({ admin, tenant }) => (admin ? <em>admin</em> : <bdi>{tenant}</bdi>)],
+  ["Label", ({ label }) => <bdi>{label}</bdi>, { class: "text" }],
+  ["Arms", ({ admin, arms }) => (admin ? "" : (arms?.join(", ") ?? "any")), { class: "text" }],
+  ["Domains", ({ admin, domains }) => (admin ? "" : (domains?.join(", ") ?? "any")), { class: "text" }],
+  ["Requests a minute", (key) => (key.admin ? "" : limitOf(key.requestsPerMinute)), numeric],
+  ["Tokens a minute", (key) => (key.admin ? "" : limitOf(key.tokensPerMinute)), numeric],
+  ["Spent today", (key) => (key.admin ? "" : spentOf(key.spent?.day, key.spendLimitPerDay)), numeric],
+  ["This month", (key) => (key.admin ? "" : spentOf(key.spent?.month, key.spendLimitPerMonth)), numeric],
+  ["Created", ({ createdAt }) => time(createdAt), { class: "nowrap", hint: ({ createdAt }) => whole(createdAt) }],
+  [
+    "State",
+    ({ isValid, revokedAt, expiresAt }) =>
+      revokedAt !== null
+        ? `revoked ${time(revokedAt)}`
+        : expiresAt === null
+          ? "valid"
+          : `${isValid ? "until" : "expired"} ${time(expiresAt)}`,
+  ],
+  [
+    "Acts",
+    (key) =>
+      key.isValid && (
+        <span class="actions">
+          {!key.admin && (
+            <button type="button" disabled={isBusy} aria-label={`Limits of ${key.id}`} onClick={() => onLimit(key)}>
+              Limits
+            </button>
+          )}
+          <button type="button" disabled={isBusy} aria-label={`Revoke ${key.id}`} onClick={() => onRevoke(key)}>
+            Revoke
+          </button>
+        </span>
+      ),
+    { class: "nowrap", isHidden: true },
+  ],
+];
+
+function Limits({ of, onSave, onClose }: { of: KeyRow; onSave: (texts: LimitTexts) => void; onClose: () => void }) {
+  const [texts, setTexts] = useState<LimitTexts>({
+    requestsPerMinute: textOf(of.requestsPerMinute),
+    tokensPerMinute: textOf(of.tokensPerMinute),
+    spendLimitPerDay: textOf(of.spendLimitPerDay),
+    spendLimitPerMonth: textOf(of.spendLimitPerMonth),
+  });
+  return (
+    <Confirm title={`Limits of ${of.id}`} action="Change" onConfirm={() => onSave(texts)} onClose={onClose}>
+      <div class="filters">{limitFields(texts, setTexts)}</div>
+      <p class="note">What is left empty is not limited.</p>
+    </Confirm>
+  );
+}
+
+const textOf = (limit: number | null): string => (limit === null ? "" : String(limit));

@@ -1,0 +1,28 @@
+// An act of the reader: posts it, and says what came of it.
+import { useState } from "preact/hooks";
+import { post } from "./api.ts";
+
+export interface Act {
+  /** What was done last; empty: nothing yet. */
+  message: string;
+  problem: Error | undefined;
+  isBusy: boolean;
+  act: <T>(path: string, body: unknown, done: (made: T) => string) => void;
+}
+
+/** `done` says what was done. A second act begins when the first has ended. */
+export function useAct(): Act {
+  const [state, setState] = useState<Omit<Act, "act">>({ message: "", problem: undefined, isBusy: false });
+  return {
+    ...state,
+    act<T>(path: string, body: unknown, done: (made: T) => string) {
+      if (state.isBusy) return;
+      setState({ message: "", problem: undefined, isBusy: true });
+      post<T>(path, body).then(
+        (made) => setState({ message: done(made), problem: undefined, isBusy: false }),
+        (cause: unknown) =>
+          setState({ message: "", problem: cause instanceof Error ? cause : new Error(String(cause)), isBusy: false }),
+      );
+    },
+  };
+}

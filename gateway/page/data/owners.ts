@@ -1,0 +1,42 @@
+// Answers of a time by tenant, domain or key: where cost and failures come from.
+import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import { answersIn, hourMs, parametersOf, timesOf } from "./answers.ts";
+import type { OverviewFilter } from "./port.ts";
+
+const ownerColumns = { tenant: "tenant", domain: "domain", key: "account" } as const;
+export type OwnerKind = keyof typeof ownerColumns;
+
+export interface OwnerRow {
+  /** "": answers without one. */
+  name: string;
+  answers: number;
+  failed: number;
+  cost: number;
+  p95Ms: number | null;
+}
+
+export interface OwnerList {
+  /** The most expensive first. */
+  rows: OwnerRow[];
+  /** All there are. */
+  found: number;
+}
+
+const mostShown = 50;
+
+export async function readOwners(
+  clickhouse: Pick<ClickHouse, "query">,
+  { by, ...filter }: OverviewFilter & { by: OwnerKind },
+): Promise<OwnerList> {
+  const column = ownerColumns[by];
+  const rows = await clickhouse.query<OwnerRow & { found: number }>(
+    `SELECT ${column} AS name, sum(answer.answers) AS answers, sumIf(answer.answers, answer.status != 'ok') AS failed, sum(answer.cost) AS cost,
+       quantilesBFloat16Merge(0.5, 0.95, 0.99)(answer.total_ms)[2] AS p95, if(isNaN(p95), NULL, p95) AS p95Ms, count() OVER () AS found
+     FROM (${answersIn(filter)}) AS answer GROUP BY name ORDER BY cost DESC, answers DESC, name LIMIT ${mostShown}`,
+    { ...parametersOf(filter), ...timesOf(filter, hourMs) },
+  );
+  return {
+    rows: rows.map(({ name, answers, failed, cost, p95Ms }) => ({ name, answers, failed, cost, p95Ms })),
+    found: rows[0]?.found ?? 0,
+  };
+}
