@@ -13,6 +13,7 @@ import { pythonWith } from "../python/python.ts";
 
 export interface Lite {
   address: string;
+  pid(): number;
   /** As kill -9 does. */
   kill(): Promise<void>;
   /** With the same data and address. */
@@ -61,6 +62,7 @@ export async function startLite(): Promise<Lite | { reason: string }> {
   await start();
   return {
     ...{ address: `127.0.0.1:${port}`, kill, start },
+    pid: () => server?.pid ?? 0,
     async stop() {
       await kill();
       await rm(folder, { recursive: true, force: true });
