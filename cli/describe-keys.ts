@@ -1,11 +1,9 @@
 // Keys as a table for people.
 import { withoutControls } from "../algorithms/text/printable.ts";
 import type { ApiKey } from "../schemas/types.ts";
-import type { SpentBy } from "./keys-spent.ts";
+import { isRevoked } from "../gateway/keys/manage.ts";
+import type { SpentBy } from "../gateway/keys/spent.ts";
 import { tableOf } from "./reading.ts";
-
-export const isRevoked = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
-  revokedAt !== null || (expiresAt !== null && expiresAt <= now);
 
 /** `spentBy`: null where spending is unknown. */
 export function describeKeys(keys: readonly ApiKey[], now: number, spentBy: SpentBy | null): string {

@@ -1,10 +1,9 @@
 // The example that a pair of an imported file becomes. The same pair gets the same id.
-import { embeddingToBytes } from "../algorithms/selection/embedding.ts";
-import { exampleBytes } from "../algorithms/selection/example-bytes.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity/identity.ts";
 import { replacePersonalData } from "../algorithms/privacy/pii.ts";
 import { withoutTemplateMarkers } from "../algorithms/text/template-markers.ts";
 import type { Config } from "../config/schema.ts";
+import { makeExample } from "../operators/make-example.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Pair } from "./pairs.ts";
 
@@ -35,22 +34,12 @@ export function toExample(
   embeddingModel: string,
   now: number,
 ): Example {
-  const tenant = pair.tenant ?? owner.tenant;
-  const domain = domainOf(pair, owner);
-  const embedding = embeddingToBytes(vector);
-  return {
-    id: exampleId(domain, pair.request, pair.response),
-    tenant,
-    domain,
-    request: pair.request,
-    response: pair.response,
-    embedding,
-    embeddingModel,
-    source: { arm: "import", model: pair.model ?? "unknown", requestId: null },
-    quality: pair.quality ?? 1,
-    bytes: exampleBytes(pair.request, pair.response, embedding.length / Float32Array.BYTES_PER_ELEMENT),
-    expiresAt: null,
-    replays: 0,
-    createdAt: now,
-  };
+  const { request, response, quality = 1, model = "unknown", tenant = owner.tenant } = pair;
+  return makeExample(
+    {
+      ...{ tenant, domain: domainOf(pair, owner), request, response, quality, expiresAt: null },
+      source: { arm: "import", model, requestId: null },
+    },
+    { vector, model: embeddingModel, createdAt: now },
+  );
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { keyOf, problemOf, rotated, updated } from "../gateway/keys/grants.ts";
 import { plainKey } from "../gateway/keys/key.testing.ts";
+import { findKeys } from "../gateway/keys/manage.ts";
 import { describeKeys } from "./describe-keys.ts";
-import { findKeys } from "./keys-topic.ts";
-import { keyOf, problemOf, rotated, updated } from "./keys-grants.ts";
 
 const made = { id: "prk-1", hash: "1".repeat(64) };
 const grants = {

@@ -2,17 +2,23 @@
 // once, when it is made. Gateways follow the topic.
 import type { Command } from "commander";
 import { armsOf } from "../config/load.ts";
-import { newKey } from "../gateway/keys/key.ts";
-import { describeKeys, isRevoked } from "./describe-keys.ts";
+import { limitProblem, ownerOf, problemOf, type Changes, type Grants } from "../gateway/keys/grants.ts";
+import { createKey, KeyRefused, readKeys, revokeKeys, rotateKey, updateKey } from "../gateway/keys/manage.ts";
+import { readSpent } from "../gateway/keys/spent.ts";
+import { describeKeys } from "./describe-keys.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { keyOf, limitProblem, ownerOf, problemOf, rotated, updated, type Changes, type Grants } from "./keys-grants.ts";
-import { readSpent } from "./keys-spent.ts";
-import { findKeys, readKeys, writeKeys } from "./keys-topic.ts";
 import { configOf, orNone, parseAmount, parseCount, parseDuration, parseNames } from "./options.ts";
 import { printWithSession } from "./with-session.ts";
 
-/** Every gateway holds all of them. */
-const mostKeys = 10_000;
+/** Rejects with UsageError or CommandError in place of KeyRefused. */
+async function orProblem<T>(act: Promise<T>): Promise<T> {
+  try {
+    return await act;
+  } catch (error) {
+    if (!(error instanceof KeyRefused)) throw error;
+    throw error.isWrong ? new UsageError(error.message) : new CommandError(error.message);
+  }
+}
 
 export function addKeys(program: Command, io: Io): void {
   const keys = program.command("keys").description("who may use the gateway, and as which tenant");
@@ -37,12 +43,9 @@ export function addKeys(program: Command, io: Io): void {
       const problem = problemOf(grants, armsOf(configOf(command, io).config));
       if (problem !== null) throw new UsageError(problem);
       await printWithSession(command, io, async (session) => {
-        const known = await readKeys(session);
-        if (known.length >= mostKeys) throw new CommandError(`there are ${known.length} keys, as many as there may be`);
-        const { text, ...made } = newKey();
-        const key = keyOf(grants, made, Date.now());
-        await writeKeys(session, [key]);
-        io.note(`${made.id} ${ownerOf(key)}: this is shown once\n`);
+        const arms = armsOf(session.config);
+        const { key, text } = await orProblem(createKey(session, grants, { arms, now: Date.now() }));
+        io.note(`${key.id} ${ownerOf(key)}: this is shown once\n`);
         return `${text}\n`;
       });
     });
@@ -59,11 +62,8 @@ export function addKeys(program: Command, io: Io): void {
       const problem = Object.keys(changes).length === 0 ? "name a limit to change" : limitProblem(changes);
       if (problem !== null) throw new UsageError(problem);
       await printWithSession(command, io, async (session) => {
-        const [old] = findKeys(await readKeys(session), [id]);
-        if (old === undefined || isRevoked(old, Date.now())) throw new CommandError(`${id} is revoked: make a new key`);
-        if (old.admin) throw new CommandError(`${id} is an admin key, which has no limits`);
-        await writeKeys(session, [updated(old, changes)]);
-        return `updated ${old.id}\n`;
+        const { id: known } = await orProblem(updateKey(session, id, changes, Date.now()));
+        return `updated ${known}\n`;
       });
     });
 
@@ -75,7 +75,7 @@ export function addKeys(program: Command, io: Io): void {
     .action(async ({ tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
       await printWithSession(command, io, async (session) => {
         const found = (await readKeys(session)).filter((key) => tenant === undefined || key.tenant === tenant);
-        const spent = await readSpent(session, found, Date.now());
+        const spent = await readSpent(session.clickhouse, found, Date.now());
         if (json !== true) return describeKeys(found, Date.now(), spent);
         return found
           .map((key) => `${JSON.stringify({ ...key, hash: undefined, spent: spent?.(key) ?? null })}\n`)
@@ -89,13 +89,7 @@ export function addKeys(program: Command, io: Io): void {
     .argument("<id...>", "which; the part of a key before its dot")
     .action(async (ids: string[], _options: object, command: Command) => {
       await printWithSession(command, io, async (session) => {
-        // All of them are found before one is revoked.
-        const found = findKeys(await readKeys(session), ids);
-        const now = Date.now();
-        await writeKeys(
-          session,
-          found.map((key) => ({ ...key, revokedAt: key.revokedAt ?? now })),
-        );
+        const found = await orProblem(revokeKeys(session, ids, { now: Date.now() }));
         return `revoked ${found.map(({ id }) => id).join(", ")}\n`;
       });
     });
@@ -107,13 +101,8 @@ export function addKeys(program: Command, io: Io): void {
     .option("--overlap <time>", "the old key is refused only after so long, such as 90s or 10m", parseDuration)
     .action(async (id: string, { overlap }: { overlap?: number }, command: Command) => {
       await printWithSession(command, io, async (session) => {
-        const [old] = findKeys(await readKeys(session), [id]);
-        const now = Date.now();
-        if (old === undefined || isRevoked(old, now)) throw new CommandError(`${id} is revoked: make a new key`);
-        const { text, ...made } = newKey();
-        // The old key is refused only after the new one is there: both are in one partition.
-        await writeKeys(session, rotated(old, made, { now, overlap }));
-        io.note(`${made.id} ${ownerOf(old)} follows ${old.id}: this is shown once\n`);
+        const { key, old, text } = await orProblem(rotateKey(session, id, { now: Date.now(), overlap }));
+        io.note(`${key.id} ${ownerOf(old)} follows ${old.id}: this is shown once\n`);
         return `${text}\n`;
       });
     });

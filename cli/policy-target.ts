@@ -8,7 +8,7 @@ import { policyHistory } from "../state/policies/history.ts";
 import { policyRecord } from "../state/policies/record.ts";
 import { decodeRouterPolicy, priorPolicy, ROUTER, ROUTER_KIND } from "../state/policies/router.ts";
 import type { Policy } from "../schemas/types.ts";
-import type { Target } from "../analysis/off-policy/target.ts";
+import type { Target } from "../operators/route/target.ts";
 import { CommandError } from "./io.ts";
 
 export interface Named {

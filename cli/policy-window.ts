@@ -7,7 +7,7 @@ import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { readLog, type ReadLog } from "../analysis/off-policy/read.ts";
 import { leftOutReasons } from "../analysis/off-policy/statements.ts";
-import { servingOf, type Target } from "../analysis/off-policy/target.ts";
+import { servingOf, type Target } from "../operators/route/target.ts";
 import type { ValueOptions } from "../analysis/off-policy/values.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount, parseNames } from "./options.ts";

@@ -43,6 +43,15 @@ const texts = files.map((file) => ({ file, text: readFileSync(join(root, file), 
 const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, name, body = ""]) => (name === language ? [body] : []));
 
+/** A cell is a phrase; two sentences are a paragraph under the table. */
+const longestCell = 160;
+/** As GitHub makes it from a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+
 const modules = readdirSync(root, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && /^[a-z]+$/.test(entry.name))
   .map(({ name }) => name);
@@ -70,6 +79,19 @@ describe.each(texts)("$file", ({ file, text }) => {
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = ""]) => target);
     const broken = links.filter((target) => !existsSync(resolve(root, dirname(file), target)));
     expect(broken).toEqual([]);
+  });
+
+  it("keeps the cells of tables short, and its anchors are there", () => {
+    const rows = text.split("\n").filter((line) => line.startsWith("|") && !/^[|\s:-]+$/.test(line));
+    const cells = rows.flatMap((row) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()));
+    expect(cells.filter((cell) => cell.length > longestCell)).toEqual([]);
+    const anchors = [...text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)].filter(([, target = "", anchor = ""]) => {
+      const path = target === "" ? file : join(dirname(file), target);
+      if (!path.endsWith(".md") || !existsSync(join(root, path))) return false;
+      const headings = readFileSync(join(root, path), "utf8").matchAll(/^#+ (.*)$/gm);
+      return ![...headings].some(([, heading = ""]) => anchorOf(heading) === anchor);
+    });
+    expect(anchors.map(([link]) => link)).toEqual([]);
   });
 
   it("names files and folders that are there", () => {

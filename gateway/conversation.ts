@@ -1,4 +1,5 @@
 // Everything that ClickHouse knows of one request.
+import { noTenant } from "../algorithms/selection/shared-domains.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { ArmScore, Message, StepTiming } from "../schemas/types.ts";
 
@@ -23,10 +24,14 @@ export interface Conversation {
      * among them; empty: none.
      */
     passthrough: string;
+    /** What an arm must declare because of it. */
+    requires: string[];
     /** `user` is one of them. */
     metadata: Record<string, string>;
     allowedArms: string[];
     privacy: { cache: boolean; share: boolean; fresh: boolean };
+    /** Of the client's or the gateway's trace, 32 hexadecimal digits; empty: none. */
+    traceId: string;
     createdAt: number;
   };
   decision?:
@@ -67,7 +72,7 @@ export interface Conversation {
         timings: StepTiming[];
       }
     | undefined;
-  /** Those of the shown ones that the table still has. */
+  /** Those that an arm would have been shown, as far as the table still has them. */
   examples: { id: string; request: string; response: string }[];
   /** The example that chance forced into the prompt or kept out of it. */
   trial?: { id: string; shown: boolean; probability: number } | undefined;
@@ -163,9 +168,9 @@ export async function findConversation(
   tenant: string,
 ): Promise<Conversation | null> {
   const [request] = await clickhouse.query<Of<"request">>(
-    `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, metadata, allowed_arms AS allowedArms,
+    `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, requires, metadata, allowed_arms AS allowedArms,
             CAST((max_tokens, temperature, top_p, seed, stop), 'Tuple(maxTokens Nullable(Int32), temperature Nullable(Float64), topP Nullable(Float64), seed Nullable(Int64), stop Array(String))') AS params,
-            CAST((privacy_cache, privacy_share, privacy_fresh), 'Tuple(cache Bool, share Bool, fresh Bool)') AS privacy, toUnixTimestamp64Milli(created_at) AS createdAt
+            CAST((privacy_cache, privacy_share, privacy_fresh), 'Tuple(cache Bool, share Bool, fresh Bool)') AS privacy, trace_id AS traceId, toUnixTimestamp64Milli(created_at) AS createdAt
      FROM requests FINAL WHERE request_id = {id:String} AND tenant = {tenant:String}`,
     { id, tenant },
   );
@@ -201,14 +206,16 @@ export async function findConversation(
     one<Of<"trial">>(`SELECT example_id AS id, shown, probability FROM example_trials FINAL WHERE ${its}`),
   ]);
   const decision = recorded && withSaturation(recorded);
-  const ids = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples.map((example) => example.id) ?? [];
+  const ids = [...new Set((decision?.arms ?? []).flatMap(({ examples: shown }) => shown.map((example) => example.id)))];
+  // Its own domain's, and those that tenants share.
+  const domains = [request.domain, noTenant + request.domain.slice(request.domain.indexOf("/"))];
   const examples =
     ids.length === 0
       ? []
       : await clickhouse.query<Of<"examples">[number]>(
           `SELECT example_id AS id, request, response FROM examples FINAL
-           WHERE NOT deleted AND domain = {domain:String} AND example_id IN {ids:Array(String)}`,
-          { ids, domain: request.domain },
+           WHERE NOT deleted AND domain IN {domains:Array(String)} AND example_id IN {ids:Array(String)}`,
+          { ids, domains },
         );
   return { request, decision, examples, trial, response, alternative, feedback, reward, admission };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { compareLogits } from "./teacher-forced.ts";
+import { compareLogits, logProbabilities } from "./teacher-forced.ts";
 
 it("is zero for the same distribution, whatever is added to all logits", () => {
   expect(compareLogits(Float32Array.of(1, 2, 3), Float32Array.of(11, 12, 13), 3)).toEqual({ kl: 0, agreement: 1 });
@@ -20,4 +20,13 @@ it("refuses shapes that don't fit", () => {
   expect(() => compareLogits(Float32Array.of(1, 2, 3), Float32Array.of(1, 2, 3), 2)).toThrow(RangeError);
   expect(() => compareLogits(Float32Array.of(), Float32Array.of(), 2)).toThrow(RangeError);
   expect(() => compareLogits(Float32Array.of(1, 2), Float32Array.of(1, 2, 3, 4), 2)).toThrow(RangeError);
+});
+
+it("gives the log-probability of each token of an answer", () => {
+  const logits = Float32Array.from([0, Math.log(3), 5, 5]);
+  const found = logProbabilities(logits, [1, 0]);
+  expect(found[0]).toBeCloseTo(Math.log(0.75), 6);
+  expect(found[1]).toBeCloseTo(Math.log(0.5), 6);
+  expect(logProbabilities(new Float32Array(0), [])).toEqual([]);
+  expect(() => logProbabilities(logits, [0, 1, 0])).toThrow(RangeError);
 });

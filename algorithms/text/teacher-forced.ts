@@ -29,6 +29,21 @@ export function compareLogits(reference: Float32Array, other: Float32Array, voca
   return { kl: Math.max(0, kl / rows), agreement: agreed / rows };
 }
 
+/**
+ * Log-probability of each token, nats, <= 0. Logits row by row, tokens.length x vocabulary, each of
+ * the position before its token. RangeError for another shape.
+ */
+export function logProbabilities(logits: Float32Array, tokens: ArrayLike<number>): number[] {
+  const vocabulary = logits.length / tokens.length;
+  if (tokens.length === 0) return [];
+  if (!(vocabulary >= 1) || !Number.isInteger(vocabulary))
+    throw new RangeError(`${logits.length} logits are no rows of ${tokens.length} tokens`);
+  return Array.from(tokens, (token, row) => {
+    const own = logits.subarray(row * vocabulary, (row + 1) * vocabulary);
+    return Math.min(0, own[token]! - peak(own)[1]);
+  });
+}
+
 /** The first most likely token, and the logarithm of the sum of exponentials. */
 function peak(logits: Float32Array): [token: number, normal: number] {
   let top = 0;

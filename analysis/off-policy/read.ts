@@ -10,7 +10,7 @@ import {
 import { createLogBuilder, growing, type LoggedChoices } from "../../algorithms/off-policy/log.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { selectCells, selectPage, selectReasons, type LeftOut } from "./statements.ts";
-import { targetProbabilities, type Serving, type Target } from "./target.ts";
+import { targetProbabilities, type Serving, type Target } from "../../operators/route/target.ts";
 
 export interface Window {
   /** Milliseconds since the epoch; until is not in it. */

@@ -14,6 +14,7 @@ import { mean, significant, spread } from "../support/statistics.ts";
 import { loadLearningData, type Item } from "./data.ts";
 import { learnInMemory, outcomeOf, regretCurve, savedShare, type Round } from "./memory.ts";
 import { runReal } from "./real.ts";
+import { scale } from "./scale.ts";
 
 interface Plan {
   items: number;
@@ -42,10 +43,13 @@ const sweep = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
 export const learning: Benchmark = {
   name: "learning",
   about: "reward and cost of the learning loop beside fixed choices; what its delay costs",
+  parts: ["scale"],
   run,
 };
 
 async function run(context: BenchContext): Promise<Measured> {
+  if (context.only === "scale")
+    return onStack(context, join(context.folder, "stack"), (stack) => scale(context, stack));
   const plan = context.quick ? quick : full;
   const data = await loadLearningData(context, plan.items);
   return onStack(context, join(context.folder, "stack"), async ({ folder: stack }) => {

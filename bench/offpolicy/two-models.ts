@@ -15,7 +15,7 @@ import { logOf } from "../../algorithms/off-policy/log.ts";
 import { crossFitted } from "../../algorithms/off-policy/reward-model.ts";
 import { drawIndex, type Random } from "../../algorithms/numeric/random.ts";
 import type { ArmPosterior, RouterPolicy } from "../../state/policies/router.ts";
-import { targetProbabilities, type Target } from "../../analysis/off-policy/target.ts";
+import { targetProbabilities, type Target } from "../../operators/route/target.ts";
 
 interface Question {
   /** Without an embedding: what the router's features say of the text alone. */

@@ -1,11 +1,12 @@
 // bench -- page: how long the page's views take at ten million requests in a month, in the embedded
-// ClickHouse, as the gateway asks them. Rows are generated; the whole answer is read.
+// ClickHouse, as the gateway asks them. Rows are generated, and kept for the next run; the whole
+// answer is read.
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
-import { migrate } from "../../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { findConversation } from "../../gateway/conversation.ts";
-import { readExamples, readUses } from "../../gateway/page/data/examples.ts";
+import { readExamples, readExample } from "../../gateway/page/data/examples.ts";
 import { readNames } from "../../gateway/page/data/names.ts";
 import { readOverview } from "../../gateway/page/data/overview.ts";
 import { readPolicies } from "../../gateway/page/data/policies.ts";
@@ -14,60 +15,48 @@ import { readValues } from "../../gateway/page/data/values.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { onStack } from "../support/stack.ts";
 import { median } from "../support/statistics.ts";
-import { examples, statements } from "./rows.ts";
+import { fill, readFilled } from "./fill.ts";
 
 export const page: Benchmark = { name: "page", about: "the page's views at a month of 10 million requests", run };
 
 const sizes = { quick: 100_000, full: 10_000_000 };
-const batch = 1_000_000;
 const rounds = { quick: 3, full: 5 };
 const [hour, day] = [3_600_000, 86_400_000];
 const database = "bench_page";
 
-function run(context: BenchContext): Promise<Measured> {
+async function run(context: BenchContext): Promise<Measured> {
   const size = context.quick ? "quick" : "full";
-  return onStack(context, join(context.folder, "stack"), async ({ clickhouse }) => {
-    const writing = createClickHouse({ ...clickhouse, database, requestTimeoutMs: 600_000 });
-    const reading = createClickHouse({ ...clickhouse, database, readOnly: { seconds: 10, rows: 50_000 } });
-    try {
-      const until = Date.now();
+  const all = context.requests ?? sizes[size];
+  const folder = join(context.folder, `stack-${all}`);
+  const file = join(context.folder, `filled-${all}.json`);
+  const known = await readFilled(file, all);
+  return onStack(
+    context,
+    folder,
+    async ({ clickhouse }) => {
       const making = createClickHouse({ ...clickhouse, requestTimeoutMs: 600_000 });
-      await migrate(making, { database, ttlDays: 400 }).finally(() => making.close());
-      await fill(context, writing, sizes[size], until);
-      const views: Record<string, number | null> = {};
-      const reasons: Record<string, string> = {};
-      for (const [name, ask] of Object.entries(viewsOf(reading, until)))
-        try {
-          views[name] = await timed(ask, rounds[size]);
-        } catch (error) {
-          context.signal.throwIfAborted();
-          views[name] = null;
-          reasons[`views.${name}`] = error instanceof Error ? error.message.slice(0, 200) : String(error);
-        }
-      return { figures: { requests: sizes[size], views }, reasons };
-    } finally {
-      await Promise.all([writing.close(), reading.close()]);
-    }
-  });
-}
-
-async function fill(
-  { progress, signal }: BenchContext,
-  clickhouse: ClickHouse,
-  all: number,
-  until: number,
-): Promise<void> {
-  const filling = progress("rows", all, "requests");
-  await clickhouse.command(examples);
-  for (let from = 0; from < all; from += batch) {
-    const count = Math.min(batch, all - from);
-    for (const statement of statements(from, count, until, all)) {
-      signal.throwIfAborted();
-      await clickhouse.command(statement);
-    }
-    filling.update(from + count);
-  }
-  filling.finish();
+      const writing = createClickHouse({ ...clickhouse, database, requestTimeoutMs: 600_000 });
+      const reading = createClickHouse({ ...clickhouse, database, readOnly: { seconds: 10, rows: 50_000 } });
+      try {
+        const { until } = await fill(context, { making, writing, database }, { file, all, known });
+        const views: Record<string, number | null> = {};
+        const reasons: Record<string, string> = {};
+        for (const [name, ask] of Object.entries(viewsOf(reading, until)))
+          try {
+            views[name] = await timed(ask, rounds[size], context.signal);
+            context.note(`${name}: ${views[name]} ms`);
+          } catch (error) {
+            context.signal.throwIfAborted();
+            views[name] = null;
+            reasons[`views.${name}`] = error instanceof Error ? error.message.slice(0, 200) : String(error);
+          }
+        return { figures: { requests: all, load_average: loadavg()[0], views }, reasons };
+      } finally {
+        await Promise.all([making.close(), writing.close(), reading.close()]);
+      }
+    },
+    { keepData: known !== undefined },
+  );
 }
 
 const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Promise<unknown>> => {
@@ -92,8 +81,8 @@ const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Pr
       const { rows } = await readRequests(clickhouse, of(day, { limit: 1 }));
       return findConversation(clickhouse, rows[0]!.id, rows[0]!.tenant);
     },
-    examples: () => readExamples(clickhouse, ""),
-    example_uses: () => readUses(clickhouse, "example-17"),
+    examples: () => readExamples(clickhouse, {}),
+    example_uses: () => readExample(clickhouse, "example-17"),
     policies: () => readPolicies(clickhouse),
     comparison: () => readValues(clickhouse),
     names: () => readNames(clickhouse),
@@ -101,9 +90,10 @@ const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Pr
 };
 
 /** Milliseconds; the first reading, which warms the caches of the machine, is not counted. */
-async function timed(ask: () => Promise<unknown>, rounds: number): Promise<number> {
+async function timed(ask: () => Promise<unknown>, rounds: number, signal: AbortSignal): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round <= rounds; round++) {
+    signal.throwIfAborted();
     const begun = performance.now();
     await ask();
     if (round > 0) times.push(performance.now() - begun);

@@ -1,6 +1,6 @@
 // A month of requests as rows, made by ClickHouse itself from numbers: 20 tenants, 40 keys, three
-// arms, 18 % cache hits, 2 % failures, one in twenty rated, one in ten with an example. Ids are
-// ordered by time, as UUIDs of version 7 are.
+// arms, 18 % cache hits, 2 % failures, one in twenty rated, one in ten with an example, a quarter
+// in sessions of five. Ids are ordered by time, as UUIDs of version 7 are.
 
 const monthMs = 30 * 86_400_000;
 
@@ -22,7 +22,8 @@ export const statements = (from: number, count: number, until: number, all: numb
   return [
     `INSERT INTO requests (request_id, tenant, domain, messages, metadata, created_at, kafka_offset)
      SELECT id, owner, place, [('user', concat('question ', toString(hash % 100000), ' about order ', toString(number)))],
-       map('user', concat('user-', toString(other % 50000))), at, number FROM (${rows})`,
+       if(hash % 4 = 0, map('user', concat('user-', toString(other % 50000)), 'session', concat('session-', toString(intDiv(number, 64)), '-', toString(hash % 3))),
+         map('user', concat('user-', toString(other % 50000)))), at, number FROM (${rows})`,
     `INSERT INTO decisions (request_id, tenant, domain, arm, probability, policy_version, arms, source, created_at, kafka_offset)
      SELECT id, owner, place, chosen, 0.5, 1 + intDiv(number, 100000),
        [('small', 's', 0.1, [], 0.6, 0.1, 0.6, 0.1, 0.5, [], 'best_last'),
@@ -43,7 +44,18 @@ export const statements = (from: number, count: number, until: number, all: numb
   ];
 };
 
-export const examples = `
+/** What does not grow with the requests. */
+export const others = (until: number): string[] => [
+  examples,
+  `INSERT INTO policies (name, version, kind, body, feature_version, metrics, created_at, kafka_timestamp)
+   SELECT 'router', number + 1, 'linucb', concat('{"arms":[', repeat('0.12345678,', 20000), '0]}'), 1, map('rewards', number),
+     fromUnixTimestamp64Milli(toInt64(${until} - (200 - number) * ${Math.floor(monthMs / 200)}), 'UTC') AS at, at FROM numbers(200)`,
+  `INSERT INTO dead_letters (source_topic, source_partition, source_offset, stage, tenant, code, reason, key_base64, value_base64, created_at, kafka_offset)
+   SELECT 'requests', 0, number, 'plan', 'tenant-7', concat('code_', toString(number % 5)), 'it can not be read', 'a2V5',
+     base64Encode(repeat('v', 2000)), fromUnixTimestamp64Milli(toInt64(${until} - number * 10000), 'UTC'), number FROM numbers(20000)`,
+];
+
+const examples = `
   INSERT INTO examples (example_id, tenant, domain, request, response, source_arm, quality, created_at, kafka_timestamp)
   SELECT concat('example-', toString(number)), 'tenant-0', 'tenant-0/help', concat('question ', toString(number)), 'an answer', 'large', 0.8,
     now64(3), now64(3) FROM numbers(20000)`;

@@ -116,7 +116,7 @@ function worthAt({ rounds, unit, offloaded }: Field, weight: number, router: Cho
 }
 
 /** Means over all sittings, by their requests. */
-function overheadOf({ sittings }: Answers) {
+export function overheadOf({ sittings }: Answers) {
   const measured = sittings.map(({ overhead }) => overhead).filter(({ requests }) => requests > 0);
   const requests = measured.reduce((sum, one) => sum + one.requests, 0);
   const each = (of: "ours" | "servers"): number =>

@@ -35,6 +35,17 @@ export interface Row {
   /** The router's context for this arm. */
   context: number[];
   commit: string | null;
+  /** Of the small arms, once bench -- serve --only escalation has computed it. */
+  probe?: Probe;
+}
+
+/** How sure the model was of its answer; null: the answer is empty. */
+export interface Probe {
+  /** Mean and least log-probability of the answer's tokens, nats. */
+  logprob: number | null;
+  least: number | null;
+  /** Token F1 with the closest of the examples' answers, [0, 1]. */
+  agreement: number;
 }
 
 /** What was measured besides the answers, each time that some were collected. */
@@ -46,6 +57,13 @@ export interface Sitting {
   build: { examples: number; caches: number; tokens: number; cpu_s: number; disk_mib: number } | null;
 }
 
+/** As kept on the machine that asked. */
+export interface LoggedRow extends Row {
+  text: string;
+  /** Ids of the examples shown, in the prompt's order. */
+  examples?: string[];
+}
+
 export interface Answers {
   sittings: Sitting[];
   rows: Map<string, Row>;
@@ -55,21 +73,27 @@ const savedFile = fileURLToPath(new URL("../results/serve-answers.json", import.
 
 export const keyOf = ({ position, arm }: Pick<Row, "position" | "arm">): string => `${position} ${arm}`;
 
+/** Rows with their texts, by key: what this machine asked. */
+export async function readLogged(file: string): Promise<Map<string, LoggedRow>> {
+  const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
+  const rows = (await readAppended<LoggedRow>(file)).filter(({ arm, settings }) => valid.get(arm) === settings);
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
 /** Those beside the results and those of `file`, which win. Rows of other settings don't count. */
 export async function readAnswers(file: string, beside = savedFile): Promise<Answers> {
   const saved = existsSync(beside)
     ? (JSON.parse(await readFile(beside, "utf8")) as { sittings: Sitting[]; rows: Row[] })
     : { sittings: [], rows: [] };
-  const here = await readAppended<Row & { text?: string }>(file);
+  const here = await readAppended<LoggedRow>(file);
   const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
-  const rows = [...saved.rows, ...here.map(({ text: _text, ...row }): Row => row)].filter(
+  const rows = [...saved.rows, ...here.map(({ text: _text, examples: _examples, ...row }): Row => row)].filter(
     ({ arm, settings }) => valid.get(arm) === settings,
   );
   return { sittings: saved.sittings, rows: new Map(rows.map((row) => [keyOf(row), row])) };
 }
 
-export const appendRow = (file: string, row: Row & { text: string }): Promise<void> =>
-  appendFile(file, `${JSON.stringify(row)}\n`);
+export const appendRow = (file: string, row: LoggedRow): Promise<void> => appendFile(file, `${JSON.stringify(row)}\n`);
 
 /** Writes the rows beside the results, in the order of the stream. */
 export async function saveAnswers({ sittings, rows }: Answers, beside = savedFile): Promise<void> {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { built, cold, modelFiles } from "./arms.ts";
 import { collect } from "./collect.ts";
+import { escalation } from "./escalation/escalation.ts";
 import { completeOf, effort, figuresOf } from "./figures.ts";
 import { readAnswers, saveAnswers } from "./log.ts";
 import { missingFiles, readPool, readStream } from "./stream.ts";
@@ -14,7 +15,7 @@ import { missingFiles, readPool, readStream } from "./stream.ts";
 export const serve: Benchmark = {
   name: "serve",
   about: "two real models on shell requests and word problems: the router, the large model alone, simple rivals",
-  parts: ["caches"],
+  parts: ["caches", "escalation"],
   run,
 };
 
@@ -28,6 +29,7 @@ const remedy = 'run "npm run setup -- --model NAME" for the models, and set PREC
 async function run(context: BenchContext): Promise<Measured> {
   const { folder, quick, requests = usualRequests, note } = context;
   const file = join(folder, "answers.jsonl");
+  if (context.only === "escalation") return escalation(context, file);
   const answers = await readAnswers(file);
   if (!quick) {
     const absent = [...missingFiles(), ...modelFiles().filter((model) => !existsSync(model))];

@@ -7,14 +7,16 @@ import type { BenchContext } from "../benchmark.ts";
 /**
  * Runs `work` on the stack of a folder, which begins empty: topics and tables of earlier runs would
  * only be in the way. One that runs already is shared, with what it has, and goes on afterwards.
+ * keepData: it begins with what the last run left.
  */
 export async function onStack<T>(
   { note, keepStack }: Pick<BenchContext, "note" | "keepStack">,
   folder: string,
   work: (stack: StackInfo) => Promise<T>,
+  { keepData = false }: { keepData?: boolean } = {},
 ): Promise<T> {
   const { running } = await stackStatus(folder);
-  if (!running) await rm(stackFolder(folder).data, { recursive: true, force: true });
+  if (!running && !keepData) await rm(stackFolder(folder).data, { recursive: true, force: true });
   note("starting the stack");
   const stack = await attachStack(folder, { start: true });
   try {

@@ -175,9 +175,8 @@ const anthropicArm = z
   .superRefine(checkAddresses);
 const linked = z.strictObject({
   /**
-   * Which tokens of a linked prompt are recomputed. auto: by measured divergence and kind of chunk,
-   * examples (short) or passages (128 tokens or more: long). Otherwise full (nothing is linked),
-   * naive, attnlink-K, prefix-R, last-M or last-M+OTHER (docs/linked-prefill.md).
+   * Which tokens of a linked prompt are recomputed; auto: by measured divergence and kind of chunk.
+   * Others: docs/linked-prefill.md.
    */
   policy: z
     .string()
@@ -220,8 +219,8 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().min(1).max(16_777_216).default(2048),
   threads: z.number().int().min(1).max(1_024).default(1),
   /**
-   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: all discrete GPUs
-   * with the layers split, or a failure; or the name of one device for all layers.
+   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: layers split over
+   * all discrete GPUs, or a failure; or one device's name.
    */
   device: z
     .string()

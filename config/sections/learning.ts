@@ -20,8 +20,8 @@ export const routing = z.strictObject({
   /** Arm that answers when routing is degraded; the first by default. */
   defaultArm: name.optional(),
   /**
-   * estimated: learn fits the prior's variances to the rewards, and arms share what they have in
-   * common; fixed: each arm is fitted alone, with the variances of docs/design/routing.md.
+   * estimated: the prior's variances are fitted to the rewards, and arms share what is common;
+   * fixed: each arm alone, with the variances of docs/design/routing.md.
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**

@@ -8,6 +8,7 @@ import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { secretOf, tlsOptions } from "../security/files.ts";
 import { classify } from "./errors.ts";
+import { bindParameters } from "./parameters.ts";
 import type { ClickHouse } from "./port.ts";
 
 export interface ClickHouseClientConfig {
@@ -82,7 +83,7 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
   return {
     query: <Row>(sql: string, parameters?: Record<string, unknown>) =>
       attempt(`"${shortened(sql)}"`, async () => {
-        const result = await client.query({ query: sql, format: "JSONEachRow", ...bound(parameters) });
+        const result = await client.query({ format: "JSONEachRow", ...bindParameters(sql, parameters) });
         return await result.json<Row>();
       }),
     insert: async (table, rows) => {
@@ -92,15 +93,12 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
     insertLines,
     command: (sql, parameters) =>
       attempt(`"${shortened(sql)}"`, async () => {
-        await client.command({ query: sql, ...bound(parameters) });
+        await client.command(bindParameters(sql, parameters));
       }),
     ping: async () => (await client.ping()).success,
     close: () => client.close(),
   };
 }
-
-const bound = (parameters: Record<string, unknown> | undefined) =>
-  parameters === undefined ? {} : { query_params: parameters };
 
 const shortened = (sql: string): string => {
   const line = sql.replace(/\s+/g, " ").trim();

@@ -39,7 +39,7 @@ export interface OutgoingMessage<T extends string = string> {
   key: string | Buffer | null;
   value: Buffer | null;
   partition?: number;
-  headers?: Record<string, Buffer | string>;
+  headers?: Record<string, Buffer | string | Buffer[]>;
   /** Milliseconds since the epoch; now by default. */
   timestamp?: number;
 }

@@ -32,6 +32,8 @@ export interface BatchTable {
   /** Newest first. */
   filesOf(tenant: string): StoredFile[];
   batchesOf(tenant: string): StoredBatch[];
+  /** Those of all tenants. */
+  all(): StoredBatch[];
   /** All tenants' batches that a gateway has to work on. */
   unfinished(): StoredBatch[];
 }
@@ -137,6 +139,7 @@ export function createBatchTable(now: () => number): BatchTable {
     batch: (tenant, id) => batchOf(entryOf(tenant, id)),
     filesOf: (tenant) => listed(tenant, fileOf),
     batchesOf: (tenant) => listed(tenant, batchOf),
+    all: () => [...tenants.keys()].flatMap((tenant) => listed(tenant, batchOf)),
     unfinished: () =>
       [...open].map((id) => batchOf(entryOf(tenantOf.get(id) ?? "", id))).filter((one) => one !== undefined),
   };

@@ -2,7 +2,7 @@
 // what. Beside the steps it writes down what each of them sees, with its ids by
 // the order in which it got them, so that two runs can be compared.
 import { documentKey } from "../../connections/documents/port.ts";
-import { keyOf, rotated } from "../../cli/keys-grants.ts";
+import { keyOf, rotated } from "../keys/grants.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { newKey } from "../keys/key.ts";
 import { markOf } from "./stages.testing.ts";

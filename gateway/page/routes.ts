@@ -6,11 +6,13 @@ import { z } from "zod";
 import { feedbackOf } from "../api/feedback.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import { PolicyRefused, type Dashboard } from "./data/port.ts";
+import { closed } from "../closed.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { createLookUps } from "../lookups.ts";
 import { unknownRequest } from "../routes/requests.ts";
 import { sameOrigin, type MayLook } from "./access.ts";
 import { setHeaders } from "./headers.ts";
+import { addOperatorRoutes } from "./operator-routes.ts";
 
 export interface PageDependencies {
   mayLook: MayLook;
@@ -27,7 +29,7 @@ const figure = z.coerce.number().min(0).max(1e12).optional();
 const mostOffset = 49_000;
 const filter = z.strictObject({
   ...{ search: text, tenant: text, domain: text, arm: text, key: text, source: text, error: text },
-  ...{ user: text, session: text, from: time, until: time, last: time },
+  ...{ user: text, session: text, tag: text, from: time, until: time, last: time },
   state: z.enum(["ok", "failed", "refused", "open", "unanswered"]).optional(),
   ...{ minCost: figure, minMs: figure, maxReward: figure },
   sort: z.enum(["time", "cost", "latency", "reward"]).optional(),
@@ -37,8 +39,20 @@ const filter = z.strictObject({
 const named = z.strictObject({ id: z.string().min(1).max(1_000), tenant: z.string().min(1).max(500) });
 const span = z.strictObject({ from: time, until: time, last: time, tenant: text, domain: text, arm: text, key: text });
 const policy = z.strictObject({ name: text });
-const search = z.strictObject({ search: text });
+const examples = z.strictObject({ search: text, sort: z.enum(["newest"]).optional() });
 const example = z.strictObject({ id: z.string().min(1).max(200) });
+/** Longer than any example may be; the rules of admission say how long. */
+const written = z.string().min(1).max(4_000_000);
+const edited = z.strictObject({ ...example.shape, request: written, response: written });
+const askingAgain = z
+  .strictObject({
+    ...{ ...named.shape, arm: z.string().min(1).max(200).optional(), maxCost: z.number().min(0).max(1e12) },
+    policyVersion: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  })
+  .refine(
+    ({ arm, policyVersion }) => (arm === undefined) !== (policyVersion === undefined),
+    "Name an arm or a policy.",
+  );
 /** Author of the page's feedback, by which it can be withdrawn. */
 const pageAuthor = "page";
 const onTenant = z.looseObject({ tenant: z.string().min(1).max(500) });
@@ -77,8 +91,8 @@ export function addPageRoutes(
   });
   answer("overview", (query) => dashboard.overview(timed(checked(span, query), 24 * hourMs)));
   answer("policies", (query) => dashboard.policies(checked(policy, query).name));
-  answer("examples", (query) => dashboard.examples(checked(search, query).search ?? ""));
-  answer("example-uses", (query) => dashboard.uses(checked(example, query).id));
+  answer("examples", (query) => dashboard.examples(checked(examples, query)));
+  answer("example", (query) => dashboard.example(checked(example, query).id));
   answer("experiments", (query) => (checked(nothing, query), dashboard.experiments()));
   answer("values", (query) => (checked(nothing, query), dashboard.values()));
   answer("health", (query) => (checked(nothing, query), dashboard.health()));
@@ -94,8 +108,20 @@ export function addPageRoutes(
     await giveFeedback(feedback);
     return { id: feedback.id };
   });
+  // It may take as long as a model does: it holds none of the few look-ups.
+  server.post("/page/api/ask-again", async (incoming, reply) => {
+    mayLook(incoming);
+    sameOrigin(incoming);
+    return send(reply, await dashboard.askAgain(checked(askingAgain, incoming.body), closed(reply)).catch(refused));
+  });
+  change("example-keep", (body) => {
+    const { id, tenant } = checked(named, body);
+    return dashboard.keepAnswer(id, tenant);
+  });
+  change("example-edit", (body) => dashboard.editExample(checked(edited, body)));
   change("example-remove", (body) => dashboard.removeExample(checked(example, body).id));
   change("resume", (body) => dashboard.resume(checked(resuming, body).name));
+  addOperatorRoutes({ answer, change, checked, timed: (given) => timed(given, 24 * hourMs) }, dashboard);
 }
 
 /** Without a time in the query, the default period that ends now. */

@@ -3,7 +3,6 @@
 // domain, request and response, so the same answer is the same example however often it comes.
 // Decides, and publishes nothing: what it wants changed is returned, and counts as done for the
 // candidates after it in the same batch.
-import { exampleBytes } from "../../algorithms/selection/example-bytes.ts";
 import { exampleId } from "../../algorithms/identity/identity.ts";
 import { renumberPlaceholders } from "../../algorithms/privacy/placeholders.ts";
 import { isSharedDomain, type SharedDomains } from "../../algorithms/selection/shared-domains.ts";
@@ -13,6 +12,7 @@ import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/sele
 import type { ExampleSearch, HeldExample } from "../../state/examples/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
+import { makeExample } from "../make-example.ts";
 import type { Candidate } from "./candidates.ts";
 import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";
 
@@ -92,7 +92,15 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
           candidate.source === "correction" && example.source.requestId === candidate.requestId;
         const better = alike.find((example) => example.quality >= quality && !corrected(example));
         if (better !== undefined) return refused("near_duplicate", better.id);
-        const value = makeExample(candidate, { id, domain, request, response, quality, vector, model: embedder.model });
+        const { tenant, arm, model, requestId } = candidate;
+        const createdAt = clock();
+        const value = makeExample(
+          {
+            ...{ tenant, domain, request, response, quality, source: { arm, model, requestId } },
+            expiresAt: rules.ttlMs === null ? null : createdAt + rules.ttlMs,
+          },
+          { vector, model: embedder.model, createdAt },
+        );
         // A tenant takes out what is its own.
         const replaced = alike.filter(({ tenant }) => tenant === candidate.tenant);
         const changes = [
@@ -166,35 +174,4 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
       return [...standing, ...fresh];
     }
   };
-
-  function makeExample(
-    { tenant, arm, model, requestId }: Candidate,
-    made: {
-      id: string;
-      domain: string;
-      request: string;
-      response: string;
-      quality: number;
-      vector: Float32Array;
-      model: string;
-    },
-  ): Example {
-    const embedding = embeddingToBytes(made.vector);
-    const now = clock();
-    return {
-      id: made.id,
-      tenant,
-      domain: made.domain,
-      request: made.request,
-      response: made.response,
-      embedding,
-      embeddingModel: made.model,
-      source: { arm, model, requestId },
-      quality: made.quality,
-      bytes: exampleBytes(made.request, made.response, made.vector.length),
-      expiresAt: rules.ttlMs === null ? null : now + rules.ttlMs,
-      replays: 0,
-      createdAt: now,
-    };
-  }
 }

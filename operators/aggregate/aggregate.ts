@@ -68,6 +68,8 @@ interface Bucket {
 const hourSeconds = 3_600;
 /** Hours recomputed in one statement: bounds what a rebuild holds in memory. */
 const spanHours = 24;
+/** Buckets of one statement: with many tenants an hour has many. */
+const mostBuckets = 20_000;
 
 export function createAggregate({
   clickhouse,
@@ -270,14 +272,14 @@ function bounds(table: Table, topic: string, ranges: readonly Range[]): Record<s
   };
 }
 
-/** Buckets in the order of their hours, cut so that each piece spans at most spanHours. */
+/** In the order of their hours, cut so that each piece spans few hours and has few buckets. */
 function spans<T extends Pick<Bucket, "hour">>(buckets: readonly T[]): T[][] {
   const pieces: T[][] = [];
   for (const bucket of [...buckets].sort((one, other) => one.hour - other.hour)) {
     const piece = pieces.at(-1);
     const first = piece?.[0];
-    if (piece !== undefined && first !== undefined && bucket.hour - first.hour < spanHours * hourSeconds)
-      piece.push(bucket);
+    const fits = first !== undefined && bucket.hour - first.hour < spanHours * hourSeconds;
+    if (piece !== undefined && fits && piece.length < mostBuckets) piece.push(bucket);
     else pieces.push([bucket]);
   }
   return pieces;

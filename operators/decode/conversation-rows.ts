@@ -16,6 +16,7 @@ import {
   ownTime,
   time,
   timeOrNull,
+  traceIdOf,
   type RowPosition,
 } from "./values.ts";
 
@@ -51,6 +52,7 @@ export function requestRow(record: Request, position: RowPosition): Row {
     created_at: time(clientTime(record.createdAt, position)),
     reported_at: timeOrNull(record.createdAt),
     request_hash: requestHash(record),
+    trace_id: traceIdOf(position.traceparent),
     ...at(position),
   };
 }

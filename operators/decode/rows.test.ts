@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { evictedExampleRow } from "./example-rows.ts";
 import { recordedTopicOf, recordedTopics, rowsOf, tableOf } from "./rows.ts";
 import { testingRecords } from "./records.testing.ts";
-import { double, floats, single, time } from "./values.ts";
+import { double, floats, single, time, traceIdOf } from "./values.ts";
 
 const position = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
 
@@ -29,6 +29,22 @@ describe("rows", () => {
     expect(table?.rows).toMatchObject([
       { request_id: "precedent.x-2-9", created_at: "2026-03-01 00:00:00.000", domain: "acme/default" },
     ]);
+  });
+
+  const [trace, parent] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
+  it.each([
+    [trace, `00-${trace}-${parent}-01`],
+    [trace, `01-${trace}-${parent}-00-more`],
+    ["", `00-${trace}-${parent}-01-more`.slice(0, 30)],
+    ["", `ff-${trace}-${parent}-01`],
+    ["", `00-${"0".repeat(32)}-${parent}-01`],
+    ["", `00-${trace.toUpperCase()}-${parent}-01`],
+    ["", `x00-${trace}-${parent}-01`],
+    ["", ""],
+  ])("have the trace id %j of the header %j", (id, header) => {
+    expect(traceIdOf(Buffer.from(header))).toBe(id);
+    const [, row] = rowsOf.requests(testingRecords.requests, { ...position, traceparent: Buffer.from(header) });
+    expect(row?.rows).toMatchObject([{ trace_id: id }]);
   });
 
   it("example_uses holds what the chosen arm was shown, in order, and nothing of the others", () => {

@@ -12,7 +12,15 @@ export interface RowPosition {
   arrivedAt?: number;
   /** What the offset belongs to (algorithms/identity/origin.ts). Absent: not known. */
   origin?: Origin;
+  /** Header traceparent of the record, as it came. Absent: none. */
+  traceparent?: Buffer | undefined;
 }
+
+const traceForm = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:$|-)/;
+
+/** Trace id of a W3C traceparent; "" where there is none or it is malformed. */
+export const traceIdOf = (traceparent: Buffer | undefined): string =>
+  traceForm.exec(traceparent?.toString("latin1") ?? "")?.[1] ?? "";
 
 export const clientTime = (reported: number | null, { arrivedAt, timestamp }: RowPosition): number =>
   arrivedAt ?? reported ?? timestamp;

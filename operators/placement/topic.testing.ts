@@ -38,7 +38,7 @@ export function createExampleTopic() {
       offset: log.length,
       key: Buffer.from(String(key)),
       value,
-      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text as string)])),
       timestamp: timestamp ?? now++,
     });
   };

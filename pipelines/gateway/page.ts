@@ -1,14 +1,18 @@
 // What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
 // the writer of policies beside the learner, for the way back.
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
+import { findConversation } from "../../gateway/conversation.ts";
 import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import { priceList, pricesAt } from "../../config/prices.ts";
 import type { StageGroup } from "../../gateway/page/data/health.ts";
 import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
+import { createAskAgain } from "./ask-again.ts";
+import { createExampleActs } from "./page-examples.ts";
+import type { BatchTable } from "../../gateway/batches/table.ts";
 import type { gateway } from "./pipeline.ts";
-import { exampleMessages } from "../curate/example-messages.ts";
 import { stagesOf, topology } from "../topology.ts";
-import { isTenantTopic, type Topic, type TopicName } from "../../schemas/records.ts";
+import { isTenantTopic, ownersOf, type Topic, type TopicName } from "../../schemas/records.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
 import { createRowTable } from "../../state/process-rows.ts";
 import { readTable } from "../../runtime/table.ts";
@@ -20,12 +24,17 @@ import type { Session } from "../session.ts";
 const limits = { seconds: 10, rows: 50_000 };
 const connections = 4;
 
-export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session, "connections">): Dashboard {
+export function openDashboard(
+  session: SessionOf<typeof gateway> & Pick<Session, "connections">,
+  embedder: () => Promise<Embedder>,
+  batches: BatchTable,
+): Dashboard {
   const { config, kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
     ...session.connections.clickhouse,
     ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
   });
+  const find = (id: string, tenant: string) => findConversation(clickhouse, id, tenant);
   const { prefix } = config.kafka;
   const stages = (): StageGroup[] => {
     const tenants = [...session.tenants.names()];
@@ -43,6 +52,14 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
       },
     );
   };
+  /** Dead letters come from topics that stages read. */
+  const recordOf = (full: string): TopicName | undefined => {
+    const tenants = [...session.tenants.names()];
+    const owners = { arms: arms.configured().map(({ name }) => name), tenants, streaming: tenants };
+    return topology
+      .flatMap(({ sources }) => sources.filter((source): source is TopicName => source !== "ClickHouse"))
+      .find((name) => ownersOf(name, owners).some((owner) => topic(name, owner) === full));
+  };
   const breakers = async (): Promise<Health["breakers"]> => {
     const table = createRowTable<ArmBreaker>(Date.now);
     const rows = await readTable({ kafka, codec, topic: topic("breakers"), record: "breakers", log });
@@ -58,14 +75,11 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
       const known = arms.configured().find(({ name }) => name === arm);
       return known === undefined ? null : pricesAt(priceList(known), at, promptTokens);
     },
-    async removeExamples(found) {
-      const messages = await exampleMessages(
-        session,
-        found.map(({ id, domain }) => ({ id, domain, value: null })),
-      );
-      const producer = kafka.plainProducer();
-      await producer.send(messages).finally(() => producer.close());
-    },
+    exampleActs: createExampleActs({ session, clickhouse, embedder, find }),
+    ...createAskAgain({ session, clickhouse, find }),
+    keys: { session, arms: () => arms.configured().map(({ name }) => name) },
+    letters: { session, recordOf },
+    batches: () => batches.all(),
     live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
     clock: Date.now,
   });

@@ -61,7 +61,6 @@ export async function startGateway(
     mostMs: ({ allow }) => deadlineOf(allow, config.limits),
   });
   const embedder = openWhenAsked(config, log);
-  const dashboard = openDashboard(session);
   const load = watchWhenAsked(session, log);
   const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
@@ -72,6 +71,7 @@ export async function startGateway(
     ...{ session, producer, send, ask, cancel, keys: keys.table, arms, load: load.load, clock, log },
     owns: replies.owns,
   });
+  const dashboard = openDashboard(session, embedder.open, batches.table);
   const close = async (): Promise<void> => {
     await batches.stop();
     await Promise.all([

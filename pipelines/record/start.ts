@@ -118,7 +118,7 @@ function healthOf(
  */
 function positionOf(name: RecordedTopic, { topic, partition, record: raw }: Source, isHistory: boolean): RowPosition {
   const { offset, timestamp } = raw;
-  const position = { topic, partition, offset, timestamp };
+  const position = { topic, partition, offset, timestamp, traceparent: raw.headers["traceparent"] };
   if (isHistory) return position;
   return { ...position, arrivedAt: arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity) };
 }

@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC; for imported requests, what the record says' CODEC(Delta, ZSTD(1)),
     reported_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
     request_hash String COMMENT 'Hash of what was asked; the same id with another hash is refused; empty: not known' CODEC(ZSTD(1)),
+    trace_id String COMMENT 'W3C trace id of the record''s header traceparent; empty: none' CODEC(ZSTD(1)),
     topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
     kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
     kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),

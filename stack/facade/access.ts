@@ -14,6 +14,8 @@ export const stageLimits: Limits = {
   max_rows_to_read: 1_000_000_000_000,
   max_bytes_to_read: 1024 ** 5,
   max_threads: Math.max(4, cpus().length),
+  // Long lists are in the text (connections/clickhouse/parameters.ts); the parser takes memory.
+  max_query_size: 64 * 1_048_576,
 };
 /** Limits of a reader's statement: several at once still leave memory to the stages. */
 export const readerLimits: Limits = { ...stageLimits, max_memory_usage: Math.floor(totalmem() / 4) };
@@ -28,7 +30,8 @@ function users(): string {
   const limits = limitNames.map((name) => element(name, element("max", stageLimits[name])));
   // async_insert is on by default in this version; a row must be on disk when its INSERT is
   // acknowledged.
-  const profile = element("async_insert", 0) + element("constraints", limits.join(""));
+  const parsed = element("max_query_size", stageLimits.max_query_size);
+  const profile = element("async_insert", 0) + parsed + element("constraints", limits.join(""));
   const queries = [`GRANT ${grants} ON *.*`, ...[...engines].map((name) => `GRANT TABLE ENGINE ON \`${name}\``)];
   const user = [
     element("password", ""),

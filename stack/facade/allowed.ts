@@ -53,6 +53,7 @@ export const limitNames = [
   "max_rows_to_read",
   "max_bytes_to_read",
   "max_threads",
+  "max_query_size",
 ] as const;
 
 export type Limits = Readonly<Record<(typeof limitNames)[number], number>>;

@@ -20,6 +20,7 @@ import type {
   PolicyVersion,
   RequestList,
   RequestRow,
+  WholeExample,
 } from "../../gateway/page/data/port.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
 import type { Feedback } from "../../schemas/types.ts";
@@ -104,9 +105,10 @@ afterAll(async () => {
 interface Choice {
   model?: string;
   fresh?: boolean;
+  metadata?: Record<string, string>;
 }
-const chat = (content: string, { model = "auto", fresh = false }: Choice) => ({
-  model,
+const chat = (content: string, { model = "auto", fresh = false, metadata = {} }: Choice) => ({
+  ...{ model, metadata },
   messages: [{ role: "user", content }],
   precedent: { domain, privacy: { fresh } },
 });
@@ -140,13 +142,13 @@ const questions = [
   "overview",
   "policies",
   "examples",
-  "example-uses?id=x",
+  "example?id=x",
   "values",
   "health",
   "names",
   "live",
 ];
-const changes = ["revert", "resume", "feedback", "example-remove"];
+const changes = ["revert", "resume", "feedback", "ask-again", "example-keep", "example-edit", "example-remove"];
 
 /** fetch sets Host by itself. */
 function statusOf(path: string, headers: Record<string, string>, method = "GET"): Promise<number> {
@@ -300,7 +302,9 @@ describe("explain and figures", () => {
     );
     const [example] = await get<ExampleRow[]>("examples");
     expect(example?.uses).toBeGreaterThan(0);
-    expect((await get<unknown[]>("example-uses", { id: example?.id ?? "" })).length).toBeGreaterThan(0);
+    const known = await get<WholeExample>("example", { id: example?.id ?? "" });
+    expect(known.example).toMatchObject({ id: example?.id, requestId: null, sourceArm: "import" });
+    expect(known.uses.length).toBeGreaterThan(0);
     const health = await get<Health>("health");
     expect(health.problems).toEqual([]);
     expect(health.stages.find(({ stage }) => stage === "plan")).toMatchObject({ members: 1 });
@@ -472,6 +476,108 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     for (const topic of topics) await topic.stop();
   });
 
+  test("a person asks again on another arm and by a policy, and nothing of it is published", async () => {
+    const topics = ["requests", "decisions", "responses", "feedback"] as const;
+    const published = async (): Promise<number> => {
+      const spans = await Promise.all(topics.map((name) => system.session.kafka.spans(system.session.topic(name))));
+      return spans.flat().reduce((sum, { end }) => sum + end, 0);
+    };
+    const rows = await list({ source: "generated", arm: "small" });
+    const answers = new Map(traffic.map((one) => [one.question, one]));
+    const row = rows.find(({ question }) => answers.has(question));
+    const answer = answers.get(row!.question)!;
+    const before = await published();
+    await show(`request?tenant=default&id=${row!.id}`, "text=Who answers");
+    await page.getByLabel("Who answers").selectOption("arm large");
+    await page.getByRole("button", { name: "Ask again" }).click();
+    const region = page.getByRole("region", { name: "Answer of the call" });
+    await region.waitFor();
+    expect(await region.getByRole("region", { name: "Recorded" }).textContent()).toBe(answer.small);
+    expect(await region.getByRole("region", { name: "Asked again" }).textContent()).toBe(answer.large);
+    expect(await region.locator("mark").count()).toBeGreaterThan(0);
+    await page.getByLabel("Who answers").selectOption("policy 0");
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.waitForSelector("text=/Version 0 of the router chooses (small|large) with probability/");
+    await shoot("ask-again");
+    const again = { id: row!.id, tenant: "default", maxCost: 1 };
+    expect((await post("/page/api/ask-again", { ...again, arm: "other" }, { origin })).status).toBe(409);
+    expect((await post("/page/api/ask-again", { ...again, policyVersion: 1e6 }, { origin })).status).toBe(409);
+    expect((await post("/page/api/ask-again", { ...again, id: "none", arm: "large" }, { origin })).status).toBe(409);
+    expect((await post("/page/api/ask-again", again, { origin })).status).toBe(400);
+    expect(await published()).toBe(before);
+  });
+
+  test("a person keeps an answer as an example, corrects that and takes it out", async () => {
+    const asked = traffic[7]!;
+    await ask(asked.question, { model: "large", fresh: true });
+    const { id } = await system.eventually("it is recorded", async () => {
+      const [row] = await list({ search: asked.question, arm: "large", source: "generated" });
+      return row;
+    });
+    await show(`request?tenant=default&id=${id}`, "text=Keep as example");
+    await page.getByRole("button", { name: "Keep as example" }).click();
+    await page.waitForSelector("text=The answer is an example");
+    await page.click(".panel [role=status] a");
+    const rowOf = async (example: string) =>
+      (
+        await system.session.clickhouse.query<Record<string, unknown>>(
+          `SELECT response, source_arm, source_request_id, quality, deleted FROM examples FINAL WHERE example_id = {id:String}`,
+          { id: example },
+        )
+      )[0];
+    const shownId = (): string => new URLSearchParams(new URL(page.url()).hash.split("?")[1]).get("id") ?? "";
+    const kept = shownId();
+    await page.getByRole("button", { name: "Edit" }).click();
+    expect(await rowOf(kept)).toEqual({
+      ...{ response: asked.large, source_arm: "large", source_request_id: id, quality: 1, deleted: false },
+    });
+    expect((await post("/page/api/example-keep", { id, tenant: "default" }, { origin })).status).toBe(409);
+    await page.getByLabel("Answer", { exact: true }).fill("Setup › Clean sensor. <i>Gently</i>");
+    await page.getByRole("button", { name: "Replace it by this" }).click();
+    await until("the corrected one is shown", `!location.hash.includes(${JSON.stringify(kept)})`);
+    await page.waitForSelector("text=Setup › Clean sensor. <i>Gently</i>");
+    const corrected = shownId();
+    expect(await rowOf(corrected)).toMatchObject({ source_arm: "large", source_request_id: id, deleted: false });
+    await system.eventually("the former one is gone", async () =>
+      (await rowOf(kept))?.["deleted"] === true ? true : undefined,
+    );
+    await page.getByRole("button", { name: "Take out" }).click();
+    await page.click("dialog .primary");
+    await page.waitForSelector("text=It is taken out.");
+    await system.eventually("the corrected one is gone", async () =>
+      (await rowOf(corrected))?.["deleted"] === true ? true : undefined,
+    );
+    expect((await post("/page/api/example-edit", { id: kept, request: "a", response: "b" }, { origin })).status).toBe(
+      409,
+    );
+  });
+
+  test("two requests are selected in the list and compared", async () => {
+    await ask("Where is my order?", { fresh: true, metadata: { team: "search", user: "ann" } });
+    const tagged = await system.eventually("it is recorded", async () => {
+      const [row] = await list({ tag: "team=search", source: "generated" });
+      return row;
+    });
+    expect(tagged).toMatchObject({ user: "ann", tags: ["team=search"] });
+    expect((await list({ tag: "team" })).length).toBe(1);
+    expect(await list({ tag: "team=searc" })).toEqual([]);
+    const [failed] = await list({ state: "failed" });
+    await show("requests");
+    for (const one of [failed!, tagged])
+      await page.getByLabel(`Select to compare: ${one.question}`, { exact: true }).first().check();
+    await page.reload();
+    await page.getByRole("button", { name: "Compare the two" }).click();
+    await page.waitForSelector("text=Examples shown");
+    await shoot("compare");
+    const texts = await textsOf(".two pre");
+    expect(texts.slice(0, 2).join("\n")).toContain("Do you sell tripods?");
+    expect(texts.slice(0, 2).join("\n")).toContain("Where is my order?");
+    const [link] = await page.locator(".back a[href*='request?']").all();
+    await link?.click();
+    await page.waitForSelector(".explain");
+    await show("compare?a=nonsense&b=default%2Fx", ".nothing");
+  });
+
   test("figures lead to the requests behind them, and the address holds the view", async () => {
     await show("overview", ".stats");
     await page.getByRole("link", { name: "Without an answer" }).click();
@@ -493,7 +599,16 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     const rows = await list({ source: "generated", arm: "small" });
     // The one with the most to show: how many examples a request had is a matter of chance.
     const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
-    return [...views, `request?tenant=default&id=${fullest!.id}`];
+    const name = encodeURIComponent(`default/${fullest!.id}`);
+    const [example] = await get<ExampleRow[]>("examples", { sort: "newest" });
+    return [
+      ...views,
+      ...[
+        `request?tenant=default&id=${fullest!.id}`,
+        `compare?a=${name}&b=${encodeURIComponent(`default/${rows[0]!.id}`)}`,
+      ],
+      `examples?sort=newest&id=${example!.id}`,
+    ];
   };
   const inTheme = async (theme: string): Promise<void> => {
     await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);

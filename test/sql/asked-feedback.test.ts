@@ -7,7 +7,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Decision } from "../../schemas/types.ts";
 import { readLog } from "../../analysis/off-policy/read.ts";
-import { servingOf } from "../../analysis/off-policy/target.ts";
+import { servingOf } from "../../operators/route/target.ts";
 import { valuesOf } from "../../analysis/off-policy/values.ts";
 import { type MigratedDatabase, startDatabase } from "../support/clickhouse.ts";
 import { decisionOf, recordInto } from "../support/learning.ts";

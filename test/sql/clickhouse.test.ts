@@ -183,6 +183,26 @@ describe("the port", () => {
     ).toEqual([{ ...parameters, at: row.at }]);
   });
 
+  it("takes lists of any length as parameters, in queries and commands", async () => {
+    const odd = ["it's", "back\\slash", "tab\tand\nline", "{list:Array(String)}", "\u{1F600} é", ""];
+    const list = [...odd, ...Array.from({ length: 50_000 }, (_, i) => `id ${i}`)];
+    const numbers = Array.from({ length: 50_000 }, (_, i) => i);
+    const [found] = await writer.query<{ sum: number }>("SELECT arraySum({numbers:Array(UInt32)}) AS sum", {
+      numbers,
+    });
+    expect(found!.sum).toBe((50_000 * 49_999) / 2);
+    const [first] = await writer.query<{ odd: string[]; count: number }>(
+      `SELECT arraySlice({list:Array(String)}, 1, ${odd.length}) AS odd, toUInt32(length({list:Array(String)})) AS count
+       WHERE 'id 7' IN {list:Array(String)} AND {one:String} = 'x'`,
+      { list, one: "x" },
+    );
+    expect(first).toEqual({ odd, count: list.length });
+    await writer.command("CREATE TABLE lists (id String) ENGINE = MergeTree ORDER BY id");
+    await writer.command("INSERT INTO lists SELECT arrayJoin({list:Array(String)})", { list });
+    const [stored] = await writer.query<{ count: number }>("SELECT toUInt32(count()) AS count FROM lists");
+    expect(stored!.count).toBe(list.length);
+  });
+
   it("takes rows in text, in pieces that end anywhere, and says which column of which row is wrong", async () => {
     await writer.command("CREATE TABLE IF NOT EXISTS texts (id Int64, text String) ENGINE = MergeTree ORDER BY id");
     const rows = Array.from({ length: 3_000 }, (_, id) => ({ id, text: `漢字 \n\n "${"x".repeat(id % 400)}"` }));

@@ -19,7 +19,7 @@ import { decodeRouterPolicy, encodeRouterBody, priorPolicy, ROUTER_KIND } from "
 import { policyHistory } from "../../state/policies/history.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Decision, Policy, Response } from "../../schemas/types.ts";
-import { targetProbabilities } from "../../analysis/off-policy/target.ts";
+import { targetProbabilities } from "../../operators/route/target.ts";
 import { decisionOf, feedbackOf } from "../support/learning.ts";
 import { eventually, testConfig } from "../support/system.ts";
 

@@ -14,7 +14,7 @@ import { createPolicyTable } from "../../state/policies/router-table.ts";
 import { beliefsOf, type RouterPolicy } from "../../state/policies/router.ts";
 import { createPolicyTopic } from "../../state/policies/topic.testing.ts";
 import type { Decision } from "../../schemas/types.ts";
-import { targetProbabilities } from "../../analysis/off-policy/target.ts";
+import { targetProbabilities } from "../../operators/route/target.ts";
 import { type MigratedDatabase, startDatabase } from "../support/clickhouse.ts";
 import { decisionOf, feedbackOf, hourMs, recordInto, start } from "../support/learning.ts";
 

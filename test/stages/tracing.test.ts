@@ -76,6 +76,11 @@ describe("a request through the gateway", () => {
     const response = await post(chat("queued", "trace this secret question"), { traceparent });
     expect(response.status).toBe(200);
     const spans = await traceOf(traceId, ["requests", "decisions", "responses"]);
+    const rows = await system.session.clickhouse.query(
+      "SELECT question FROM requests FINAL WHERE trace_id = {traceId:String}",
+      { traceId },
+    );
+    expect(rows).toEqual([{ question: "trace this secret question" }]);
 
     const server = one(spans, ({ kind }) => kind === "server");
     expect(server).toMatchObject({ parentId, name: "POST /v1/chat/completions", isError: false });

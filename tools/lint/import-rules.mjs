@@ -209,5 +209,5 @@ export const packages = [
     within: ["runtime/metrics/**", "gateway/**"],
     use: "runtime/metrics/health.ts and gateway/server.ts",
   },
-  { packages: ["preact", "preact/*", "uplot", "uplot/*"], within: ["gateway/page/client/**"], use: "the page" },
+  { packages: ["preact", "preact/*", "uplot", "uplot/*", "diff"], within: ["gateway/page/client/**"], use: "the page" },
 ];

@@ -2,7 +2,20 @@
 import type { RequestRow } from "../data/port.ts";
 
 const columns = [
-  ...["createdAt", "id", "tenant", "domain", "user", "session", "question", "answer", "state", "errorCode", "arm"],
+  ...[
+    "createdAt",
+    "id",
+    "tenant",
+    "domain",
+    "user",
+    "session",
+    "tags",
+    "question",
+    "answer",
+    "state",
+    "errorCode",
+    "arm",
+  ],
   ...["source", "probability", "score", "examples", "promptTokens", "completionTokens", "cost", "firstTokenMs"],
   ...["totalMs", "reward"],
 ] as (keyof RequestRow)[];

@@ -1,28 +1,39 @@
-// Examples by what bettering them would gain, and how one was used.
-import { useState } from "preact/hooks";
-import type { ExampleRow, ExampleUse } from "../data/port.ts";
-import { count, figure, fraction, whole } from "./format.ts";
-import { linkTo, useData, useSettled } from "./hooks.ts";
-import { Arm, Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
+// Examples by what bettering them would gain, or the newest; one of them whole (example.tsx).
+import { useEffect, useState } from "preact/hooks";
+import type { ExampleRow } from "../data/port.ts";
+import { Example } from "./example.tsx";
+import { count, figure } from "./format.ts";
+import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
+import { Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
+import { Choice } from "./range.tsx";
+
+const sorts = [["newest", "newest first"]] as const;
 
 export function Examples({ id }: { id: string }) {
-  const [search, setSearch] = useState("");
+  const [query, set] = useQuery();
+  const [search, setSearch] = useState(query.get("search") ?? "");
   const asked = useSettled(search);
-  const { data, error } = useData<ExampleRow[]>("examples", { search: asked }, 30_000);
+  useEffect(() => {
+    if (asked !== (query.get("search") ?? "")) set({ search: asked });
+  }, [asked]);
+  const sort = query.get("sort") ?? undefined;
+  const { data, error } = useData<ExampleRow[]>("examples", { search: asked, sort }, 30_000);
+  const kept = { search: query.get("search") ?? "", sort: sort ?? "" };
   const most = Math.max(...(data ?? []).map(({ gain }) => gain), 0);
   return (
     <>
-      {id !== "" && <Uses id={id} />}
+      {id !== "" && <Example key={id} id={id} onEdited={(edited) => set({ id: edited })} />}
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Search placeholder="id or words of the request" value={search} onInput={setSearch} />
+        <Search placeholder="id or words of request or answer" value={search} onInput={setSearch} />
+        <Choice name="sort" label="Order" values={sorts} none="most to gain first" query={query} set={set} />
       </form>
       <Problem error={error} />
       <Panel
-        title="Examples by gain"
-        note="What bettering each would gain: the decayed sum of (1 - quality) × cost of the arm over the answers that it was shown for. Examples that were not used in two weeks are not listed."
+        title={sort === "newest" ? "The newest examples" : "Examples by gain"}
+        note="Gain is what bettering one would gain: the decayed sum of (1 - quality) × cost of the arm over the answers that it was shown for in two weeks. Those that were not shown have none, and only the order by time lists them."
       >
         {data?.length === 0 ? (
-          <Nothing>None was used, or none fits.</Nothing>
+          <Nothing>{sort === "newest" ? "None fits." : "None was used in two weeks, or none fits."}</Nothing>
         ) : (
           <Table
             class="list cards"
@@ -36,7 +47,7 @@ export function Examples({ id }: { id: string }) {
                 "Example",
                 (row) => (
                   <>
-                    <a data-row="" href={linkTo("examples", { id: row.id })}>
+                    <a data-row="" href={linkTo("examples", { ...kept, id: row.id })}>
                       <bdi>{row.request}</bdi>
                     </a>{" "}
                     <span class="quiet">→</span> <bdi class="quiet">{row.response}</bdi>
@@ -47,7 +58,7 @@ export function Examples({ id }: { id: string }) {
               ["Of", ({ domain }) => domain],
               ["Uses", ({ uses }) => count(uses), numeric],
               ["Rated", ({ ratedUses }) => count(ratedUses), numeric],
-              ["Mean quality of answers", ({ meanQuality }) => figure(meanQuality), numeric],
+              ["Mean quality of answers", ({ uses, meanQuality }) => (uses === 0 ? "" : figure(meanQuality)), numeric],
               ["Own quality", ({ quality }) => figure(quality), numeric],
               ["Replays", ({ replays }) => replays, numeric],
             ]}
@@ -55,48 +66,5 @@ export function Examples({ id }: { id: string }) {
         )}
       </Panel>
     </>
-  );
-}
-
-function Uses({ id }: { id: string }) {
-  const { data, error } = useData<ExampleUse[]>("example-uses", { id });
-  return (
-    <Panel title="Uses of an example" note={<code>{id}</code>}>
-      <Problem error={error} />
-      {data?.length === 0 ? (
-        <Nothing>It was not shown for an answer in the last two weeks.</Nothing>
-      ) : (
-        <Table
-          class="cards"
-          scrolls="Uses"
-          rows={data ?? []}
-          keyOf={(use) => `${use.tenant}/${use.requestId}`}
-          columns={[
-            ["Time", ({ createdAt }) => whole(createdAt), { class: "nowrap" }],
-            [
-              "Request",
-              (use) => (
-                <a href={linkTo("request", { tenant: use.tenant, id: use.requestId })}>
-                  <bdi>{use.question === "" ? use.requestId : use.question}</bdi>
-                </a>
-              ),
-              { class: "text" },
-            ],
-            ["Arm", ({ arm }) => <Arm name={arm} />],
-            ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
-            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
-            [
-              "Quality of the answer",
-              (use) => (
-                <>
-                  {figure(use.quality)} <span class="quiet">{use.rated ? "rated" : "predicted"}</span>
-                </>
-              ),
-              numeric,
-            ],
-          ]}
-        />
-      )}
-    </Panel>
   );
 }

@@ -12,6 +12,7 @@ const unknown: Omit<RequestRow, "id" | "tenant" | "domain" | "createdAt"> = {
     question: "",
     user: "",
     session: "",
+    tags: [],
     answer: "",
     state: "open",
     arm: null,

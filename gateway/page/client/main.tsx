@@ -6,6 +6,7 @@ import { Refused, useKey } from "./api.ts";
 import { Arms } from "./arms.tsx";
 import { Boundary, OtherErrors } from "./boundary.tsx";
 import { armColour } from "./colours.ts";
+import { Compare } from "./compare.tsx";
 import { Examples } from "./examples.tsx";
 import { Health } from "./health.tsx";
 import { linkTo, useData, useRoute, useTheme, type Route } from "./hooks.ts";
@@ -63,7 +64,9 @@ function Page() {
               key={view}
               href={linkTo(view)}
               aria-current={
-                route.view === view || (view === "requests" && route.view === "request") ? "page" : undefined
+                route.view === view || (view === "requests" && ["request", "compare"].includes(route.view))
+                  ? "page"
+                  : undefined
               }
             >
               {titles[view]}
@@ -114,6 +117,8 @@ function View({ route: { view, query }, names, theme }: { route: Route; names: N
       return <Values />;
     case "health":
       return <Health />;
+    case "compare":
+      return <Compare key={query.toString()} a={query.get("a") ?? ""} b={query.get("b") ?? ""} />;
     case "requests":
       return <Requests names={names} />;
     default:

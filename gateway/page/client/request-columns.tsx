@@ -31,6 +31,7 @@ export const columns: readonly Column<RequestRow>[] = [
     ({ user, session }) => <bdi>{[user, session].filter((one) => one !== "").join(" · ")}</bdi>,
     { class: "name" },
   ],
+  ["Tags", ({ tags }) => <bdi>{tags.join(" ")}</bdi>, { class: "name" }],
   [
     "Arm",
     ({ arm, source }) => (

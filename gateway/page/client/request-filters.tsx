@@ -3,13 +3,14 @@ import type { SetQuery } from "./range.tsx";
 
 /** Parameters of the address that filter or sort the list. */
 export const narrowing = [
-  ...["search", "tenant", "domain", "arm", "key", "state", "source", "error", "user", "session"],
+  ...["search", "tenant", "domain", "arm", "key", "state", "source", "error", "user", "session", "tag"],
   ...["minCost", "minMs", "maxReward", "sort"],
 ] as const;
 
 const fields = [
   ["user", "User", "text", "as in the request"],
   ["session", "Session", "text", "metadata.session"],
+  ["tag", "Tag", "text", "team=search, or team"],
   ["error", "Error code", "text", "endpoint_timeout"],
   ["minCost", "Cost at least", "number", "0.01"],
   ["minMs", "Took at least, ms", "number", "2000"],

@@ -7,9 +7,10 @@ import type { LiveBatch, RequestList, RequestRow } from "../data/port.ts";
 import { get, watch } from "./api.ts";
 import { saveCsv } from "./csv.ts";
 import { count, time } from "./format.ts";
-import { useData, useQuery, useSettled, type Query } from "./hooks.ts";
+import { nameOf } from "./compare.tsx";
+import { linkTo, useData, useQuery, useSettled, type Query } from "./hooks.ts";
 import { keyOf, merged, shownRows } from "./live-rows.ts";
-import { Nothing, Problem, Search, Table } from "./parts.tsx";
+import { type Column, Nothing, Problem, Search, Table } from "./parts.tsx";
 import { Choice, NameFields, rangeOf, TimeFields } from "./range.tsx";
 import { columns, optional } from "./request-columns.tsx";
 import { MoreFilters, narrowing } from "./request-filters.tsx";
@@ -61,7 +62,12 @@ export function Requests({ names }: { names: Names }) {
     return () => clearInterval(asking);
   }, [awaited, paused]);
   const hidden = new Set((query.get("hide") ?? "").split(",").filter((name) => name !== ""));
-  const shown = columns.filter(([name]) => !hidden.has(name));
+  const isTagged = rows.some(({ tags }) => tags.length > 0);
+  const picked = (query.get("pick") ?? "").split(",").filter((name) => name !== "");
+  const shown: Column<RequestRow>[] = [
+    ...columns.filter(([name]) => !hidden.has(name) && (name !== "Tags" || isTagged)),
+    pickColumn(picked, (names) => set({ pick: names.join(",") })),
+  ];
   const unanswered = rows.filter(({ state }) => state === "failed" || state === "refused").length;
   return (
     <>
@@ -79,6 +85,14 @@ export function Requests({ names }: { names: Names }) {
         <button type="button" disabled={rows.length === 0} onClick={() => saveCsv(rows)}>
           CSV
         </button>
+        {picked.length === 2 && (
+          <button
+            type="button"
+            onClick={() => (location.hash = linkTo("compare", { a: picked[0] ?? "", b: picked[1] ?? "" }))}
+          >
+            Compare the two
+          </button>
+        )}
         <p class="live" role="status">
           <i class={paused ? "off" : live ? "on" : "off"} aria-hidden="true" />
           {paused ? "paused" : live ? "live" : "not connected"}
@@ -116,6 +130,24 @@ export function Requests({ names }: { names: Names }) {
     </>
   );
 }
+
+/** Two requests may be selected; a third takes the place of the first. */
+const pickColumn = (picked: readonly string[], pick: (names: string[]) => void): Column<RequestRow> => [
+  "Compare",
+  (row) => {
+    const name = nameOf(row);
+    const isPicked = picked.includes(name);
+    return (
+      <input
+        type="checkbox"
+        aria-label={`Select to compare: ${row.question === "" ? row.id : row.question.slice(0, 80)}`}
+        checked={isPicked}
+        onChange={() => pick(isPicked ? picked.filter((one) => one !== name) : [...picked.slice(-1), name])}
+      />
+    );
+  },
+  { isHidden: true, class: "pick" },
+];
 
 /** The live stream; reloads the list soon after each event. */
 function useLive(paused: boolean, reload: () => void) {

@@ -4,15 +4,20 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Prices } from "../../../config/prices.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
-import { readExamples, readUses } from "./examples.ts";
+import type { StoredBatch } from "../../batches/table.ts";
+import { readBatches } from "./batches.ts";
+import { readExample, readExamples } from "./examples.ts";
 import { readExperiments } from "./experiments.ts";
 import { readHealth, type HealthDependencies } from "./health.ts";
+import { createPageKeys, type KeysDependencies } from "./keys.ts";
+import { createLetters, type LettersDependencies } from "./letters.ts";
 import { createLive, type LiveDependencies } from "./live.ts";
 import { readNames } from "./names.ts";
 import { readOverview } from "./overview.ts";
 import { readPolicies, resume, revert } from "./policies.ts";
-import { PolicyRefused, type Dashboard } from "./port.ts";
+import type { Dashboard, WholeRequest } from "./port.ts";
 import { readRequests } from "./requests.ts";
+import { readSessions } from "./sessions.ts";
 import { readValues } from "./values.ts";
 
 export interface DashboardDependencies {
@@ -22,8 +27,13 @@ export interface DashboardDependencies {
   live: LiveDependencies;
   /** Prices of an arm for a prompt of so many tokens, at a time; null: it is not configured. */
   prices: (arm: string, at: number, promptTokens: number) => Prices | null;
-  /** In the brokers when it resolves. */
-  removeExamples: (found: readonly { id: string; domain: string }[]) => Promise<void>;
+  exampleActs: Pick<Dashboard, "keepAnswer" | "editExample" | "removeExample">;
+  askAgain: Dashboard["askAgain"];
+  armsFor: (request: WholeRequest["request"]) => string[];
+  keys: Omit<KeysDependencies, "clickhouse" | "clock">;
+  letters: Omit<LettersDependencies, "clickhouse" | "clock">;
+  /** Those of all tenants. */
+  batches: () => readonly StoredBatch[];
   clock: () => number;
 }
 
@@ -33,7 +43,12 @@ export function createDashboard({
   health,
   live,
   prices,
-  removeExamples,
+  exampleActs,
+  askAgain,
+  armsFor,
+  keys,
+  letters,
+  batches,
   clock,
 }: DashboardDependencies): Dashboard {
   const watching = createLive(live);
@@ -42,27 +57,28 @@ export function createDashboard({
     async request(id, tenant) {
       const found = await findConversation(clickhouse, id, tenant);
       const { arm = null, promptTokens = 0 } = found?.response ?? {};
-      return found && { ...found, prices: arm === null ? null : prices(arm, found.request.createdAt, promptTokens) };
+      if (found === null) return null;
+      const { request } = found;
+      return {
+        ...{ ...found, askable: armsFor(request) },
+        prices: arm === null ? null : prices(arm, request.createdAt, promptTokens),
+      };
     },
     overview: (filter) => readOverview(clickhouse, filter),
     policies: (name) => readPolicies(clickhouse, name),
-    examples: (search) => readExamples(clickhouse, search),
-    uses: (id) => readUses(clickhouse, id),
+    examples: (filter) => readExamples(clickhouse, filter),
+    example: (id) => readExample(clickhouse, id),
     values: () => readValues(clickhouse),
     experiments: () => readExperiments(clickhouse),
     health: () => readHealth({ ...health, clickhouse }),
     names: () => readNames(clickhouse),
-    async removeExample(id) {
-      const found = await clickhouse.query<{ id: string; domain: string }>(
-        "SELECT example_id AS id, domain FROM examples FINAL WHERE example_id = {id:String} AND NOT deleted LIMIT 100",
-        { id },
-      );
-      if (found.length === 0) throw new PolicyRefused(`there is no example ${id.slice(0, 12)} any more`);
-      await removeExamples(found);
-      return { id };
-    },
+    ...{ ...exampleActs, askAgain },
     revert: (name, version) => revert(policies, name, version, clock()),
     resume: (name) => resume(policies, name, clock()),
+    keys: createPageKeys({ ...keys, clickhouse, clock }),
+    letters: createLetters({ ...letters, clickhouse, clock }),
+    sessions: (filter) => readSessions(clickhouse, filter),
+    batches: (tenant) => readBatches(clickhouse, batches(), tenant),
     watch: watching.watch,
     stop: watching.stop,
   };

@@ -2,7 +2,11 @@
 // browser knows its types. Nothing of it is SQL.
 import type { VariantFigures } from "../../../algorithms/off-policy/variant-verdict.ts";
 import type { Conversation } from "../../conversation.ts";
+import type { BatchList } from "./batches.ts";
+import type { Keys } from "./keys.ts";
+import type { Letters } from "./letters.ts";
 import type { Names } from "./names.ts";
+import type { SessionFilter, SessionList } from "./sessions.ts";
 import type { Prices } from "../../../config/prices.ts";
 
 export type RequestState = "ok" | "failed" | "refused" | "open";
@@ -25,6 +29,8 @@ export interface RequestFilter {
   /** `user` of the request, or its session: values of its metadata. */
   user?: string | undefined;
   session?: string | undefined;
+  /** Another member of its metadata: name=value, or a name alone. */
+  tag?: string | undefined;
   /** Bounds: least cost, least time in ms, highest reward. */
   minCost?: number | undefined;
   minMs?: number | undefined;
@@ -50,6 +56,8 @@ export interface RequestRow {
   /** Values of its metadata; empty: none. */
   user: string;
   session: string;
+  /** Other members of its metadata, as name=value. */
+  tags: string[];
   /** How the answer begins. */
   answer: string;
   createdAt: number;
@@ -184,6 +192,26 @@ export interface ExampleRow {
   sourceArm: string;
 }
 
+/** newest: unused ones, too; else by gain. */
+export interface ExampleFilter {
+  search?: string | undefined;
+  sort?: "newest" | undefined;
+}
+
+/** example: null where the pool does not have it, or not yet. */
+export interface WholeExample {
+  example:
+    | (Pick<ExampleRow, "id" | "tenant" | "domain" | "request" | "response" | "quality" | "sourceArm"> & {
+        sourceModel: string;
+        /** Request that it came from; null: another system's. */
+        requestId: string | null;
+        createdAt: number;
+        expiresAt: number | null;
+      })
+    | null;
+  uses: ExampleUse[];
+}
+
 export interface ExampleUse {
   requestId: string;
   tenant: string;
@@ -262,8 +290,42 @@ export interface LiveBatch {
   skipped: number;
 }
 
-/** A whole request, and its arm's current prices per million tokens. */
-export type WholeRequest = Conversation & { prices: Prices | null };
+/** A whole request, current prices per million tokens of its arm, and arms to ask again. */
+export type WholeRequest = Conversation & { prices: Prices | null; askable: string[] };
+
+/** By an arm, else by the one that a version of the router prefers (0: the prior). */
+export interface AskingAgain {
+  id: string;
+  tenant: string;
+  arm?: string | undefined;
+  policyVersion?: number | undefined;
+  /** All calls together, in the prices' currency. */
+  maxCost: number;
+}
+
+/** What came of it, which is recorded nowhere. Times in ms from the call. */
+export interface AskedAgain {
+  arm: string;
+  model: string;
+  status: "ok" | "failed";
+  text: string;
+  /** JSON of the rest of its message, such as tool calls; empty: nothing. */
+  passthrough: string;
+  finishReason: string | null;
+  cost: number;
+  promptTokens: number;
+  completionTokens: number;
+  firstTokenMs: number | null;
+  totalMs: number;
+  errorCode: string | null;
+  errorMessage: string | null;
+  /** Shown to it, and those that the decision names and the pool no longer has. */
+  examples: number;
+  goneExamples: number;
+  /** Of the router that preferred the arm; probability: with which it chooses it. */
+  policyVersion: number | null;
+  probability: number | null;
+}
 
 /** A variant of an experiment; units are the users, sessions, tenants or requests that keep it. */
 export interface ExperimentVariant extends VariantFigures {
@@ -285,24 +347,32 @@ export interface Dashboard {
   overview(filter: OverviewFilter): Promise<Overview>;
   /** The newest of each policy; of one, all its versions. */
   policies(name?: string): Promise<PolicyVersion[]>;
-  examples(search: string): Promise<ExampleRow[]>;
-  uses(exampleId: string): Promise<ExampleUse[]>;
+  examples(filter: ExampleFilter): Promise<ExampleRow[]>;
+  example(id: string): Promise<WholeExample>;
   values(): Promise<PolicyValues>;
   experiments(): Promise<ExperimentVariant[]>;
   health(): Promise<Health>;
   /** Names for filters. */
   names(): Promise<Names>;
-  /** Takes an example out of the pool. Rejects with PolicyRefused when there is none. */
+  /** Rejects with PolicyRefused when it can't be asked; the signal ends the call. */
+  askAgain(asking: AskingAgain, signal: AbortSignal): Promise<AskedAgain>;
+  /** Acts on examples; the id is the example's. Each may reject with PolicyRefused. */
+  keepAnswer(requestId: string, tenant: string): Promise<{ id: string }>;
+  editExample(edited: { id: string; request: string; response: string }): Promise<{ id: string }>;
   removeExample(id: string): Promise<{ id: string }>;
   /** Rejects with PolicyRefused when there is nothing to go back to. */
   revert(name: string, version: number): Promise<PolicyVersion>;
   resume(name: string): Promise<PolicyVersion>;
+  keys: Keys;
+  letters: Letters;
+  sessions(filter: SessionFilter): Promise<SessionList>;
+  batches(tenant?: string): Promise<BatchList>;
   /** Until the signal is aborted. Rejects with TooManyWatchers. */
   watch(take: (batch: LiveBatch) => void, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What was asked of a policy can't be done; its message says why. */
+/** What was asked of a policy, an example or a request is impossible; its message says why. */
 export class PolicyRefused extends Error {
   override name = "PolicyRefused";
 }

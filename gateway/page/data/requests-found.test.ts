@@ -27,6 +27,22 @@ describe("requests that are looked for", () => {
     },
   );
 
+  it.each([
+    ["team=search", "team", "search"],
+    ["team", "team", ""],
+    [" team = a=b ", "team", "a=b"],
+    ["team=", "team", ""],
+    [hostile, "') OR 1", "1 --"],
+    ["=x", "", "x"],
+  ])("have %j as the name and the value of a tag, as parameters only", async (given, tag, tagValue) => {
+    for (const { sql, parameters } of await asked({ tag: given })) {
+      expect(parameters).toMatchObject({ tag, tagValue });
+      expect(sql).toContain("mapContains(metadata, {tag:String})");
+      expect(sql.includes("{tagValue:String}")).toBe(tagValue !== "");
+      expect(sql).not.toContain("1 --");
+    }
+  });
+
   it.each(["cost", "latency", "reward"] as const)("open, are found among requests also by %s", async (sort) => {
     const [found] = await asked({ state: "open", sort });
     expect(found?.sql).toMatch(/SELECT request_id, tenant FROM requests WHERE/);

@@ -39,8 +39,21 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
 }
 
 /** Filters on requests. */
-const ofRequests = ({ user = "", session = "" }: RequestFilter): string =>
-  `${user === "" ? "" : " AND metadata['user'] = {user:String}"}${session === "" ? "" : " AND session = {session:String}"}`;
+const ofRequests = ({ user = "", session = "", tag = "" }: RequestFilter): string =>
+  [
+    user === "" ? "" : " AND metadata['user'] = {user:String}",
+    session === "" ? "" : " AND session = {session:String}",
+    tag === "" ? "" : " AND mapContains(metadata, {tag:String})",
+    tagOf(tag).value === "" ? "" : " AND metadata[{tag:String}] = {tagValue:String}",
+  ].join("");
+
+/** "name=value" or "name"; value "": any. */
+function tagOf(text: string): { tag: string; value: string } {
+  const end = text.indexOf("=");
+  return end < 0
+    ? { tag: text.trim(), value: "" }
+    : { tag: text.slice(0, end).trim(), value: text.slice(end + 1).trim() };
+}
 
 /** Filters on responses, except arm and key. */
 const ofResponses = ({ source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
@@ -108,9 +121,10 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
 /** Parameters that the statement does not use are ignored. */
 function parametersOf(filter: RequestFilter): Record<string, unknown> {
   const { limit = mostRows, offset = 0 } = filter;
+  const { tag, value: tagValue } = tagOf(filter.tag ?? "");
   return {
     ...{ source: "", error: "", user: "", session: "", search: "", state: "", minCost: 0, minMs: 0, maxReward: 1 },
-    ...commonOf(filter),
+    ...{ ...commonOf(filter), tag, tagValue },
     most: offset + Math.min(limit, mostRows) + mostRows,
   };
 }

@@ -1,25 +1,31 @@
 // The shown columns of a list's requests, looked up by key.
+import { sessionMembers } from "../../../algorithms/identity/session.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { RequestFilter, RequestList, RequestRow } from "./port.ts";
 import { findRequests, type Key } from "./requests-found.ts";
 
 const shown = 400;
 const shownAnswer = 160;
+const [mostTags, shownTag] = [8, 100];
+/** Members of metadata with columns of their own. */
+const beside = ["user", ...sessionMembers];
 
 export async function readRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<RequestList> {
   const { keys, searchedFrom } = await findRequests(clickhouse, filter);
   return { rows: keys.length === 0 ? [] : await readRows(clickhouse, keys), searchedFrom };
 }
 
-type Asked = Key & Pick<RequestRow, "domain" | "question" | "user" | "session" | "createdAt">;
+type Asked = Key & Pick<RequestRow, "domain" | "question" | "user" | "session" | "tags" | "createdAt">;
 
 async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Key[]): Promise<RequestRow[]> {
   const [asked, more] = await Promise.all([
     clickhouse.query<Asked>(
-      `SELECT request_id AS id, tenant, domain, substringUTF8(question, 1, ${shown}) AS question, metadata['user'] AS user, session,
+      `WITH mapFilter((name, value) -> NOT has({beside:Array(String)}, name), metadata) AS others
+       SELECT request_id AS id, tenant, domain, substringUTF8(question, 1, ${shown}) AS question, metadata['user'] AS user, session,
+              arrayMap((name, value) -> substringUTF8(concat(name, '=', value), 1, ${shownTag}), arraySlice(mapKeys(others), 1, ${mostTags}), arraySlice(mapValues(others), 1, ${mostTags})) AS tags,
               toUnixTimestamp64Milli(created_at) AS createdAt
        FROM requests FINAL WHERE request_id IN {ids:Array(String)}`,
-      { ids: keys.map(({ id }) => id) },
+      { ids: keys.map(({ id }) => id), beside },
     ),
     readMore(clickhouse, keys),
   ]);

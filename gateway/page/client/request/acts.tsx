@@ -1,9 +1,10 @@
-// Actions on an answer: rate it, correct it, repeat the request elsewhere.
+// Actions on an answer: rate it, correct it, keep it as an example.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Conversation } from "../../../conversation.ts";
 import { post } from "../api.ts";
-import { Copied, Panel, Problem } from "../parts.tsx";
-import { curlOf, pythonOf } from "./code.ts";
+import { linkTo } from "../hooks.ts";
+import { Panel, Problem } from "../parts.tsx";
 
 interface Given {
   kind: "thumbs" | "score" | "correction";
@@ -21,15 +22,14 @@ export function Acts({
   onDone: () => void;
 }) {
   const [correction, setCorrection] = useState<string>();
-  const [done, setDone] = useState("");
+  const [done, setDone] = useState<ComponentChildren>("");
   const [problem, setProblem] = useState<Error>();
-  const give = (given: Given, what: string): void => {
+  const act = <T,>(path: string, body: object, reported: (answer: T) => ComponentChildren): void => {
     setProblem(undefined);
     setDone("…");
-    post("feedback", { tenant: request.tenant, request_id: request.id, ...given }).then(
-      () => {
-        setDone(`${what} is given. The reward follows when it is learnt from.`);
-        setCorrection(undefined);
+    post<T>(path, body).then(
+      (answer) => {
+        setDone(reported(answer));
         setTimeout(onDone, 1_500);
       },
       (cause: unknown) => {
@@ -38,6 +38,17 @@ export function Acts({
       },
     );
   };
+  const give = (given: Given, what: string): void =>
+    act("feedback", { tenant: request.tenant, request_id: request.id, ...given }, () => {
+      setCorrection(undefined);
+      return `${what} is given. The reward follows when it is learnt from.`;
+    });
+  const keep = (): void =>
+    act<{ id: string }>("example-keep", { tenant: request.tenant, id: request.id }, ({ id }) => (
+      <>
+        The answer is an example: <a href={linkTo("examples", { id })}>{id.slice(0, 12)}</a>.
+      </>
+    ));
   return (
     <Panel
       title="Rate or correct the answer"
@@ -73,6 +84,9 @@ export function Acts({
           >
             Correct it
           </button>
+          <button type="button" onClick={keep}>
+            Keep as example
+          </button>
         </div>
       )}
       {correction !== undefined && (
@@ -99,17 +113,3 @@ export function Acts({
     </Panel>
   );
 }
-
-export const TakeAway = ({ conversation: { request } }: { conversation: Conversation }) => (
-  <Panel
-    title="Ask it again elsewhere"
-    note="With the key of a tenant in place of $PRECEDENT_API_KEY; without keys, leave that header out."
-  >
-    <div class="code">
-      <h3>curl</h3>
-      <Copied label="The request as a command line with curl" text={curlOf(request, location.origin)} />
-      <h3>OpenAI&apos;s client in Python</h3>
-      <Copied label="The request as code of OpenAI's client" text={pythonOf(request, location.origin)} />
-    </div>
-  </Panel>
-);

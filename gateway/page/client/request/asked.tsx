@@ -1,4 +1,5 @@
 // A request's members beside its texts: parameters, tools, metadata, allowed arms and costs.
+import { nativeMember } from "../../../../algorithms/text/message-blocks.ts";
 import { sessionOf } from "../../../../algorithms/identity/session.ts";
 import type { Conversation } from "../../../conversation.ts";
 import { domainOf, figure } from "../format.ts";
@@ -7,8 +8,9 @@ import { Panel } from "../parts.tsx";
 import { beyondText } from "./code.ts";
 
 export function Asked({ request }: { request: Conversation["request"] }) {
-  const { params, metadata, privacy, allowedArms, documents, tenant, domain, id } = request;
-  const { messages: _messages, ...beyond } = beyondText(request);
+  const { params, metadata, privacy, allowedArms, documents, tenant, domain, traceId, id } = request;
+  const { messages: _messages, [nativeMember]: native, ...beyond } = beyondText(request);
+  const { messages: _native, system: _system, ...natively } = (native ?? {}) as Record<string, unknown>;
   const { user, session: _session, ...others } = metadata;
   const session = sessionOf(metadata);
   const rows: [string, preact.ComponentChildren][] = [
@@ -16,6 +18,7 @@ export function Asked({ request }: { request: Conversation["request"] }) {
     ["Tenant, domain", <bdi key="tenant">{`${tenant}, ${domainOf(domain)}`}</bdi>],
     ["User", user === undefined ? null : <a href={linkTo("requests", { tenant, user })}>{user}</a>],
     ["Session", session === null ? null : <a href={linkTo("requests", { tenant, session })}>{session}</a>],
+    ["Trace id", traceId === "" ? null : <code key="trace">{traceId}</code>],
     ["Most tokens", params.maxTokens === null ? null : figure(params.maxTokens)],
     ["Temperature", params.temperature === null ? null : figure(params.temperature)],
     ["top_p", params.topP === null ? null : figure(params.topP)],
@@ -25,7 +28,7 @@ export function Asked({ request }: { request: Conversation["request"] }) {
     ["Documents", documents.length === 0 ? null : documents.join(", ")],
     ["Privacy", privacyWords(privacy)],
     ...Object.entries(others).map(([name, value]): [string, string] => [`metadata.${name}`, value]),
-    ...Object.entries(beyond).map(([name, value]): [string, preact.ComponentChildren] => [
+    ...Object.entries({ ...beyond, ...natively }).map(([name, value]): [string, preact.ComponentChildren] => [
       name,
       <pre key={name} tabIndex={0} role="region" aria-label={name}>
         {JSON.stringify(value, null, 2)}

@@ -5,7 +5,17 @@ import { beyondText, bodyOf, curlOf, pythonOf } from "./code.ts";
 
 type Asked = Conversation["request"];
 const plain: Asked = {
-  ...{ id: "r", tenant: "acme", domain: "acme/default", documents: [], passthrough: "", metadata: {}, createdAt: 0 },
+  ...{
+    id: "r",
+    tenant: "acme",
+    domain: "acme/default",
+    documents: [],
+    passthrough: "",
+    requires: [],
+    traceId: "",
+    metadata: {},
+    createdAt: 0,
+  },
   messages: [{ role: "user", content: "list all files" }],
   params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
   ...{ allowedArms: [], privacy: { cache: true, share: true, fresh: false } },
@@ -35,6 +45,24 @@ describe("the body of a request", () => {
     expect(text).toContain("12345678901234567890");
     expect(JSON.parse(text)).toMatchObject({ model: "auto", messages: JSON.parse(messages) as unknown });
     expect(text.match(/"messages"/g)).toHaveLength(1);
+  });
+  it("came by Anthropic's API, and goes there again as it was written", () => {
+    const native =
+      '{"system":"be brief","messages":[{"role":"user","content":[{"type":"document","n":12345678901234567890}]}],' +
+      '"thinking":{"type":"enabled"},"metadata":{"user_id":"ann"},"betas":["a-1","b\'2"]}';
+    const one = asked({
+      passthrough: `{"messages":[{"role":"user","content":"[document]"}],"anthropic":${native}}`,
+      params: { maxTokens: 9, temperature: null, topP: null, seed: null, stop: ["."] },
+      metadata: { user: "ann" },
+    });
+    expect(bodyOf(one)).toContain("12345678901234567890");
+    const { betas: _betas, ...members } = JSON.parse(native) as Record<string, unknown>;
+    expect(JSON.parse(bodyOf(one))).toEqual({ model: "auto", max_tokens: 9, stop_sequences: ["."], ...members });
+    expect(curlOf(one, "http://x")).toContain("http://x/v1/messages' ");
+    expect(curlOf(one, "http://x")).toContain(`-H 'anthropic-beta: a-1,b'\\''2' `);
+    expect(pythonOf(one, "http://x")).toContain('Anthropic(base_url="http://x", ');
+    expect(pythonOf(one, "http://x")).toContain('extra_headers={"anthropic-beta": "a-1,b\'2"},');
+    expect(curlOf(asked({ passthrough: '{"anthropic":null}' }), "http://x")).toContain("/v1/messages");
   });
   it.each(["", "{}", "[]", "{", "null", '"a"'])("does without what can't be read: %j", (passthrough) => {
     expect(beyondText({ passthrough })).toEqual({});

@@ -11,7 +11,8 @@ import { Timeline } from "./timeline.tsx";
 import { WhyArm } from "./why-arm.tsx";
 import { WhyExamples } from "./why-examples.tsx";
 import { errorWord, sourceWord } from "../words.ts";
-import { Acts, TakeAway } from "./acts.tsx";
+import { Acts } from "./acts.tsx";
+import { AskAgain } from "./ask-again.tsx";
 import { Asked } from "./asked.tsx";
 import { Costs } from "./costs.tsx";
 import { callsIn, turnsOf, TurnView, type Turn } from "./turns.tsx";
@@ -94,7 +95,7 @@ export function Explain({ id, tenant }: { id: string; tenant: string }) {
         <Costs conversation={data} />
       </div>
       <Composed conversation={data} />
-      <TakeAway conversation={data} />
+      <AskAgain conversation={data} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // A conversation as it was: texts, images, calls of tools and their results. All of it is shown as
 // text; of images only those that came inside of the request: nothing is loaded from elsewhere.
+import { nativeMember } from "../../../../algorithms/text/message-blocks.ts";
 import type { Conversation } from "../../../conversation.ts";
 import { roleWord } from "../words.ts";
 import { beyondText } from "./code.ts";
@@ -20,15 +21,29 @@ export interface Turn {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? "";
+/** Blocks of Anthropic's API are calls where their type ends so. */
+const isCall = (part: unknown): boolean => isRecord(part) && String(part["type"]).endsWith("tool_use");
 const inside = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]+$/;
 
 function partOf(part: unknown): Part {
   if (typeof part === "string") return { text: part };
   if (!isRecord(part)) return { other: pretty(part) };
   if (typeof part["text"] === "string") return { text: part["text"] };
-  const image = isRecord(part["image_url"]) ? part["image_url"]["url"] : part["image_url"];
+  if (typeof part["thinking"] === "string") return { other: `Thought: ${part["thinking"]}` };
+  if (part["type"] === "tool_result") {
+    const { content, tool_use_id: of } = part;
+    return { other: `Result (${String(of)}): ${typeof content === "string" ? content : pretty(content)}` };
+  }
+  const image = imageOf(part);
   if (typeof image === "string") return inside.test(image) ? { image } : { other: `Image: ${image.slice(0, 2_000)}` };
   return { other: pretty(part) };
+}
+
+/** Address of an image of either API. */
+function imageOf({ type, source, image_url: given }: Record<string, unknown>): unknown {
+  if (type !== "image" || !isRecord(source)) return isRecord(given) ? given["url"] : given;
+  const { media_type: kind, data, url } = source;
+  return typeof data === "string" ? `data:${String(kind)};base64,${data}` : url;
 }
 
 /** Arguments are written by a model and may be invalid JSON. */
@@ -49,13 +64,14 @@ function callOf(call: unknown): Call {
 const callsOf = (message: Record<string, unknown>): Call[] => [
   ...(Array.isArray(message["tool_calls"]) ? message["tool_calls"].map(callOf) : []),
   ...(isRecord(message["function_call"]) ? [callOf(message["function_call"])] : []),
+  ...(Array.isArray(message["content"]) ? message["content"].filter(isCall).map(callOf) : []),
 ];
 
 function turnOf(message: unknown): Turn {
   if (!isRecord(message)) return { who: "Message", parts: [{ other: pretty(message) }], calls: [] };
   const { role, content, name, tool_call_id: of } = message;
   const parts = Array.isArray(content)
-    ? content.map(partOf)
+    ? content.filter((part) => !isCall(part)).map(partOf)
     : content === null || content === undefined
       ? []
       : [partOf(content)];
@@ -65,9 +81,11 @@ function turnOf(message: unknown): Turn {
 
 /** The messages of a request, those with more than text as they were sent. */
 export function turnsOf(asked: Conversation["request"]): Turn[] {
-  const { messages } = beyondText(asked);
+  const { messages: translated, [nativeMember]: native } = beyondText(asked);
+  const { system, messages = translated } = isRecord(native) ? native : {};
+  const before = isRecord(native) && system !== undefined ? [turnOf({ role: "system", content: system })] : [];
   return Array.isArray(messages)
-    ? messages.map(turnOf)
+    ? [...before, ...messages.map(turnOf)]
     : asked.messages.map(({ role, content }) => ({ who: roleWord(role), parts: [{ text: content }], calls: [] }));
 }
 

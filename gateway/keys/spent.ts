@@ -1,17 +1,16 @@
 // Spending of keys today and this month, UTC, as recorded: about a second behind.
-import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/spend-limit.ts";
-import type { Session } from "../pipelines/session.ts";
-import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
-import { accountOf } from "../gateway/keys/key.ts";
-import type { ApiKey } from "../schemas/types.ts";
-import { readAccountCosts } from "../gateway/keys/account-costs.ts";
+import { costIn, periods, windowAt, type DayCost, type Period } from "../../algorithms/queueing/spend-limit.ts";
+import { ClickHouseUnavailable, type ClickHouse } from "../../connections/clickhouse/port.ts";
+import { accountOf } from "./key.ts";
+import type { ApiKey } from "../../schemas/types.ts";
+import { readAccountCosts } from "./account-costs.ts";
 
 /** Keys that were rotated have spent what those before them have. */
 export type SpentBy = (key: Pick<ApiKey, "id" | "account">) => Record<Period, number>;
 
 /** null while ClickHouse is away: keys are listed all the same. */
 export async function readSpent(
-  { clickhouse }: Pick<Session, "clickhouse">,
+  clickhouse: Pick<ClickHouse, "query">,
   keys: readonly ApiKey[],
   now: number,
 ): Promise<SpentBy | null> {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { priorPosterior } from "../../algorithms/routing/bandit.ts";
 import { normalCdf } from "../../algorithms/numeric/gaussian.ts";
-import type { Exploring } from "../../operators/route/score.ts";
+import type { Exploring } from "./score.ts";
 import type { RouterPolicy } from "../../state/policies/router.ts";
 import { servingOf, targetProbabilities, type Candidate, type Target } from "./target.ts";
 

@@ -1,7 +1,7 @@
 // Target policies and their probabilities on logged decisions (docs/off-policy.md, Targets): by the
 // code that serves, with the logged biases.
 import type { Posterior } from "../../algorithms/routing/bandit.ts";
-import { choiceProbabilities, predicted, type Exploring } from "../../operators/route/score.ts";
+import { choiceProbabilities, predicted, type Exploring } from "./score.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf, type RouterPolicy } from "../../state/policies/router.ts";
 

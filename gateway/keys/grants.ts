@@ -1,8 +1,8 @@
-// What a key of the gateway is made of: what commands grant it, change of it, and hand on to the
-// one after it. Pure.
-import { nameProblem } from "../algorithms/identity/names.ts";
-import { accountOf } from "../gateway/keys/key.ts";
-import type { ApiKey } from "../schemas/types.ts";
+// What a key of the gateway is made of: what commands and the page grant it, change of it, and hand
+// on to the one after it. Pure.
+import { nameProblem } from "../../algorithms/identity/names.ts";
+import { accountOf } from "./key.ts";
+import type { ApiKey } from "../../schemas/types.ts";
 
 export interface Grants {
   tenant?: string;

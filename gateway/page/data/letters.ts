@@ -1,0 +1,184 @@
+// One dead letter whole, and sending its record to its topic again: byte for byte, as the topic
+// dead-letters has it. ClickHouse may have masked it.
+import { messageOf } from "../../../connections/errors.ts";
+import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import type { RawRecord } from "../../../connections/kafka/port.ts";
+import type { DeadLetter } from "../../../schemas/types.ts";
+import type { Topic, TopicName } from "../../../schemas/records.ts";
+import { decodeWithRetries } from "../../../runtime/decode.ts";
+import { withTimeout } from "../../../runtime/with-timeout.ts";
+import type { SessionOf } from "../../../state/session.ts";
+import {
+  findLetter,
+  LetterRefused,
+  readLetters,
+  RETRIED,
+  type Letter,
+  type LetterFilter,
+  type LetterKey,
+  type LetterRow,
+  type StoredLetter,
+} from "./dead-letters.ts";
+import { headersOf, textOf } from "./letter-parts.ts";
+
+export interface Letters {
+  list(filter: LetterFilter): Promise<LetterRow[]>;
+  /** null: there is none. */
+  read(key: LetterKey): Promise<Letter | null>;
+  /** Rejects with LetterRefused: it was sent again already, or can't be. */
+  retry(key: LetterKey): Promise<LetterKey>;
+}
+
+export interface LettersDependencies {
+  session: Pick<
+    SessionOf<{ tables: ["dead-letters"]; outputs: ["dead-letters", "requests"] }>,
+    "kafka" | "codec" | "log" | "topic"
+  >;
+  clickhouse: Pick<ClickHouse, "query">;
+  /** The record of a topic that a stage reads; undefined: none does. */
+  recordOf: (topic: string) => TopicName | undefined;
+  clock: () => number;
+}
+
+const waitMs = 10_000;
+/** Positions sent again that ClickHouse may not have yet. */
+const remembered = 10_000;
+
+export function createLetters({ session, clickhouse, recordOf, clock }: LettersDependencies): Letters {
+  const { kafka, codec, topic, log } = session;
+  const letters = topic("dead-letters");
+  const sent = new Set<string>();
+
+  const decoded = async (of: string, value: string | null, bytes: number | null): Promise<string | null> => {
+    const name = recordOf(of);
+    if (name === undefined || value === null || Buffer.byteLength(value, "base64") !== bytes) return null;
+    const found = await codec.decode(name, Buffer.from(value, "base64"));
+    return found.ok ? JSON.stringify(found.value, plain, 2) : null;
+  };
+
+  /** The record at a position of dead-letters; undefined: Kafka no longer has it. */
+  const recordAt = async (partition: number, offset: number): Promise<RawRecord | undefined> => {
+    let stop = (): Promise<void> => Promise.resolve();
+    const read = new Promise<RawRecord | undefined>((resolve) => {
+      const follower = kafka.followTopic(letters, {
+        onRecords: ([first]) => {
+          if (first !== undefined) resolve(first.offset === offset ? first : undefined);
+        },
+        onRewound: () => resolve(undefined),
+      });
+      stop = () => follower.stop();
+      follower.follow(partition, offset);
+    });
+    return withTimeout(waitMs, read).finally(() => {
+      stop().catch((error: unknown) => log.debug({ err: error }, "a reader of a dead letter did not stop"));
+    });
+  };
+
+  const wholeLetter = async ({ row, kafkaPartition, kafkaOffset }: StoredLetter): Promise<DeadLetter> => {
+    const record = await recordAt(kafkaPartition, kafkaOffset);
+    const found =
+      record === undefined || record.value === null
+        ? undefined
+        : await decodeWithRetries(codec, "dead-letters", record.value);
+    const isIt =
+      found?.ok === true &&
+      found.value.topic === row.topic &&
+      found.value.partition === row.partition &&
+      found.value.offset === row.offset;
+    if (!isIt) throw new LetterRefused("Kafka no longer has its bytes: the topic dead-letters keeps them for a while");
+    return found.value;
+  };
+
+  const send = async (letter: DeadLetter): Promise<void> => {
+    if (letter.fullBytes !== null)
+      throw new LetterRefused("it has only the beginning of its record, which is too large for a dead letter");
+    if ((letter.firstOffset ?? letter.offset) < letter.offset)
+      throw new LetterRefused("it stands for a batch of records that could not be read");
+    const list =
+      letter.headerList.length > 0
+        ? letter.headerList.map(({ name, value }) => [name, value] as const)
+        : Object.entries(letter.headers);
+    const headers = headersOf(list);
+    if (headers === null)
+      throw new LetterRefused("its headers can't be sent as they were: some have no value, or repeat");
+    const { key, value, topic: to, partition } = letter;
+    const producer = kafka.plainProducer();
+    try {
+      const partitions = await kafka.spans(to);
+      await producer.send([
+        {
+          // The broker decides by its ACLs whether the gateway may.
+          topic: to as Topic<"requests">,
+          ...{ key, value, headers },
+          ...(partitions.some((one) => one.partition === partition) ? { partition } : {}),
+        },
+      ]);
+    } finally {
+      await producer.close();
+    }
+  };
+
+  /** After the record: a crash between them allows a second time, and loses nothing. */
+  const note = async (letter: DeadLetter, stage: string): Promise<void> => {
+    const value = codec.encode("dead-letters", retriedNote(letter, stage, clock()));
+    const producer = kafka.plainProducer();
+    await producer.send([{ topic: letters, key: letter.key, value }]).finally(() => producer.close());
+  };
+
+  return {
+    list: (filter) => readLetters(clickhouse, filter),
+    async read(key) {
+      const found = await findLetter(clickhouse, key);
+      if (found === null) return null;
+      const { row, firstOffset, sourceTimestamp, value, valueBytes, fullBytes } = found;
+      return {
+        ...{ ...row, firstOffset, sourceTimestamp, fullBytes },
+        key: textOf(found.key),
+        value: textOf(value, valueBytes),
+        headers: found.headers.map(([name, base64]) => ({ name, value: textOf(base64) })),
+        record: await decoded(row.topic, value, fullBytes === null ? valueBytes : null),
+      };
+    },
+    async retry(key) {
+      const found = await findLetter(clickhouse, key);
+      if (found === null) throw new LetterRefused("there is no such dead letter any more");
+      const position = `${key.topic}/${key.partition}/${key.offset}`;
+      if (found.row.retriedAt !== null || sent.has(position)) throw new LetterRefused("it was sent again already");
+      if (recordOf(key.topic) === undefined) throw new LetterRefused(`no stage reads the topic ${key.topic} any more`);
+      sent.add(position);
+      let letter: DeadLetter;
+      try {
+        letter = await wholeLetter(found);
+        await send(letter);
+      } catch (error) {
+        sent.delete(position);
+        if (error instanceof LetterRefused) throw error;
+        throw new LetterRefused(`it could not be sent to ${key.topic}: ${messageOf(error)}`);
+      }
+      for (const oldest of sent)
+        if (sent.size > remembered) sent.delete(oldest);
+        else break;
+      log.info({ ...key }, "a dead letter was sent to its topic again");
+      await note(letter, key.stage).catch((error: unknown) => {
+        throw new LetterRefused(`it was sent again, but that could not be noted: ${messageOf(error)}`);
+      });
+      return key;
+    },
+  };
+}
+
+/** The letter that says that one was sent again; it has none of the record's bytes. */
+const retriedNote = (letter: DeadLetter, stage: string, now: number): DeadLetter => ({
+  ...letter,
+  ...{ key: null, value: null, headers: {}, headerList: [], fullBytes: null, fullSha256: null },
+  ...{ stage: "gateway", code: RETRIED, reason: `sent to its topic again; ${stage} gave up on it`, createdAt: now },
+});
+
+/** Bytes within a record as base64. */
+const plain = (_name: string, value: unknown): unknown => {
+  const bytes = value as { type?: unknown; data?: unknown } | null;
+  if (typeof value === "bigint") return String(value);
+  return bytes !== null && typeof bytes === "object" && bytes.type === "Buffer" && Array.isArray(bytes.data)
+    ? Buffer.from(bytes.data as number[]).toString("base64")
+    : value;
+};

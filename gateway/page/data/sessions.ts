@@ -1,0 +1,100 @@
+// Sessions, newest first: found by their last requests, in ever longer windows before the end of
+// the time, so that a month of many requests is not read for one page. Their sums are looked up.
+import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import { conditionsOf, during, parametersOf } from "./answers.ts";
+
+export interface SessionFilter {
+  from: number;
+  until: number;
+  tenant?: string | undefined;
+  /** How its name begins. */
+  search?: string | undefined;
+}
+
+export interface SessionRow {
+  session: string;
+  tenant: string;
+  firstAt: number;
+  lastAt: number;
+  requests: number;
+  /** Failed, refused or under way. */
+  unanswered: number;
+  arms: string[];
+  /** Answers by another arm than the answer before. */
+  switches: number;
+  cost: number;
+  promptTokens: number;
+  cachedTokens: number;
+  /** Mean of its rated requests; null: none is rated. */
+  reward: number | null;
+}
+
+export interface SessionList {
+  rows: SessionRow[];
+  /** Where the search ended, with enough of them or out of time; null: at the start. */
+  searchedFrom: number | null;
+}
+
+const mostShown = 100;
+/** Requests of the shown sessions that are read, at most. */
+const mostRequests = 20_000;
+const searchMs = 400;
+const firstWindowMs = 3_600_000;
+/** How far back from its last request a session is followed. */
+const longestMs = 86_400_000;
+
+type Found = Pick<SessionRow, "session" | "tenant">;
+
+export async function readSessions(
+  clickhouse: Pick<ClickHouse, "query">,
+  { from, until, tenant, search = "" }: SessionFilter,
+): Promise<SessionList> {
+  const found = new Map<string, Found>();
+  const begun = performance.now();
+  let [end, window] = [until, firstWindowMs];
+  while (end > from && found.size < mostShown && performance.now() - begun < searchMs) {
+    const start = Math.max(from, end - window);
+    const rows = await clickhouse.query<Found>(
+      `SELECT session, tenant FROM requests WHERE ${during("created_at")} AND session != '' AND startsWith(session, {search:String})${conditionsOf({ tenant })}
+       GROUP BY session, tenant ORDER BY max(created_at) DESC, session LIMIT ${mostShown}`,
+      { ...parametersOf({ tenant }), search, from: start, until: end },
+    );
+    for (const row of rows) if (found.size < mostShown) found.set(JSON.stringify([row.tenant, row.session]), row);
+    [end, window] = [start, window * 4];
+  }
+  if (found.size === 0) return { rows: [], searchedFrom: end > from ? end : null };
+  const shown = [...found.values()];
+  const rows = await clickhouse.query<SessionRow>(statement, {
+    ...{ sessions: shown.map(({ session }) => session), tenants: [...new Set(shown.map((row) => row.tenant))] },
+    ...{ from: Math.max(0, end - longestMs), until },
+  });
+  return {
+    rows: rows.filter((row) => found.has(JSON.stringify([row.tenant, row.session]))),
+    searchedFrom: end > from ? end : null,
+  };
+}
+
+const its = "request_id IN (SELECT request_id FROM asked)";
+const statement = `
+  WITH asked AS (
+    SELECT request_id, tenant, session, created_at FROM requests
+    WHERE ${during("created_at")} AND session IN {sessions:Array(String)} AND tenant IN {tenants:Array(String)}
+    ORDER BY created_at DESC LIMIT 1 BY request_id, tenant LIMIT ${mostRequests}
+  )
+  SELECT asked.session AS session, asked.tenant AS tenant, toUnixTimestamp64Milli(min(asked.created_at)) AS firstAt,
+    toUnixTimestamp64Milli(max(asked.created_at)) AS lastAt, count() AS requests, countIf(answer.status != 'ok') AS unanswered,
+    arraySort(groupUniqArrayIf(answer.arm, answer.arm != '')) AS arms,
+    arraySort(groupArrayIf(1000)((asked.created_at, answer.arm), answer.arm != '')).2 AS in_order,
+    toUInt64(arraySum(arrayMap((one, before) -> one != before, arrayPopFront(in_order), arrayPopBack(in_order)))) AS switches,
+    sum(answer.cost) AS cost, sum(answer.prompt_tokens) AS promptTokens, sum(answer.cached_tokens) AS cachedTokens,
+    if(countIf(rated.weight > 0) = 0, NULL, sumIf(rated.reward, rated.weight > 0) / countIf(rated.weight > 0)) AS reward
+  FROM asked
+  LEFT JOIN (
+    SELECT request_id, tenant, status, ifNull(arm, '') AS arm, cost, prompt_tokens, cached_tokens FROM responses
+    WHERE ${its} AND NOT duplicate LIMIT 1 BY request_id, tenant
+  ) AS answer ON answer.request_id = asked.request_id AND answer.tenant = asked.tenant
+  LEFT JOIN (
+    SELECT request_id, tenant, reward, weight FROM rewards FINAL WHERE ${its}
+  ) AS rated ON rated.request_id = asked.request_id AND rated.tenant = asked.tenant
+  GROUP BY session, tenant ORDER BY lastAt DESC, session
+  SETTINGS distributed_product_mode = 'global', joined_subquery_requires_alias = 0`;

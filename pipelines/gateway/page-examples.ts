@@ -1,0 +1,140 @@
+// What operators do to examples on the page: keep an answer as one, correct one, take one out. Each
+// goes to the topic as an import or a removal does, within the rules of admission but for rating.
+import { renumberPlaceholders } from "../../algorithms/privacy/placeholders.ts";
+import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
+import { TextError } from "../../connections/text/port.ts";
+import type { Conversation } from "../../gateway/conversation.ts";
+import { refusalWord } from "../../gateway/page/client/words.ts";
+import { PolicyRefused, type Dashboard } from "../../gateway/page/data/port.ts";
+import type { Candidate } from "../../operators/admit/candidates.ts";
+import { questionOf, refusalOf } from "../../operators/admit/qualify.ts";
+import type { ExampleChange } from "../../operators/example-change.ts";
+import { makeExample } from "../../operators/make-example.ts";
+import { redactsCandidates } from "../../operators/redaction.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { exampleMessages } from "../curate/example-messages.ts";
+import type { gateway } from "./pipeline.ts";
+
+export interface ExampleActsDependencies {
+  session: SessionOf<typeof gateway>;
+  /** Reads only. */
+  clickhouse: Pick<ClickHouse, "query">;
+  embedder: () => Promise<Embedder>;
+  find: (id: string, tenant: string) => Promise<Conversation | null>;
+}
+
+interface Known {
+  id: string;
+  tenant: string;
+  domain: string;
+  arm: string;
+  model: string;
+  requestId: string | null;
+}
+
+const dayMs = 86_400_000;
+
+export function createExampleActs({
+  session,
+  clickhouse,
+  embedder,
+  find,
+}: ExampleActsDependencies): Pick<Dashboard, "keepAnswer" | "editExample" | "removeExample"> {
+  const { config, kafka } = session;
+  const { admit } = config.curate;
+  const sharing = createSharedDomains(config.sharing);
+  const redact = redactsCandidates(session);
+
+  const known = (id: string): Promise<Known[]> =>
+    clickhouse.query<Known>(
+      `SELECT example_id AS id, tenant, domain, source_arm AS arm, source_model AS model, source_request_id AS requestId
+       FROM examples FINAL WHERE example_id = {id:String} AND NOT deleted LIMIT 100`,
+      { id },
+    );
+
+  async function publish(changes: readonly ExampleChange[]): Promise<void> {
+    const messages = await exampleMessages(session, changes);
+    const producer = kafka.plainProducer();
+    await producer.send(messages).finally(() => producer.close());
+  }
+
+  /** Rejects with PolicyRefused where it can't be an example, or is one already. */
+  async function made(candidate: Candidate, domain: string) {
+    const refusal = refusalOf(candidate, admit);
+    if (refusal !== null) throw new PolicyRefused(`It can't be an example: ${refusalWord(refusal)}.`);
+    const texts = await redact([questionOf(candidate) ?? "", candidate.text], candidate).catch((error: unknown) => {
+      throw error instanceof TextError ? new PolicyRefused(error.message) : error;
+    });
+    const [request = "", response = ""] = renumberPlaceholders(texts).map(withoutTemplateMarkers);
+    const opened = await embedder().catch(() => {
+      throw new PolicyRefused("The embedding model can't be opened; the gateway's log says why.");
+    });
+    const { tenant, arm, model, requestId } = candidate;
+    const createdAt = Date.now();
+    const value = makeExample(
+      {
+        ...{ tenant, domain, request, response, quality: 1 },
+        source: { arm, model, requestId: requestId === "" ? null : requestId },
+        expiresAt: admit.ttlDays === 0 ? null : createdAt + admit.ttlDays * dayMs,
+      },
+      { vector: await opened.embed(request), model: opened.model, createdAt },
+    );
+    if ((await known(value.id)).length > 0)
+      throw new PolicyRefused(`The same is an example already: ${value.id.slice(0, 12)}.`);
+    return { id: value.id, domain, value };
+  }
+
+  const confirmed = { documents: 0, finishReason: null, quality: 1, confirmed: true, rewardVersion: 0 };
+
+  return {
+    async keepAnswer(id, tenant) {
+      const found = await find(id, tenant);
+      if (found?.response?.status !== "ok") throw new PolicyRefused("There is no answer to keep.");
+      const { request, response } = found;
+      const candidate: Candidate = {
+        ...{ ...confirmed, source: "response", requestId: id, tenant, domain: request.domain },
+        ...{ messages: request.messages, documents: request.documents.length, text: response.text },
+        ...{ finishReason: response.finishReason, arm: response.arm ?? "", model: response.model ?? "" },
+        ...{ privacyCache: request.privacy.cache, privacyShare: request.privacy.share },
+      };
+      const change = await made(candidate, sharing.homeOf(candidate));
+      await publish([change]);
+      return { id: change.id };
+    },
+
+    async editExample({ id, request, response }) {
+      const [example] = await known(id);
+      if (example === undefined) throw gone(id);
+      const { tenant, domain, arm, model, requestId } = example;
+      const candidate: Candidate = {
+        ...{
+          ...confirmed,
+          source: "correction",
+          requestId: requestId ?? "",
+          tenant,
+          domain,
+          arm,
+          model,
+          text: response,
+        },
+        ...{ messages: [{ role: "user", content: request }], privacyCache: true, privacyShare: true },
+      };
+      const change = await made(candidate, domain);
+      // If the second is lost, both are examples, and the old one can be taken out.
+      await publish([change, { id, domain, value: null }]);
+      return { id: change.id };
+    },
+
+    async removeExample(id) {
+      const found = await known(id);
+      if (found.length === 0) throw gone(id);
+      await publish(found.map(({ domain }) => ({ id, domain, value: null })));
+      return { id };
+    },
+  };
+}
+
+const gone = (id: string): PolicyRefused => new PolicyRefused(`There is no example ${id.slice(0, 12)} any more.`);
