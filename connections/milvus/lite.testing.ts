@@ -13,6 +13,7 @@ import { pythonWith } from "../python/python.ts";
 
 export interface Lite {
   address: string;
+  pid(): number;
   /** As kill -9 does. */
   kill(): Promise<void>;
   /** With the same data and address. */
@@ -20,6 +21,8 @@ export interface Lite {
   /** Also removes its data. */
   stop(): Promise<void>;
 }
+
+const startMs = 120_000;
 
 /** A running server, or why there is none. */
 export async function startLite(): Promise<Lite | { reason: string }> {
@@ -47,20 +50,34 @@ export async function startLite(): Promise<Lite | { reason: string }> {
     await ended;
   };
   const start = async (): Promise<void> => {
-    const script = "import sys; from milvus_lite.cmdline import main; sys.exit(main())";
+    const script = [
+      "import os, sys, threading",
+      // It ends with this process, however that ends.
+      "threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()",
+      "from milvus_lite.cmdline import main",
+      "sys.exit(main())",
+    ].join("\n");
     const where = ["--data-dir", folder, "--host", "127.0.0.1", "--port", String(port)];
-    const started = spawn(python, ["-c", script, "server", ...where], { stdio: ["ignore", "ignore", "pipe"] });
+    const started = spawn(python, ["-c", script, "server", ...where], { stdio: ["pipe", "ignore", "pipe"] });
     let errors = "";
     started.stderr.on("data", (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-2_000)));
     server = started;
+    const until = Date.now() + startMs;
     while (!(await answers(port))) {
+      if (Date.now() > until) throw new Error(`milvus-lite does not listen after ${startMs} ms: ${errors}`);
       if (started.exitCode !== null) throw new Error(`milvus-lite ended with ${started.exitCode}: ${errors}`);
       await sleep(50);
     }
   };
-  await start();
+  try {
+    await start();
+  } catch (error) {
+    await kill();
+    return { reason: messageOf(error) };
+  }
   return {
     ...{ address: `127.0.0.1:${port}`, kill, start },
+    pid: () => server?.pid ?? 0,
     async stop() {
       await kill();
       await rm(folder, { recursive: true, force: true });

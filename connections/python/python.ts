@@ -40,7 +40,15 @@ export async function pythonWith(
   const beside = `${folder}.${process.pid}.tmp`;
   try {
     await run("python3", ["-m", "venv", beside]);
-    await run(join(beside, "bin", "python"), ["-m", "pip", "install", "--quiet", "--no-cache-dir", ...packages]);
+    await run(join(beside, "bin", "python"), [
+      "-m",
+      "pip",
+      "install",
+      "--quiet",
+      "--no-cache-dir",
+      "--no-compile",
+      ...packages,
+    ]);
     if (!existsSync(python) || !(await imports(python))) {
       await rm(folder, { recursive: true, force: true });
       await rename(beside, folder);

@@ -1,6 +1,6 @@
 // What every source of examples does, whether they lie in this process or in Milvus.
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { dot } from "../../../algorithms/selection/embedding.ts";
 import { sharingDomain } from "../../../algorithms/identity/identity.ts";
 import type { Example } from "../../../schemas/types.ts";
@@ -23,15 +23,13 @@ const gone = ({ id, domain }: Example): ExampleChange => ({ id, domain, value: n
 
 /** start: an empty source for vectors of 4 numbers by the model "test", each time another. */
 export function describeExamples(name: string, start: () => Promise<Source>, runs: number): void {
-  describe(`examples: ${name}`, () => {
+  describe(`examples: ${name}`, { timeout: 120_000 }, () => {
     let source: Source;
     beforeAll(async () => {
       source = await start();
-    });
+    }, 60_000);
     const ids = async (domain: string, vector: Float32Array, k = 10, at = now): Promise<string[]> =>
       (await source.search.nearest(domain, vector, k, at)).map(({ example }) => example.id);
-    afterAll(() => undefined);
-
     test("the nearest of a domain with the cosine, texts and all; replaced, expired and removed", async () => {
       const near = anExample({ tenant: "t1", request: "near", vector: unit([1, 1, 0, 0]) });
       const far = anExample({ tenant: "t1", request: "far", vector: axis(2), expiresAt: now + 10 });

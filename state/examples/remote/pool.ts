@@ -99,7 +99,9 @@ export function createRemotePool(options: RemotePoolOptions): RemotePool {
       try {
         const { collection: facts } = await collection.facts();
         const found =
-          facts === null ? null : stateOf(await collection.read(stateKeys, { timeoutMs: lookMs, strong: false }));
+          facts === null
+            ? null
+            : stateOf(await collection.read(stateKeys, { timeoutMs: Math.max(lookMs, limitMs), strong: false }));
         state = found;
         if (found === null) reason = "no curate process has filled it";
         rows = Math.max(0, (facts?.rows ?? 0) - stateKeys.length);
