@@ -30,8 +30,10 @@ const post = (body: object): RequestInit => ({
 });
 
 export function createClient({ baseUrl, signal }: { baseUrl: string; signal: AbortSignal }): Client {
+  // The signal is not given to fetch, which would leave a listener on it for each request.
   const call = async (path: string, init: RequestInit = {}): Promise<string> => {
-    const response = await fetch(`${baseUrl}${path}`, { ...init, signal });
+    signal.throwIfAborted();
+    const response = await fetch(`${baseUrl}${path}`, init);
     const text = await response.text();
     if (!response.ok) throw new Error(`${path}: ${response.status} ${text.slice(0, 500)}`);
     return text;
@@ -43,7 +45,8 @@ export function createClient({ baseUrl, signal }: { baseUrl: string; signal: Abo
       const answers = await Promise.all(
         bodies.map((body, index) =>
           limit(async () => {
-            const response = await fetch(`${baseUrl}/chat/completions`, { ...post(body), signal });
+            signal.throwIfAborted();
+            const response = await fetch(`${baseUrl}/chat/completions`, post(body));
             await response.text();
             const id = response.headers.get("x-precedent-request-id");
             return response.ok && id !== null ? [{ index, id }] : [];
