@@ -24,10 +24,16 @@ export function weightChanges(before: Arms, now: Arms, most: number): WeightChan
     return FEATURE_NAMES.flatMap((feature, i) => {
       const [old, weight] = [known.mean[i], mean[i]];
       if (feature.startsWith("embedding") || old === undefined || weight === undefined || old === weight) return [];
-      return [{ arm, feature, before: old, now: weight, deviation: deviationOf(factor, i, mean.length) }];
+      return [{ arm, feature, before: old, now: weight, factor, i }];
     });
   });
-  return changes.sort((a, b) => Math.abs(b.now - b.before) - Math.abs(a.now - a.before)).slice(0, most);
+  return changes
+    .sort((a, b) => Math.abs(b.now - b.before) - Math.abs(a.now - a.before))
+    .slice(0, most)
+    .map(({ factor, i, ...change }) => ({
+      ...change,
+      deviation: deviationOf(factor, i, now.get(change.arm)!.mean.length),
+    }));
 }
 
 /** The covariance is the inverse of L LT: its i-th diagonal is the square of L^-1 e_i. */

@@ -54,7 +54,8 @@ const letter = z.strictObject({
     .min(0)
     .max(2 ** 31 - 1),
 });
-const letters = z.strictObject({ topic: text, stage: text, code: text, tenant: text, before: time });
+const skip = z.coerce.number().int().min(0).max(1_000_000).optional();
+const letters = z.strictObject({ topic: text, stage: text, code: text, tenant: text, before: time, skip });
 const owners = z.strictObject({
   ...{ from: time, until: time, last: time, tenant: text, domain: text, arm: text, key: text },
   by: z.enum(["tenant", "domain", "key"]),

@@ -80,6 +80,8 @@ it("says why an arm or a version of the router is not asked", async () => {
   await expect(opened(null).ask({ arm: "small" })).rejects.toThrow(/not recorded/);
   // The logged features are of another layout than the router's.
   await expect(opened(asked()).ask({ policyVersion: 0 })).rejects.toThrow(/can't judge/);
+  const blank = { decision: { arms: [{ ...score("small", NaN), context: [] }] } } as unknown as Partial<Conversation>;
+  await expect(opened({ ...asked(), ...blank }).ask({ policyVersion: 0 })).rejects.toThrow(/can't judge/);
   await expect(opened(asked()).ask({ policyVersion: 7 })).rejects.toThrow(/no such version/);
   const { decision: _decision, ...refused } = asked();
   await expect(opened(refused).ask({ policyVersion: 0 })).rejects.toThrow(/No router chose/);

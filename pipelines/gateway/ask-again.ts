@@ -69,11 +69,12 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
         signal,
         () => (firstTokenMs ??= performance.now() - begun),
       );
-      signal.throwIfAborted();
       const isAnswer = result.kind === "answer";
       const usage = isAnswer ? result.usage : result.spent?.usage;
       const cost = isAnswer ? result.cost : (result.spent?.cost ?? 0);
       log.info({ requestId: request.id, tenant: request.tenant, arm: name, cost }, "asked again from the page");
+      // What was paid for is logged, whoever still waits for it.
+      signal.throwIfAborted();
       return {
         ...{ arm: name, model: isAnswer ? result.model : arm.model, status: isAnswer ? "ok" : "failed", cost },
         ...(isAnswer
@@ -100,7 +101,9 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
     const target = { kind: "router", name: ROUTER, policy: await routerOf(version) } as const;
     const chances = chancesOf(() => targetProbabilities(target, candidates, servingOf(config.routing), request));
     const probability = Math.max(...chances);
-    return { arm: candidates[chances.indexOf(probability)]?.arm ?? "", probability };
+    const arm = candidates[chances.indexOf(probability)]?.arm;
+    if (arm === undefined) throw new PolicyRefused(cannotJudge);
+    return { arm, probability };
   }
 
   async function routerOf(version: number): Promise<RouterPolicy> {
@@ -132,9 +135,10 @@ function chancesOf(compute: () => readonly number[] | null): readonly number[] {
     return compute() ?? [];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new PolicyRefused("This version of the router can't judge what was logged of the request.");
+    throw new PolicyRefused(cannotJudge);
   }
 }
+const cannotJudge = "This version of the router can't judge what was logged of the request.";
 
 const whyNot = ({ documents }: Conversation["request"]): string =>
   documents.length > 0

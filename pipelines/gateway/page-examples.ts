@@ -27,7 +27,6 @@ export interface ExampleActsDependencies {
 }
 
 interface Known {
-  id: string;
   tenant: string;
   domain: string;
   arm: string;
@@ -36,6 +35,8 @@ interface Known {
 }
 
 const dayMs = 86_400_000;
+/** By then ClickHouse has what was published. */
+const recordedMs = 30_000;
 
 export function createExampleActs({
   session,
@@ -43,17 +44,34 @@ export function createExampleActs({
   embedder,
   find,
 }: ExampleActsDependencies): Pick<Dashboard, "keepAnswer" | "editExample" | "removeExample"> {
-  const { config, kafka } = session;
+  const { config, kafka, log } = session;
   const { admit } = config.curate;
   const sharing = createSharedDomains(config.sharing);
   const redact = redactsCandidates(session);
 
   const known = (id: string): Promise<Known[]> =>
     clickhouse.query<Known>(
-      `SELECT example_id AS id, tenant, domain, source_arm AS arm, source_model AS model, source_request_id AS requestId
+      `SELECT tenant, domain, source_arm AS arm, source_model AS model, source_request_id AS requestId
        FROM examples FINAL WHERE example_id = {id:String} AND NOT deleted LIMIT 100`,
       { id },
     );
+
+  /** Until when each is taken as gone: ClickHouse may have it still. */
+  const leaving = new Map<string, number>();
+  /** Of two acts at once that take an example away, one does. */
+  async function takeAway<T>(id: string, act: () => Promise<T>): Promise<T> {
+    for (const [one, until] of leaving) if (until <= Date.now()) leaving.delete(one);
+    if (leaving.has(id)) throw gone(id);
+    leaving.set(id, Infinity);
+    try {
+      const done = await act();
+      leaving.set(id, Date.now() + recordedMs);
+      return done;
+    } catch (error) {
+      leaving.delete(id);
+      throw error;
+    }
+  }
 
   async function publish(changes: readonly ExampleChange[]): Promise<void> {
     const messages = await exampleMessages(session, changes);
@@ -94,6 +112,8 @@ export function createExampleActs({
       const found = await find(id, tenant);
       if (found?.response?.status !== "ok") throw new PolicyRefused("There is no answer to keep.");
       const { request, response } = found;
+      if (response.source === "cache" || response.source === "reuse")
+        throw new PolicyRefused("It repeats another answer: keep that one.");
       const candidate: Candidate = {
         ...{ ...confirmed, source: "response", requestId: id, tenant, domain: request.domain },
         ...{ messages: request.messages, documents: request.documents.length, text: response.text },
@@ -105,35 +125,30 @@ export function createExampleActs({
       return { id: change.id };
     },
 
-    async editExample({ id, request, response }) {
-      const [example] = await known(id);
-      if (example === undefined) throw gone(id);
-      const { tenant, domain, arm, model, requestId } = example;
-      const candidate: Candidate = {
-        ...{
-          ...confirmed,
-          source: "correction",
-          requestId: requestId ?? "",
-          tenant,
-          domain,
-          arm,
-          model,
-          text: response,
-        },
-        ...{ messages: [{ role: "user", content: request }], privacyCache: true, privacyShare: true },
-      };
-      const change = await made(candidate, domain);
-      // If the second is lost, both are examples, and the old one can be taken out.
-      await publish([change, { id, domain, value: null }]);
-      return { id: change.id };
-    },
+    editExample: ({ id, request, response }) =>
+      takeAway(id, async () => {
+        const [example] = await known(id);
+        if (example === undefined) throw gone(id);
+        const { requestId, ...kept } = example;
+        const candidate: Candidate = {
+          ...{ ...confirmed, ...kept, source: "correction", requestId: requestId ?? "", text: response },
+          ...{ messages: [{ role: "user", content: request }], privacyCache: true, privacyShare: true },
+        };
+        const change = await made(candidate, example.domain);
+        // If the second is lost, both are examples, and the old one can be taken out.
+        await publish([change, { id, domain: example.domain, value: null }]);
+        log.info({ example: id, by: change.id }, "an example was corrected on the page");
+        return { id: change.id };
+      }),
 
-    async removeExample(id) {
-      const found = await known(id);
-      if (found.length === 0) throw gone(id);
-      await publish(found.map(({ domain }) => ({ id, domain, value: null })));
-      return { id };
-    },
+    removeExample: (id) =>
+      takeAway(id, async () => {
+        const found = await known(id);
+        if (found.length === 0) throw gone(id);
+        await publish(found.map(({ domain }) => ({ id, domain, value: null })));
+        log.info({ example: id }, "an example was taken out on the page");
+        return { id };
+      }),
   };
 }
 

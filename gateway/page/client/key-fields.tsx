@@ -1,48 +1,7 @@
-// Fields of a key that is created, and of its limits.
+// Fields of a key that is created.
 import { useState } from "preact/hooks";
 import type { Names } from "../data/names.ts";
-
-const limitNames = [
-  ["requestsPerMinute", "Requests a minute", "1"],
-  ["tokensPerMinute", "Tokens a minute", "1"],
-  ["spendLimitPerDay", "Spend limit a day", "any"],
-  ["spendLimitPerMonth", "Spend limit a month", "any"],
-] as const;
-
-/** As they are typed; empty: no limit. */
-export type LimitTexts = Record<(typeof limitNames)[number][0], string>;
-const noLimits: LimitTexts = {
-  requestsPerMinute: "",
-  tokensPerMinute: "",
-  spendLimitPerDay: "",
-  spendLimitPerMonth: "",
-};
-
-export const limitFields = (texts: LimitTexts, onChange: (texts: LimitTexts) => void) =>
-  limitNames.map(([name, label, step]) => (
-    <label key={name}>
-      <span>{label}</span>
-      <input
-        type="number"
-        min={step === "1" ? "1" : "0"}
-        step={step}
-        placeholder="none"
-        value={texts[name]}
-        onInput={({ currentTarget: { value } }) => onChange({ ...texts, [name]: value })}
-      />
-    </label>
-  ));
-
-/** Numbers, with `none` for what is empty; undefined: left out. */
-export const limitsOf = (texts: LimitTexts, none?: "none"): Record<string, number | "none"> => {
-  const limits: Record<string, number | "none"> = {};
-  for (const [name] of limitNames) {
-    const text = texts[name].trim();
-    if (text !== "") limits[name] = Number(text);
-    else if (none !== undefined) limits[name] = none;
-  }
-  return limits;
-};
+import { limitFields, limitsOf, noLimits } from "./limit-fields.tsx";
 
 const namesIn = (text: string): string[] | undefined => {
   const all = text.split(",").map((name) => name.trim());

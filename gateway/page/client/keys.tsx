@@ -5,7 +5,8 @@ import type { Names } from "../data/names.ts";
 import { useKey } from "./api.ts";
 import { cost, count, time, whole } from "./format.ts";
 import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
-import { KeyFields, limitFields, limitsOf, type LimitTexts } from "./key-fields.tsx";
+import { KeyFields } from "./key-fields.tsx";
+import { limitFields, limitsOf, limitTexts } from "./limit-fields.tsx";
 import { Confirm, Copied, Nothing, numeric, Panel, Problem, rowHead, Search, Table, type Column } from "./parts.tsx";
 import { useAct } from "./use-act.ts";
 
@@ -29,9 +30,9 @@ export function Keys({ names }: { names: Names }) {
     });
   const revoke = ({ id }: KeyRow): void =>
     act("key-revoke", { id }, () => (reload(), `${id} is revoked. Gateways refuse it within seconds.`));
-  const limit = (id: string, texts: LimitTexts): void => {
-    setLimiting(undefined);
-    act("key-limit", { id, ...limitsOf(texts, "none") }, () => (reload(), `The limits of ${id} are changed.`));
+  const limit = (id: string, changes: ReturnType<typeof limitsOf>): void => {
+    if (Object.keys(changes).length > 0)
+      act("key-limit", { id, ...changes }, () => (reload(), `The limits of ${id} are changed.`));
   };
   return (
     <>
@@ -90,7 +91,7 @@ export function Keys({ names }: { names: Names }) {
         <Limits
           key={limiting.id}
           of={limiting}
-          onSave={(texts) => limit(limiting.id, texts)}
+          onSave={(changes) => limit(limiting.id, changes)}
           onClose={() => setLimiting(undefined)}
         />
       )}
@@ -169,19 +170,25 @@ const columnsOf = (
   ],
 ];
 
-function Limits({ of, onSave, onClose }: { of: KeyRow; onSave: (texts: LimitTexts) => void; onClose: () => void }) {
-  const [texts, setTexts] = useState<LimitTexts>({
-    requestsPerMinute: textOf(of.requestsPerMinute),
-    tokensPerMinute: textOf(of.tokensPerMinute),
-    spendLimitPerDay: textOf(of.spendLimitPerDay),
-    spendLimitPerMonth: textOf(of.spendLimitPerMonth),
-  });
+interface LimitsProps {
+  of: KeyRow;
+  /** What was changed alone: another operator may have changed the rest. */
+  onSave: (changes: ReturnType<typeof limitsOf>) => void;
+  onClose: () => void;
+}
+
+function Limits({ of, onSave, onClose }: LimitsProps) {
+  const [before] = useState(() => limitTexts(of));
+  const [texts, setTexts] = useState(before);
   return (
-    <Confirm title={`Limits of ${of.id}`} action="Change" onConfirm={() => onSave(texts)} onClose={onClose}>
+    <Confirm
+      title={`Limits of ${of.id}`}
+      action="Change"
+      onConfirm={() => onSave(limitsOf(texts, before))}
+      onClose={onClose}
+    >
       <div class="filters">{limitFields(texts, setTexts)}</div>
       <p class="note">What is left empty is not limited.</p>
     </Confirm>
   );
 }
-
-const textOf = (limit: number | null): string => (limit === null ? "" : String(limit));

@@ -6,7 +6,7 @@ import { linkTo, useData, useQuery } from "./hooks.ts";
 import { Confirm, Nothing, Panel, Problem, rowHead, Table } from "./parts.tsx";
 import { useAct } from "./use-act.ts";
 
-const filters = ["topic", "stage", "code", "tenant", "before"] as const;
+const filters = ["topic", "stage", "code", "tenant", "before", "skip"] as const;
 
 export function Letters() {
   const [query, set] = useQuery();
@@ -24,7 +24,9 @@ export function Letters() {
         stage={query.get("stage") ?? ""}
       />
     );
-  const last = data?.at(-1);
+  const last = data?.at(-1)?.createdAt;
+  const shownOfLast = (data ?? []).filter(({ createdAt }) => createdAt === last).length;
+  const skipped = Number(query.get("before")) === last ? Number(query.get("skip")) : 0;
   return (
     <>
       <p class="back">
@@ -34,7 +36,8 @@ export function Letters() {
       <Panel
         title="Dead letters"
         note={`Records of the last 90 days that a stage could not process. ${Object.entries(narrowed)
-          .map(([name, value]) => (name === "before" ? `before ${whole(Number(value))}` : `${name} ${value}`))
+          .filter(([name]) => name !== "skip")
+          .map(([name, value]) => (name === "before" ? `until ${whole(Number(value))}` : `${name} ${value}`))
           .join(", ")}`}
       >
         {data === undefined ? (
@@ -75,7 +78,7 @@ export function Letters() {
         )}
         {last !== undefined && (data?.length ?? 0) >= 100 && (
           <p class="foot">
-            <button type="button" onClick={() => set({ before: String(last.createdAt) })}>
+            <button type="button" onClick={() => set({ before: String(last), skip: String(skipped + shownOfLast) })}>
               Older ones
             </button>
           </p>

@@ -237,22 +237,23 @@ export function Confirm({
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="confirm-title">
       <h2 id="confirm-title">{title}</h2>
-      {children}
-      <p class="actions">
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            onConfirm();
-            dialog.current?.close();
-          }}
-        >
-          {action}
-        </button>
-      </p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onConfirm();
+          dialog.current?.close();
+        }}
+      >
+        {children}
+        <p class="actions">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+          <button type="submit" class="primary">
+            {action}
+          </button>
+        </p>
+      </form>
     </dialog>
   );
 }

@@ -87,9 +87,9 @@ function Words({ of: { before, changes, added, removed, problem } }: { of: Polic
 
 function sentenceOf({ arm, feature, before, now, deviation }: PolicyChange["changes"][number]): string {
   const by = now - before;
-  const isSmall = Math.abs(by) < deviation;
+  const reach = 1.96 * deviation;
   return (
     `${arm} ${by > 0 ? "gains" : "loses"} ${fraction(Math.abs(by))} ${featureWord(feature)} ` +
-    `(weight ${fraction(before)}, now ${fraction(now)} ± ${fraction(1.96 * deviation)}${isSmall ? "; less than the weight is uncertain by" : ""}).`
+    `(weight ${fraction(before)}, now ${fraction(now)} ± ${fraction(reach)}${Math.abs(by) < reach ? "; the change is within that" : ""}).`
   );
 }

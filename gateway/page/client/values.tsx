@@ -112,7 +112,7 @@ const sentenceOf = ({ arm, rival, unsupported, effective, cost: price }: Known):
   `Beside always ${arm}${price === null ? "" : `, at ${cost(price)} an answer`}: ${outcomes[verdictOf(rival, effective ?? 0)]}. ` +
   `Reward ${figure(rival.logged)} and ${figure(rival.always)}, difference ${rival.difference > 0 ? "+" : ""}${withReach(rival.difference, rival.reach)} (95 %).` +
   ((unsupported ?? 0) > 0.05
-    ? ` ${arm} could not be chosen for ${share(unsupported)} of them, on which this says nothing.`
+    ? ` The ${share(unsupported)} of decisions for which ${arm} could not be chosen are left out.`
     : "");
 
 const terms: readonly (readonly [name: string, what: string])[] = [
@@ -121,7 +121,10 @@ const terms: readonly (readonly [name: string, what: string])[] = [
   ["DR", "a model's prediction for every decision, corrected by IPS where the arm was chosen"],
   ["Decisions", "rated decisions that are used"],
   ["Effective", "how many equally weighted decisions would say as much; few of many: don't trust it"],
-  ["Unsupported", "share of decisions on which the arm had no probability: of those nothing is known"],
+  [
+    "Unsupported",
+    "share of decisions on which the arm had no probability: they are left out, nothing is known of them",
+  ],
 ];
 
 const Estimators = () => (

@@ -49,8 +49,9 @@ export interface LetterFilter {
   stage?: string | undefined;
   code?: string | undefined;
   tenant?: string | undefined;
-  /** Only those before this time; the next page. */
+  /** Only those until this time, without so many of them: the next page. */
   before?: number | undefined;
+  skip?: number | undefined;
 }
 
 /** The record can't be sent again; the message says why. */
@@ -82,22 +83,23 @@ const joined = `LEFT JOIN ${retriedAt} AS retried ON retried.source_topic = lett
 
 /** The newest first. */
 export async function readLetters(clickhouse: Pick<ClickHouse, "query">, filter: LetterFilter): Promise<LetterRow[]> {
-  const { topic = "", stage = "", code = "", tenant = "", before } = filter;
+  const { topic = "", stage = "", code = "", tenant = "", before, skip = 0 } = filter;
   const narrowed = [
     topic === "" ? "" : " AND source_topic = {topic:String}",
     stage === "" ? "" : " AND stage = {stage:String}",
     code === "" ? "" : " AND code = {code:String}",
     tenant === "" ? "" : " AND tenant = {tenant:String}",
-    before === undefined ? "" : ` AND created_at < ${at("until")}`,
+    before === undefined ? "" : ` AND created_at <= ${at("until")}`,
   ].join("");
   return clickhouse.query<LetterRow>(
     `SELECT ${columns}, substringUTF8(letter.reason, 1, 300) AS reason
      FROM (
        SELECT source_topic, source_partition, source_offset, stage, tenant, code, reason, created_at FROM dead_letters
        WHERE code != '${RETRIED}' AND created_at > now() - INTERVAL ${mostDays} DAY${narrowed}
-       ORDER BY created_at DESC, source_offset DESC LIMIT 1 BY source_topic, source_partition, source_offset, stage LIMIT ${mostShown}
-     ) AS letter ${joined} ORDER BY createdAt DESC, offset DESC`,
-    { ...parametersOf({}), topic, stage, code, tenant, until: before ?? 0 },
+       ORDER BY created_at DESC, source_offset DESC, source_partition, source_topic, stage
+       LIMIT 1 BY source_topic, source_partition, source_offset, stage LIMIT ${mostShown} OFFSET {skip:UInt32}
+     ) AS letter ${joined} ORDER BY createdAt DESC, offset DESC, partition, topic, stage`,
+    { ...parametersOf({}), topic, stage, code, tenant, until: before ?? 0, skip },
   );
 }
 

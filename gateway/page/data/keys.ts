@@ -2,6 +2,7 @@
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { ApiKey } from "../../../schemas/types.ts";
 import type { Changes, Grants } from "../../keys/grants.ts";
+import { idOfKey } from "../../keys/key.ts";
 import { createKey, isRevoked, KeyRefused, readKeys, revokeKeys, updateKey } from "../../keys/manage.ts";
 import { readSpent, type SpentBy } from "../../keys/spent.ts";
 
@@ -84,18 +85,20 @@ export function createPageKeys({ session, clickhouse, arms, clock }: KeysDepende
     limit: (id, changes) =>
       inTurn(async () => {
         const key = await updateKey(session, id, changes, clock());
-        log.info({ key: id, ...changes }, "limits of a key were changed on the page");
+        log.info({ key: key.id, ...changes }, "limits of a key were changed on the page");
         return rowOf(key);
       }),
     revoke: (id) =>
       inTurn(async () => {
         const check = (known: readonly ApiKey[]): void => {
-          const isAdmin = known.some((key) => key.id === id && key.admin && !isRevoked(key, clock()));
-          const others = known.some((key) => key.id !== id && key.admin && !isRevoked(key, clock()));
-          if (isAdmin && !others) throw new KeyRefused(lastAdmin);
+          const admins = known.filter((key) => key.admin && !isRevoked(key, clock()));
+          const isAdmin = admins.some((key) => key.id === idOfKey(id));
+          // One that was rotated ends by itself.
+          const isOther = admins.some((key) => key.id !== idOfKey(id) && key.expiresAt === null);
+          if (isAdmin && !isOther) throw new KeyRefused(lastAdmin);
         };
         const [key] = await revokeKeys(session, [id], { now: clock(), check });
-        log.info({ key: id }, "a key was revoked on the page");
+        log.info({ key: key?.id }, "a key was revoked on the page");
         return rowOf(key!);
       }),
   };
@@ -104,4 +107,4 @@ export function createPageKeys({ session, clickhouse, arms, clock }: KeysDepende
 const locksOut =
   "create an admin key first: from the first key on this page needs one, and you would have none to open it with";
 const lastAdmin =
-  "this is the only admin key: create another one first, or this page closes for all (precedent keys revoke does it)";
+  "this is the only admin key that lasts: create another one first, or this page closes for all (precedent keys revoke does it)";

@@ -40,6 +40,9 @@ export interface LettersDependencies {
   clock: () => number;
 }
 
+/** Topics of which the newest record of a key holds: an old one would take its place. */
+const states: ReadonlySet<TopicName | undefined> = new Set<TopicName>(["examples", "policies"]);
+
 const waitMs = 10_000;
 /** Positions sent again that ClickHouse may not have yet. */
 const remembered = 10_000;
@@ -144,7 +147,12 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
       if (found === null) throw new LetterRefused("there is no such dead letter any more");
       const position = `${key.topic}/${key.partition}/${key.offset}`;
       if (found.row.retriedAt !== null || sent.has(position)) throw new LetterRefused("it was sent again already");
-      if (recordOf(key.topic) === undefined) throw new LetterRefused(`no stage reads the topic ${key.topic} any more`);
+      const record = recordOf(key.topic);
+      if (record === undefined) throw new LetterRefused(`no stage reads the topic ${key.topic} any more`);
+      if (states.has(record))
+        throw new LetterRefused(
+          `it would take the place of what ${key.topic} has under its key since, or bring it back`,
+        );
       sent.add(position);
       let letter: DeadLetter;
       try {
@@ -153,7 +161,9 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
       } catch (error) {
         sent.delete(position);
         if (error instanceof LetterRefused) throw error;
-        throw new LetterRefused(`it could not be sent to ${key.topic}: ${messageOf(error)}`);
+        throw new LetterRefused(
+          `it is not known to be sent to ${key.topic}; look before you repeat: ${messageOf(error)}`,
+        );
       }
       for (const oldest of sent)
         if (sent.size > remembered) sent.delete(oldest);

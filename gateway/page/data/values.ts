@@ -79,7 +79,10 @@ function valueOf({ arm, decisions, unsupported, ...sums }: ArmSums, cost: number
 const recent =
   "created_at > now() - INTERVAL 2 WEEK AND probability > 0 AND NOT hasAny(degraded, ['policy', 'features'])";
 const powers = (of: string, name: string): string => `(sum(${of}), sum(${of} * r), sum(${of} * r * r)) AS ${name}`;
-/** By arm: w is its importance weight, h the weight of being heard of, r the reward. */
+/**
+ * By arm: w is its importance weight, h the weight of being heard of, r the reward. Where the arm
+ * could not be chosen h is 0, so that the choices and the arm are judged on the same decisions.
+ */
 const statement = `
   WITH
     rated AS (
@@ -87,12 +90,13 @@ const statement = `
       WHERE weight > 0 AND newest_at > now() - INTERVAL 2 WEEK ORDER BY newest_at DESC LIMIT ${mostRated}
     ),
     (SELECT min(newest_at) - INTERVAL 1 DAY FROM rated) AS oldest
-  SELECT arm, count() AS decisions, sum(w) AS weight, sum(w * r) AS weightReward, ${powers("w * w", "squares")},
+  SELECT arm, countIf(h > 0) AS decisions, sum(w) AS weight, sum(w * r) AS weightReward, ${powers("w * w", "squares")},
     sum(h) AS heard, sum(h * r) AS heardReward, ${powers("h * h", "heardSquares")}, ${powers("w * h", "both")},
-    sumIf(h, arm_probability < 1e-9) / sum(h) AS unsupported
+    sumIf(every, h = 0) / sum(every) AS unsupported
   FROM (
-    SELECT score.1 AS arm, score.2 AS arm_probability, rated.reward AS r, ifNull(decision.ask_probability, 0) AS asking,
-      1 / greatest(0.001, if(asking > 0, asking * greatest(0.01, {asked:Float64}) + (1 - asking) * {unasked:Float64}, greatest(0.01, {never:Float64}))) AS h,
+    SELECT score.1 AS arm, rated.reward AS r, ifNull(decision.ask_probability, 0) AS asking,
+      1 / greatest(0.001, if(asking > 0, asking * greatest(0.01, {asked:Float64}) + (1 - asking) * {unasked:Float64}, greatest(0.01, {never:Float64}))) AS every,
+      if(score.2 < 1e-9, 0, every) AS h,
       h * if(score.1 = decision.chosen, least(100, 1 / decision.probability), 0) AS w
     FROM (
       SELECT request_id, tenant, arm AS chosen, probability, ask_probability, arrayJoin(arrayZip(arms.arm, arms.probability)) AS score FROM (
