@@ -1,5 +1,5 @@
-// What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
-// the writer of policies beside the learner, for the way back.
+// Opens what the page uses: a read-only ClickHouse with limits, the tail of decisions and answers,
+// and operators' acts on policies, examples, keys and dead letters.
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { findConversation } from "../../gateway/conversation.ts";
