@@ -4,6 +4,7 @@
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  batch: async () => (await import("./batch/batch.ts")).batch,
   cache: async () => (await import("./cache/cache.ts")).cache,
   embed: async () => (await import("./embed/embed.ts")).embed,
   eviction: async () => (await import("./eviction/eviction.ts")).eviction,
