@@ -30,7 +30,7 @@ export interface Conversation {
     metadata: Record<string, string>;
     allowedArms: string[];
     privacy: { cache: boolean; share: boolean; fresh: boolean };
-    /** Of the client's or the gateway's trace, 32 hexadecimal digits; empty: none. */
+    /** Trace id from the client or the gateway, 32 hexadecimal digits; empty: none. */
     traceId: string;
     createdAt: number;
   };

@@ -31,7 +31,7 @@ export interface HoldOptions {
   log: Session["log"];
 }
 
-/** As the configuration says: in Milvus or in this process. restored(): when all is there. */
+/** In Milvus or in this process, as configured. restored() resolves when all are loaded. */
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,
   options: HoldOptions,
@@ -41,7 +41,7 @@ export async function holdExamples(
   return holdRemoteExamples(session, options);
 }
 
-/** restored(): when all is there. Rejects without the embedding model. */
+/** restored() resolves when all are loaded. Rejects without the embedding model. */
 export async function holdInMemory(
   session: SessionOf<{ tables: ["examples"] }>,
   { instance, stage, mode, log }: HoldOptions,

@@ -1,6 +1,6 @@
-// Examples in Milvus, as plan and `precedent select` read them: the search with its memory before
-// it, the end of the topic, and a look at the collection's state every few seconds. Nothing here
-// waits for Milvus but the start, for a moment.
+// Opens examples in Milvus for plan and `precedent select`: the search with its cache, the end of
+// the topic, and a poll of the collection's state every few seconds. Only the start waits for
+// Milvus, and only briefly.
 import type { Config } from "../config/schema.ts";
 import type { MilvusCollection } from "../connections/milvus/port.ts";
 import { withTimeout } from "../runtime/with-timeout.ts";
@@ -12,7 +12,7 @@ import { openEmbedder } from "./embedder.ts";
 import type { HeldExamples, HoldOptions } from "./examples.ts";
 
 const lookEveryMs = 5_000;
-/** The start waits no longer for what examples there are. */
+/** Longest wait of the start for the collection. */
 const firstMs = 5_000;
 
 /** Not imported where examples are in memory: its client takes half a second and 37 MB. */

@@ -1,7 +1,10 @@
-// A policy beside what one arm always would have earned, from sums over the same logged decisions:
-// the difference of two self-normalised means with its interval (delta method). Pure.
+// Compares the logged choices with always choosing one arm, from sums over the same decisions: the
+// difference of two SNIPS means with its interval (delta method). Pure.
 
-/** Sums over decisions: w is the importance weight of the arm, h the weight of being heard of. */
+/**
+ * Sums over rated decisions. r is the reward, w the importance weight of the arm, h the inverse
+ * probability that the decision was rated.
+ */
 export interface RivalSums {
   weight: number;
   weightReward: number;
@@ -49,7 +52,7 @@ export function rivalOf({
 
 export type RivalVerdict = "better" | "worse" | "unclear" | "few";
 
-/** Of fewer effective decisions the interval is too narrow to be trusted. */
+/** With fewer effective decisions the interval is too narrow to be trusted. */
 const leastEffective = 30;
 
 /** Whether the choices earned more than the arm; effective: effective sample size of the arm. */

@@ -1,12 +1,12 @@
-// What a version of the router's weights expects otherwise than the one before: by arm and feature,
-// the change of the predicted reward where the feature is 1. Pure.
+// How a version of the router's weights differs from the one before: by arm and feature, the change
+// of the predicted reward where the feature is 1. Pure.
 import { solveLower, type Numbers } from "../numeric/matrix.ts";
 import type { Posterior } from "./bandit.ts";
 import { FEATURE_NAMES } from "./features.ts";
 
 export interface WeightChange {
   arm: string;
-  /** Of FEATURE_NAMES; the directions of the embedding are left out: they have no name. */
+  /** One of FEATURE_NAMES without those of the embedding, which mean nothing to a reader. */
   feature: string;
   before: number;
   now: number;
@@ -16,7 +16,7 @@ export interface WeightChange {
 
 type Arms = ReadonlyMap<string, Posterior>;
 
-/** The largest first; those of an arm that one of the versions does not know are left out. */
+/** The largest first. Arms that only one of the versions knows are left out. */
 export function weightChanges(before: Arms, now: Arms, most: number): WeightChange[] {
   const changes = [...now].flatMap(([arm, { mean, factor }]) => {
     const known = before.get(arm);
@@ -36,7 +36,7 @@ export function weightChanges(before: Arms, now: Arms, most: number): WeightChan
     }));
 }
 
-/** The covariance is the inverse of L LT: its i-th diagonal is the square of L^-1 e_i. */
+/** The covariance is the inverse of L L^T: its i-th diagonal is the squared norm of L^-1 e_i. */
 function deviationOf(factor: Numbers, i: number, n: number): number {
   const unit = new Float64Array(n);
   unit[i] = 1;

@@ -71,7 +71,7 @@ export function isUsersLine({ scope }: Subject, { tenant, text }: { tenant: stri
     const { metadata, user: plain } = body;
     return plain === user || (isObject(metadata) && metadata["user"] === user);
   } catch {
-    // Of a line that is cut, or no JSON: it may be the user's.
+    // The line is cut or no JSON: any mention of the user counts.
     return text.includes(JSON.stringify(user));
   }
 }

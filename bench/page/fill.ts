@@ -1,6 +1,6 @@
-// Fills the database of the benchmark, once for all runs on the same tables and rows. A run that
-// was broken off goes on at the statement where it was; that one's rows may be there twice until
-// merged, as after any INSERT that is repeated.
+// Fills the database of the benchmark, once for all runs on the same tables and rows. An
+// interrupted run resumes at its last statement. The rows of that statement may be there twice
+// until they are merged, as after any repeated INSERT.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { migrate, readMigrations } from "../../connections/clickhouse/migrate.ts";
@@ -10,7 +10,7 @@ import type { BenchContext } from "../benchmark.ts";
 import { others, statements } from "./rows.ts";
 
 export interface Filled {
-  /** Of what was written: tables, rows and how many. */
+  /** Hash of what was written: tables, rows and their number. */
   sha256: string;
   /** The end of the month, milliseconds since the epoch. */
   until: number;

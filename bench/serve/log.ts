@@ -35,7 +35,7 @@ export interface Row {
   /** The router's context for this arm. */
   context: number[];
   commit: string | null;
-  /** Of the small arms, once bench -- serve --only escalation has computed it. */
+  /** Small arms only, once bench -- serve --only escalation has computed it. */
   probe?: Probe;
 }
 

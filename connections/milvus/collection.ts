@@ -18,7 +18,7 @@ export interface MilvusOptions {
   token: string;
   database: string;
   collection: string;
-  /** Milliseconds for what is no search. */
+  /** Milliseconds for all calls except searches. */
   timeoutMs?: number;
 }
 
@@ -29,7 +29,7 @@ const keysAtOnce = 1_024;
 const notLoaded = 101;
 /** Milliseconds of the first call of a client. */
 const connectMs = 2_000;
-/** Reconnects so often; the default of gRPC waits up to two minutes. */
+/** Longest wait before a reconnect; gRPC's default is two minutes. */
 const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
 const digest = /^[0-9a-f]{32}$/;
 const partitions = 64;
@@ -51,7 +51,7 @@ export function openMilvus(options: MilvusOptions): MilvusCollection {
       pool: { min: 1, max: 256 },
     });
     opened = made;
-    // It waits for its first attempt for good: one that failed is of no use.
+    // A client whose first attempt failed never connects.
     made.connectPromise.catch(() => {
       if (opened === made) opened = undefined;
       void made.closeConnection().catch(() => undefined);
@@ -81,7 +81,7 @@ export function openMilvus(options: MilvusOptions): MilvusCollection {
       const asked = client();
       const result = await Promise.race([asked.connectPromise.then(() => work(asked)), late]);
       const status = statusOf?.(result);
-      // The client gives what a server doesn't know as an empty success.
+      // For calls that a server doesn't know the client returns an empty success.
       if (statusOf !== undefined && (status === undefined || !isSuccess(status))) {
         if (status?.code === notLoaded) loadSoon(asked);
         throw new MilvusError(

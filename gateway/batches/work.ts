@@ -1,53 +1,34 @@
-// Works on one batch, in turns: asks its lines while there is room or they are due, records the
-// progress, and ends the batch.
+// Works on one batch, in turns: asks its lines, records the progress, and ends the batch.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "pino";
-import { dueBy } from "../../algorithms/queueing/off-peak-window.ts";
 import type { BatchProgress, BatchResult } from "../../schemas/types.ts";
-import type { Caller } from "../access.ts";
 import { ApiError } from "../errors.ts";
-import { Busy, type AskLine } from "./ask-line.ts";
+import { createAskLines, failedWaitMs, lookEveryMs, type LineDependencies, type Turn } from "./ask-lines.ts";
 import { createPosition } from "./position.ts";
-import type { LineAt, ReadLines } from "./read-lines.ts";
 import { requestIdOf, type RecordedCounts } from "./recorded.ts";
 import type { Results } from "./results.ts";
 import type { StoredBatch } from "./table.ts";
 
-export interface WorkDependencies {
-  readLines: ReadLines;
-  askLine: AskLine;
-  /** The caller that created it; null: its key was revoked or has expired. */
-  callerOf: (batch: StoredBatch) => Caller | null;
-  /** Room for one more line, shared by all batches of this gateway. due: whatever the load is. */
-  room: { take(due: boolean): (() => void) | undefined };
-  cancel: (request: { requestId: string; tenant: string }) => void;
+export interface WorkDependencies extends LineDependencies {
   /** Which of its lines are in ClickHouse. Rejects while ClickHouse can't be read. */
   countRecorded: (batch: StoredBatch) => Promise<RecordedCounts>;
   results: Results;
   /** Rejects while the brokers don't acknowledge it. */
   save: (batch: StoredBatch, progress: BatchProgress) => Promise<void>;
-  clock: () => number;
-  log: Logger;
 }
 
 export interface Work {
   /** Milliseconds until the next turn; undefined: the batch is finished. Rejects on abort. */
-  turn(options: { batch: () => StoredBatch; isOver: () => boolean; signal: AbortSignal }): Promise<number | undefined>;
+  turn(turn: Turn): Promise<number | undefined>;
 }
 
-/** Maximum lines begun after the first unfinished one; they are read again after a crash. */
-const mostAhead = 1_024;
-const lookEveryMs = 250;
-const saveEveryMs = 1_000;
-const failedWaitMs = 10_000;
 /** Between two looks for answers that come later: twice as long after each that found none. */
 const deferredMs = { least: 1_000, most: 30_000 };
 /** Rows that are missing after this time were erased or refused by the table. */
 const recordedWithinMs = 60_000;
 
 export function createWork(began: StoredBatch, dependencies: WorkDependencies): Work {
-  const { readLines, askLine, callerOf, room, cancel, countRecorded, results, save, clock, log } = dependencies;
-  const { file, order, createdAt } = began;
+  const { cancel, countRecorded, results, save, clock, log } = dependencies;
+  const { file, order } = began;
   const from = began.progress ?? { line: 0, offset: file.from, completed: 0, failed: 0, deferred: 0 };
   const startedAt = began.progress?.startedAt ?? clock();
   const position = createPosition(from);
@@ -78,83 +59,7 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
       log.debug({ err: error, batch: batch.id }, "the progress of a batch could not be recorded; tried again"),
     );
 
-  /** all: every line was begun and finished. */
-  async function askLines(
-    batch: () => StoredBatch,
-    isOver: () => boolean,
-    signal: AbortSignal,
-  ): Promise<{ all: boolean; waitMs: number }> {
-    const underWay = new Set<number>();
-    let waitMs = 0;
-    let wake = (): void => undefined;
-    const pause = (ms: number): Promise<void> =>
-      new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    let isBusy = false;
-    let caller = callerOf(batch());
-    const stops = (): boolean => isBusy || isExpired() || batch().cancelledAt !== undefined || isOver();
-    const begin = (line: LineAt, giveBack: () => void): void => {
-      underWay.add(line.line);
-      void askLine(batch(), line, { caller, signal })
-        .then(
-          (outcome) => position.finish(line.line, outcome),
-          (error: unknown) => {
-            isBusy = true;
-            waitMs = Math.max(waitMs, error instanceof Busy ? error.afterMs : failedWaitMs);
-            if (!(error instanceof Busy) && !signal.aborted)
-              log.error({ err: error, batch: batch().id, line: line.line }, "a line of a batch can't be asked");
-          },
-        )
-        .finally(() => {
-          giveBack();
-          underWay.delete(line.line);
-          wake();
-        });
-    };
-    /** Undefined: this turn is over. */
-    const roomFor = async (): Promise<(() => void) | undefined> => {
-      for (;;) {
-        signal.throwIfAborted();
-        if (stops()) return undefined;
-        const due = dueBy(clock(), { from: createdAt, until: order.expiresAt, total: file.lines });
-        const taken = position.ahead() < mostAhead ? room.take(position.begun() < due) : undefined;
-        if (taken !== undefined) return taken;
-        await pause(lookEveryMs);
-      }
-    };
-
-    const saver = setInterval(() => {
-      caller = callerOf(batch());
-      recordSoon(batch());
-    }, saveEveryMs);
-    let all = true;
-    try {
-      const start = position.next();
-      for await (const line of readLines({ ...file, from: start.offset }, signal)) {
-        if (!position.begin(line)) continue;
-        const giveBack = await roomFor();
-        if (giveBack === undefined) {
-          all = false;
-          break;
-        }
-        begin(line, giveBack);
-      }
-      while (underWay.size > 0) {
-        if (batch().cancelledAt !== undefined || isExpired())
-          for (const line of underWay) cancel({ requestId: requestIdOf(began.id, line), tenant: began.tenant });
-        await pause(saveEveryMs);
-        signal.throwIfAborted();
-      }
-    } finally {
-      clearInterval(saver);
-    }
-    return { all: all && position.ahead() === 0, waitMs };
-  }
+  const askLines = createAskLines(began, position, { ...dependencies, onProgress: recordSoon });
 
   /** Whether the answers of all lines are recorded; those that come later take up to a day. */
   async function areRecorded(batch: StoredBatch): Promise<boolean> {
@@ -202,7 +107,7 @@ export function createWork(began: StoredBatch, dependencies: WorkDependencies): 
         let isDone = finished() === file.lines;
         if (!isDone && batch().cancelledAt === undefined && !isExpired()) {
           await record(batch());
-          const { all, waitMs } = await askLines(batch, isOver, signal);
+          const { all, waitMs } = await askLines({ batch, isOver, signal });
           await record(batch());
           isDone = all && (await areRecorded(batch()));
           if (!isDone && batch().cancelledAt === undefined && !isExpired()) return all ? deferredWaitMs : waitMs;

@@ -1,5 +1,4 @@
-// What a key of the gateway is made of: what commands and the page grant it, change of it, and hand
-// on to the one after it. Pure.
+// Makes records of keys from what commands and the page grant, change and rotate. Pure.
 import { nameProblem } from "../../algorithms/identity/names.ts";
 import { accountOf } from "./key.ts";
 import type { ApiKey } from "../../schemas/types.ts";
@@ -15,7 +14,7 @@ export interface Grants {
   spendLimitPerDay?: number;
   spendLimitPerMonth?: number;
 }
-/** "none": taken away. */
+/** "none": removes the limit. */
 export type Changes = { [L in keyof Limits]?: Limits[L] | "none" };
 type Limits = Required<
   Pick<Grants, "requestsPerMinute" | "tokensPerMinute" | "spendLimitPerDay" | "spendLimitPerMonth">
@@ -72,12 +71,12 @@ export const updated = (old: ApiKey, changes: Changes): ApiKey => ({
   ...Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value === "none" ? null : value])),
 });
 
-/** The new key, which has spent what the old one has, then the old one. */
+/** The new key, which inherits the old one's spending, then the old one. */
 export function rotated(old: ApiKey, made: Made, { now, overlap }: { now: number; overlap?: number | undefined }) {
   const next: ApiKey = { ...old, ...made, account: accountOf(old), createdAt: now };
   const end =
     overlap === undefined ? { revokedAt: now } : { expiresAt: Math.min(now + overlap, old.expiresAt ?? Infinity) };
-  // An old key that was to end soon says nothing of the new one.
+  // The new key does not inherit the old one's end.
   return [
     { ...next, expiresAt: null },
     { ...old, ...end },

@@ -1,5 +1,5 @@
-// What operators do to keys, by precedent keys and by the page: on the topic `keys`, each key by
-// its id. Gateways have a change a moment later.
+// Creates, changes, rotates and revokes keys, for `precedent keys` and the page: records on the
+// topic `keys`, by key id. Gateways apply a change a moment later.
 import { readTable } from "../../runtime/table.ts";
 import type { ApiKey } from "../../schemas/types.ts";
 import type { SessionOf } from "../../state/session.ts";
@@ -8,7 +8,7 @@ import { idOfKey, newKey } from "./key.ts";
 
 type KeySession = Pick<SessionOf<{ tables: ["keys"]; outputs: ["keys"] }>, "kafka" | "codec" | "log" | "topic">;
 
-/** It can't be done; the message says why. `isWrong`: whatever keys there are. */
+/** The act is impossible; the message says why. isWrong: the input is invalid by itself. */
 export class KeyRefused extends Error {
   override name = "KeyRefused";
   constructor(
@@ -31,14 +31,14 @@ export async function readKeys({ kafka, codec, log, topic }: KeySession): Promis
   return [...found.values()].toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-/** In the brokers when it resolves. */
+/** Resolves when the brokers have acknowledged it. */
 async function writeKeys({ kafka, codec, topic }: KeySession, keys: readonly ApiKey[]): Promise<void> {
   const producer = kafka.plainProducer();
   const messages = keys.map((key) => ({ topic: topic("keys"), key: key.id, value: codec.encode("keys", key) }));
   await producer.send(messages).finally(() => producer.close());
 }
 
-/** By id, or by the whole key. Throws KeyRefused for names that there are none of. */
+/** names: ids or whole keys. Throws KeyRefused for unknown ones. */
 export function findKeys(keys: readonly ApiKey[], names: readonly string[]): ApiKey[] {
   const byId = new Map(keys.map((key) => [key.id, key]));
   const ids = [...new Set(names.map(idOfKey))];
@@ -47,13 +47,13 @@ export function findKeys(keys: readonly ApiKey[], names: readonly string[]): Api
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** A key and its text, which is nowhere else. */
+/** A key and its text, which is stored nowhere. */
 export interface MadeKey {
   key: ApiKey;
   text: string;
 }
 
-/** check: throws for what must not be with these keys. Rejects with KeyRefused. */
+/** check: throws if the act is not allowed with these keys. Rejects with KeyRefused. */
 export async function createKey(
   session: KeySession,
   grants: Grants,
@@ -95,7 +95,7 @@ export async function revokeKeys(
   return keys;
 }
 
-/** overlap: ms for which the old key is good still. Rejects with KeyRefused. */
+/** overlap: ms for which the old key stays valid. Rejects with KeyRefused. */
 export async function rotateKey(
   session: KeySession,
   id: string,

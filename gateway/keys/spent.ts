@@ -5,10 +5,10 @@ import { accountOf } from "./key.ts";
 import type { ApiKey } from "../../schemas/types.ts";
 import { readAccountCosts } from "./account-costs.ts";
 
-/** Keys that were rotated have spent what those before them have. */
+/** Rotated keys inherit the spending of those before them. */
 export type SpentBy = (key: Pick<ApiKey, "id" | "account">) => Record<Period, number>;
 
-/** null while ClickHouse is away: keys are listed all the same. */
+/** null while ClickHouse is away: keys are still listed. */
 export async function readSpent(
   clickhouse: Pick<ClickHouse, "query">,
   keys: readonly ApiKey[],

@@ -1,5 +1,4 @@
-// What operators look at and do on the page beside requests: keys, dead letters, sessions,
-// batches, what policies changed.
+// Routes of the page for operators: keys, dead letters, sessions, batches, changes of policies.
 import { z } from "zod";
 import { ApiError, badRequest } from "../errors.ts";
 import { KeyRefused } from "../keys/manage.ts";
@@ -9,13 +8,13 @@ import type { Dashboard } from "./data/port.ts";
 type Work = (given: unknown) => Promise<unknown>;
 
 export interface OperatorRoutes {
-  /** A question: a GET with the query. */
+  /** A GET; given is its query. */
   answer: (path: string, work: Work) => void;
-  /** An act: a POST of the page itself with a JSON body. */
+  /** A POST of the page itself; given is its JSON body. */
   change: (path: string, work: Work) => void;
   /** Throws ApiError. */
   checked: <T>(schema: z.ZodType<T>, value: unknown) => T;
-  /** With the default period where there is none. */
+  /** Fills in the default period. */
   timed: <T extends { from?: number | undefined; until?: number | undefined; last?: number | undefined }>(
     given: T,
   ) => Omit<T, "last"> & { from: number; until: number };
@@ -103,7 +102,7 @@ function refused(error: unknown): never {
   if (error instanceof LetterRefused)
     throw new ApiError({ status: 409, code: "letter_refused", message: error.message });
   if (!(error instanceof KeyRefused)) throw error;
-  // What the command names as options are fields here.
+  // Messages name options of the command, which are fields here.
   const message = error.message.replace(/^--/, "");
   if (error.isWrong) throw badRequest(message);
   throw new ApiError({ status: 409, code: "key_refused", message });

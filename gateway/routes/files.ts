@@ -1,19 +1,18 @@
 // OpenAI's files, of purpose batch: POST, GET and DELETE /v1/files, and their content. Results of
 // batches are files, too. A tenant sees its own.
-import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Caller } from "../access.ts";
 import { filesPath } from "../addresses.ts";
 import { invalid } from "../api/request.ts";
-import { keptMs, mostFileBytes, mostFiles } from "../batches/limits.ts";
-import { readUpload } from "../batches/multipart.ts";
+import { mostFileBytes } from "../batches/limits.ts";
 import { fileObject, pageOf, resultFiles, resultOf, type ResultKind } from "../batches/objects.ts";
 import type { Batches } from "../batches/open.ts";
-import { storeFile, tooLarge } from "../batches/store-file.ts";
+import { tooLarge } from "../batches/store-file.ts";
 import { mayRead, type StoredBatch, type StoredFile } from "../batches/table.ts";
 import { createTransfers, sendLines } from "../batches/transfers.ts";
+import { createUpload } from "../batches/upload.ts";
 import { whenCreated } from "../batches/when-created.ts";
 import { closed } from "../closed.ts";
 import { ApiError, badRequest } from "../errors.ts";
@@ -42,52 +41,7 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 export function addFiles(server: FastifyInstance, { callerOf, batches, tenantBytes, slowReaderMs }: FilesDependencies) {
   const { table, save, storing, readLines, results } = batches;
   const transfer = createTransfers();
-  /** Bytes of unfinished uploads, by tenant. */
-  const coming = new Map<string, number>();
-
-  async function upload(incoming: FastifyRequest, { tenant, account }: Caller): Promise<StoredFile> {
-    const files = table.filesOf(tenant);
-    if (files.length >= mostFiles) throw full(`${mostFiles} files`);
-    const left = tenantBytes - files.reduce((sum, { file }) => sum + file.bytes, 0);
-    const id = `file-${randomUUID().replaceAll("-", "")}`;
-    let came = 0;
-    let stored = 0;
-    const onBytes = (bytes: number): void => {
-      came += bytes;
-      coming.set(tenant, (coming.get(tenant) ?? 0) + bytes);
-      if ((coming.get(tenant) ?? 0) > left) throw full(`${tenantBytes} bytes (batch.tenantBytes)`);
-    };
-    const createdAt = Date.now();
-    let file: Awaited<ReturnType<typeof storeFile>> | undefined;
-    try {
-      const read = await readUpload(incoming.body as Readable, incoming.headers, (name, chunks) =>
-        storeFile(
-          chunks,
-          { id, tenant, name: name.slice(0, 256), account: account ?? null },
-          { ...storing, onBytes, onStored: (bytes) => (stored += bytes) },
-        ),
-      );
-      if (read.file === undefined)
-        throw badRequest(
-          "The form has no part named file: add the file of requests.",
-          "file",
-          "missing_required_parameter",
-        );
-      const purpose = read.fields.get("purpose");
-      if (purpose !== "batch") throw badRequest("purpose must be batch: files serve batches only.", "purpose");
-      refuseExpiry(read.fields);
-      file = read.file;
-      await save({ id, tenant, createdAt, file });
-      return { id, tenant, createdAt, file, deleted: false };
-    } finally {
-      // Of an upload that failed, what is on the topic counts, and nothing else.
-      if (file === undefined && stored > 0)
-        await save({ id, tenant, createdAt, file: abandoned(id, stored) }).catch(() => 0);
-      const others = (coming.get(tenant) ?? 0) - came;
-      if (others > 0) coming.set(tenant, others);
-      else coming.delete(tenant);
-    }
-  }
+  const upload = createUpload({ table, save, storing, tenantBytes });
 
   /** Newest first, also those of the same second. */
   const all = (caller: Caller) => {
@@ -198,30 +152,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
 
 const isThere = ({ deleted, file }: StoredFile, caller: Caller): boolean =>
   !deleted && file.lines > 0 && mayRead(caller, file.account);
-const abandoned = (id: string, bytes: number) => ({
-  ...{ id, name: "", bytes, lines: 0, partition: 0, from: 0, to: 0, account: null, problems: [] },
-});
 
-/** All files are kept for the same time; what asks for that is served. */
-function refuseExpiry(fields: ReadonlyMap<string, string>): void {
-  const asked = [...fields].filter(([name]) => name.startsWith("expires_after"));
-  const served = new Map([
-    ["expires_after[anchor]", "created_at"],
-    ["expires_after[seconds]", String(keptMs / 1_000)],
-  ]);
-  if (asked.every(([name, value]) => served.get(name) === value)) return;
-  throw badRequest(
-    `Files are kept for ${keptMs / 86_400_000} days: leave expires_after out, and delete the file when you need it no more.`,
-    "expires_after",
-    "unsupported_parameter",
-  );
-}
-
-const full = (what: string): ApiError =>
-  new ApiError({
-    ...{ status: 429, code: "files_full", param: "file" },
-    message: `A tenant may upload at most ${what} within ${keptMs / 86_400_000} days; deleted files count.`,
-  });
 export const unknownFile = (id: string): ApiError =>
   new ApiError({
     ...{ status: 404, code: "file_not_found", param: "file_id" },

@@ -66,7 +66,7 @@ export async function runPasses(
     ...{ observe: metrics.observe, signal },
   });
   const report = createCurateReport({ metrics, log });
-  // Others write to the topic, too: it is followed without candidates.
+  // Other processes write to the topic, too, so it is followed even without candidates.
   if (isRemote) keepOpen(held, { signal, log });
   try {
     const timing = { everyMs: config.curate.everyMs, signal, log, health: passes.of("examples") };
@@ -83,7 +83,7 @@ export async function runPasses(
   }
 }
 
-/** Every partition is everybody's: a removal is written to all of them. */
+/** Any process may read any partition: a removal is written to all of them. */
 const placesNothing = {
   pass: () => Promise.resolve({ mode: "global" as const, placed: 0, copied: 0, more: false }),
   partitionsOf: undefined,

@@ -1,6 +1,5 @@
-// Examples in Milvus, as the active curate process writes and reads them: it follows the topic into
-// the collection for as long as it has the lock, whether there are candidates or not. What it has
-// published is there when it searches next.
+// Examples in Milvus, as the active curate process writes and reads them. While it has the lock, it
+// copies the topic into the collection. Its next search finds what it has published.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
@@ -26,7 +25,7 @@ export interface RemoteStore extends ExampleStore {
   stop(): Promise<void>;
 }
 
-/** How far the collection is, is written down so often, and at least so often. */
+/** Intervals at which progress is saved: after changes, and without any. */
 const saveEveryMs = 1_000;
 const saveAtLeastMs = 30_000;
 const callMs = 10_000;
@@ -88,8 +87,8 @@ export async function keepRemoteExamples(
           isUnsaved = true;
         }),
       async onRewound(partition) {
-        log.warn({ partition }, "the broker does not know the collection's position any more: all is written anew");
-        await untilDone("Milvus can't be told", sink.forget);
+        log.warn({ partition }, "the broker no longer knows the collection's position: the collection is rewritten");
+        await untilDone("the progress in Milvus can't be reset", sink.forget);
         begin();
       },
     });

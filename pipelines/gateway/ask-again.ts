@@ -1,6 +1,6 @@
-// A recorded request, called again for an operator on the page: by an arm, or by the one that a
-// version of the router prefers. The call is this process's own: nothing goes to a topic or a
-// table, so that nothing is learnt, cached, rated or given to a client.
+// Calls an arm again with a recorded request, for an operator on the page: the arm that they name,
+// or the one that a version of the router prefers. Nothing goes to a topic or a table, so nothing
+// is learnt, cached, rated or sent to a client.
 import { v7 as uuid } from "uuid";
 import { serves } from "../../arms/serves.ts";
 import { templates } from "../../arms/templates.ts";
@@ -29,12 +29,12 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
   const open = tracedOpener(session.tracing);
   let isAsking = false;
 
-  /** The client's own bounds hold: it may have named the arms that may read it. */
+  /** The client may have named the arms that may read its request. */
   const armsFor = ({ allowedArms, documents, requires }: Conversation["request"]): string[] =>
     session.arms
       .routed()
       .filter(({ name, reuse }) => reuse === undefined && (allowedArms.length === 0 || allowedArms.includes(name)))
-      // Documents' texts are not at hand here.
+      // The gateway does not have the texts of documents.
       .filter((arm) => documents.length === 0 && serves(arm, requires))
       .map(({ name }) => name);
 
@@ -94,7 +94,7 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
     }
   }
 
-  /** The most probable of the allowed arms, by what was logged of each. */
+  /** The most probable of the allowed arms, given their logged features. */
   async function preferredBy(version: number, { request, decision }: Conversation, allowed: readonly string[]) {
     const candidates = (decision?.arms ?? []).filter(({ arm }) => allowed.includes(arm));
     if (candidates.length === 0) throw new PolicyRefused("No router chose an arm for it, so none can choose again.");
@@ -118,7 +118,7 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
   return {
     armsFor,
     async askAgain(asking, signal) {
-      if (isAsking) throw new PolicyRefused("This gateway asks another request again: try it when that has ended.");
+      if (isAsking) throw new PolicyRefused("This gateway is asking another request again: try when that has ended.");
       isAsking = true;
       try {
         return await call(asking, signal);
@@ -129,7 +129,7 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
   };
 }
 
-/** A policy of another layout than the logged features leads to nothing finite. */
+/** The policy may have another layout than the logged features, which is a RangeError. */
 function chancesOf(compute: () => readonly number[] | null): readonly number[] {
   try {
     return compute() ?? [];

@@ -1,5 +1,5 @@
-// What operators do to examples on the page: keep an answer as one, correct one, take one out. Each
-// goes to the topic as an import or a removal does, within the rules of admission but for rating.
+// Operators' acts on examples: keep an answer, correct an example, take one out. They publish as
+// imports and removals do. Admission's rules hold, except that no rating is needed.
 import { renumberPlaceholders } from "../../algorithms/privacy/placeholders.ts";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
@@ -79,7 +79,7 @@ export function createExampleActs({
     await producer.send(messages).finally(() => producer.close());
   }
 
-  /** Rejects with PolicyRefused where it can't be an example, or is one already. */
+  /** Rejects with PolicyRefused if it can't be an example, or is one already. */
   async function made(candidate: Candidate, domain: string) {
     const refusal = refusalOf(candidate, admit);
     if (refusal !== null) throw new PolicyRefused(`It can't be an example: ${refusalWord(refusal)}.`);
@@ -101,7 +101,7 @@ export function createExampleActs({
       { vector: await opened.embed(request), model: opened.model, createdAt },
     );
     if ((await known(value.id)).length > 0)
-      throw new PolicyRefused(`The same is an example already: ${value.id.slice(0, 12)}.`);
+      throw new PolicyRefused(`There is such an example already: ${value.id.slice(0, 12)}.`);
     return { id: value.id, domain, value };
   }
 
@@ -135,7 +135,7 @@ export function createExampleActs({
           ...{ messages: [{ role: "user", content: request }], privacyCache: true, privacyShare: true },
         };
         const change = await made(candidate, example.domain);
-        // If the second is lost, both are examples, and the old one can be taken out.
+        // If the removal is lost, both are examples, and the old one can be taken out.
         await publish([change, { id, domain: example.domain, value: null }]);
         log.info({ example: id, by: change.id }, "an example was corrected on the page");
         return { id: change.id };
@@ -152,4 +152,4 @@ export function createExampleActs({
   };
 }
 
-const gone = (id: string): PolicyRefused => new PolicyRefused(`There is no example ${id.slice(0, 12)} any more.`);
+const gone = (id: string): PolicyRefused => new PolicyRefused(`The example ${id.slice(0, 12)} no longer exists.`);

@@ -1,23 +1,21 @@
-// What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
-// the writer of policies beside the learner, for the way back.
+// Opens what the page uses: a read-only ClickHouse with limits, the tail of decisions and answers,
+// and operators' acts on policies, examples, keys and dead letters.
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { findConversation } from "../../gateway/conversation.ts";
 import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import { priceList, pricesAt } from "../../config/prices.ts";
-import type { StageGroup } from "../../gateway/page/data/health.ts";
 import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
 import type { BatchTable } from "../../gateway/batches/table.ts";
 import { createAskAgain } from "./ask-again.ts";
 import { createExampleActs } from "./page-examples.ts";
+import { recordOf, stageGroups } from "./page-stages.ts";
 import type { gateway } from "./pipeline.ts";
-import { stagesOf, topology } from "../topology.ts";
-import { isTenantTopic, ownersOf, type Topic, type TopicName } from "../../schemas/records.ts";
+import type { Topic } from "../../schemas/records.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
 import { createRowTable } from "../../state/process-rows.ts";
 import { readTable } from "../../runtime/table.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { groupName, stageName } from "../../runtime/running-stage.ts";
 import { policiesOf } from "../policies.ts";
 import type { Session } from "../session.ts";
 
@@ -35,37 +33,12 @@ export function openDashboard(
   session: SessionOf<typeof gateway> & Pick<Session, "connections">,
   { embedder, batches, loadByArm }: DashboardParts,
 ): Dashboard {
-  const { config, kafka, codec, topic, log, arms } = session;
+  const { kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
     ...session.connections.clickhouse,
     ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
   });
   const find = (id: string, tenant: string) => findConversation(clickhouse, id, tenant, { seesShared: true });
-  const { prefix } = config.kafka;
-  const stages = (): StageGroup[] => {
-    const tenants = [...session.tenants.names()];
-    return stagesOf(topology, { arms: arms.configured().map((arm) => arm.name), tenants }).flatMap(
-      ({ name, sources }) => {
-        const topics = sources.filter((source): source is TopicName => source !== "ClickHouse");
-        const of = (arm?: string): StageGroup => ({
-          stage: stageName(name, arm),
-          group: groupName(prefix, name, arm),
-          topics: topics.flatMap((one) => (isTenantTopic(one) ? tenants : [arm]).map((owner) => topic(one, owner))),
-        });
-        if (topics.length === 0 || name === "gateway" || name === "example-replay") return [];
-        if (!topics.includes("work")) return [of()];
-        return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
-      },
-    );
-  };
-  /** Dead letters come from topics that stages read. */
-  const recordOf = (full: string): TopicName | undefined => {
-    const tenants = [...session.tenants.names()];
-    const owners = { arms: arms.configured().map(({ name }) => name), tenants, streaming: tenants };
-    return topology
-      .flatMap(({ sources }) => sources.filter((source): source is TopicName => source !== "ClickHouse"))
-      .find((name) => ownersOf(name, owners).some((owner) => topic(name, owner) === full));
-  };
   const breakers = async (): Promise<Health["breakers"]> => {
     const table = createRowTable<ArmBreaker>(Date.now);
     const rows = await readTable({ kafka, codec, topic: topic("breakers"), record: "breakers", log });
@@ -76,7 +49,7 @@ export function openDashboard(
   const dashboard = createDashboard({
     clickhouse,
     policies: policiesOf(session),
-    health: { kafka, stages, breakers, loadByArm },
+    health: { kafka, stages: () => stageGroups(session), breakers, loadByArm },
     prices(arm, at, promptTokens) {
       const known = arms.configured().find(({ name }) => name === arm);
       return known === undefined ? null : pricesAt(priceList(known), at, promptTokens);
@@ -84,7 +57,7 @@ export function openDashboard(
     exampleActs: createExampleActs({ session, clickhouse, embedder, find }),
     ...createAskAgain({ session, clickhouse, find }),
     keys: { session, arms: () => arms.configured().map(({ name }) => name) },
-    letters: { session, recordOf },
+    letters: { session, recordOf: (full) => recordOf(session, full) },
     batches: () => batches.all(),
     live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
     clock: Date.now,

@@ -753,7 +753,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
   const shownBy: Record<string, string> = { policies: ".changed ul, .changed .nothing", letter: ".letter" };
   const selectorOf = (view: string): string | undefined =>
     view.startsWith("examples?") ? ".turn pre" : shownBy[nameOf(view)];
-  /** Of its screenshots. */
+  /** Folder of its screenshots. */
   const nameOf = (view: string): string => (view.startsWith("letters?") ? "letter" : (view.split("?")[0] ?? ""));
   const inTheme = async (theme: string): Promise<void> => {
     await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);

@@ -1,7 +1,7 @@
 // Collects lines for batches at the provider, and waits for their results. A batch is created only
-// while the provider's own list, read just before, has none of its lines: what a process submitted
-// before it ended is found there. From that list to the creation it takes no longer than lines are
-// collected, so that a process that was frozen creates nothing beside the one that took over.
+// if the provider's list, read just before, has none of its lines: an earlier process may have
+// submitted them. Between list and creation at most collectMs may pass. So a process that was
+// frozen creates nothing beside the one that took over.
 import { setTimeout as sleep } from "node:timers/promises";
 import { APIError } from "openai";
 import type { Logger } from "pino";
@@ -13,7 +13,7 @@ export interface CollectorOptions {
   provider: Provider;
   collectMs: number;
   pollMs: number;
-  /** Time from which a batch is cancelled. */
+  /** Age at which a batch is cancelled. */
   timeoutMs: number;
   /** Milliseconds since the epoch. */
   clock?: () => number;
@@ -25,8 +25,8 @@ export type BatchOutcome = LineResult | { refused: Error } | { reason: string };
 
 export interface Collector {
   /**
-   * Resolves with null when the signal is aborted. Lines that are withdrawn are wanted by no
-   * process: a batch of such lines alone is cancelled.
+   * Resolves with null when the signal is aborted. withdrawn: whether the client needs no answer;
+   * a batch of withdrawn lines only is cancelled.
    */
   submit(
     line: BatchLine & { deadline: number },
@@ -36,10 +36,10 @@ export interface Collector {
   close(): void;
 }
 
-/** OpenAI has 50,000 and 200 MB. */
+/** OpenAI allows 50,000 and 200 MB. */
 const mostLines = 10_000;
 const mostBytes = 64 * 1_048_576;
-/** Time before the deadline of a line in which another arm can still answer it. */
+/** Time before a line's deadline that is left for another arm. */
 const reserveMs = 3_600_000;
 
 interface Item extends BatchLine {
@@ -95,7 +95,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
     try {
       await submitted.refresh();
     } catch (error) {
-      // It has no batches, so it has none of these lines.
+      // The endpoint has no Batch API.
       if (error instanceof APIError && error.status === 404)
         for (const item of waiting) item.settle({ refused: error });
       else throw error;
@@ -216,6 +216,6 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
   };
 }
 
-/** The provider will take these lines at no other time, either. */
+/** Repeating the call would not help. */
 const isRefusal = (error: unknown): error is Error => error instanceof APIError && refusals.has(Number(error.status));
 const refusals = new Set([400, 401, 403, 404, 413, 422]);

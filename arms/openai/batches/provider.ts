@@ -48,7 +48,7 @@ export interface Provider {
 const endpoint = "/v1/chat/completions";
 const armKey = "precedent_arm";
 const requestMs = 60_000;
-/** What its lines can't need any more is deleted there. */
+/** The provider deletes the files after this time. */
 const keptSeconds = 3 * 86_400;
 const mostLineBytes = 16 * 1_048_576;
 

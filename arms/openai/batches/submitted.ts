@@ -1,9 +1,9 @@
-// Which lines the arm's batches at the provider have: 8 bytes a line. Read from the provider, so
-// that every process knows what another one has submitted.
+// Which lines are in the arm's batches at the provider, 8 bytes a line. It reads the provider's
+// list, so every process knows what others have submitted.
 import type { Provider, ProviderBatch } from "./provider.ts";
 
 export interface Submitted {
-  /** Reads batches that others have made since the last call. Rejects as Provider does. */
+  /** Reads batches that other processes created since the last call. Rejects as Provider does. */
   refresh(): Promise<void>;
   add(batch: ProviderBatch, ids: readonly string[]): void;
   /** The oldest batch that has the line, and how many lines it has. */
@@ -44,7 +44,7 @@ export function createSubmitted(provider: Pick<Provider, "list" | "lines">, cloc
   };
 }
 
-/** Ids begin with 64 bits of a hash in hexadecimal; others, which are not ours, are 0. */
+/** Our ids begin with 64 bits of a hash in hexadecimal; all others become 0. */
 const shortId = (id: string): bigint => (/^[0-9a-f]{16}/.test(id) ? BigInt(`0x${id.slice(0, 16)}`) : 0n);
 
 function has(sorted: BigUint64Array, wanted: bigint): boolean {

@@ -1,4 +1,4 @@
-// Choosing after the small model's answer against choosing before it (docs/evaluation.md): the same
+// Choosing after the small model's answer against choosing before it (docs/benchmarks.md): the same
 // held-out regressions, once with what is known of the request alone, once with how sure the small
 // model was of its answer, too. An escalated request pays both calls. Pure.
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";

@@ -1,4 +1,4 @@
-// Batches of all tenants, the newest first: how far each is, and what its recorded answers cost.
+// Batches of all tenants, newest first: progress, and cost of the recorded answers.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { batchObject, statusOf, type BatchStatus } from "../../batches/objects.ts";
 import { requestIdOf } from "../../batches/recorded.ts";
@@ -18,7 +18,7 @@ export interface BatchRow {
   total: number;
   completed: number;
   failed: number;
-  /** Of recorded answers; null: not known. */
+  /** Cost of the recorded answers; null: not known. */
   cost: number | null;
   /** Why it failed; empty: it did not. */
   problem: string;

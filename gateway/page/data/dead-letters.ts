@@ -1,10 +1,10 @@
-// Dead letters on the page: which there are, one of them whole, and sending one to its topic again.
+// Dead letters on the page: lists and single letters, and which were sent to their topic again.
 // A letter that was sent again is followed by one with the code `retried` at the same position of
 // the source, which refuses the second time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { at, parametersOf } from "./answers.ts";
 
-/** Position of the record that could not be processed, and who could not. */
+/** Position of the record that could not be processed, and the stage that failed. */
 export interface LetterKey {
   topic: string;
   partition: number;
@@ -15,7 +15,7 @@ export interface LetterKey {
 export interface LetterRow extends LetterKey {
   tenant: string;
   code: string;
-  /** How it begins. */
+  /** Its beginning. */
   reason: string;
   createdAt: number;
   /** When it was sent again; null: it was not. */
@@ -36,11 +36,11 @@ export interface Letter extends LetterRow {
   record: string | null;
 }
 
-/** As UTF-8 where it is that, else as base64; a long one is cut. */
+/** UTF-8 if it is valid, else base64. Long texts are cut. */
 export interface LetterText {
   text: string;
   isBase64: boolean;
-  /** Of the whole. */
+  /** Length of the uncut text. */
   bytes: number;
 }
 

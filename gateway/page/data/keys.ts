@@ -17,7 +17,7 @@ export interface KeyList {
   keys: KeyRow[];
   /** Keys that fit the filter; more than are listed where they are many. */
   found: number;
-  /** Whether there is any key: until then the page needs none. */
+  /** Whether there is any key; without one the page needs none. */
   hasKeys: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface KeyFilter {
 
 export interface Keys {
   list(filter: KeyFilter): Promise<KeyList>;
-  /** text: the key itself, which is nowhere else. Rejects with KeyRefused, as the next two do. */
+  /** text: the key itself, which is stored nowhere. Rejects with KeyRefused, as the next two do. */
   create(grants: Grants): Promise<{ key: KeyRow; text: string }>;
   limit(id: string, changes: Changes): Promise<KeyRow>;
   revoke(id: string): Promise<KeyRow>;
@@ -48,7 +48,7 @@ const mostShown = 200;
 export function createPageKeys({ session, clickhouse, arms, clock }: KeysDependencies): Keys {
   const { log } = session;
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other: each reads the keys that it changes. */
+  /** Serialised: each act reads the keys that it changes. */
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
     const done = last.then(act);
     last = done.catch(() => undefined);

@@ -1,5 +1,5 @@
-// One dead letter whole, and sending its record to its topic again: byte for byte, as the topic
-// dead-letters has it. ClickHouse may have masked it.
+// Reads one dead letter, and sends its record to its topic again, byte for byte. The bytes come
+// from the topic dead-letters, since ClickHouse may have masked them.
 import { messageOf } from "../../../connections/errors.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { RawRecord } from "../../../connections/kafka/port.ts";
@@ -25,7 +25,7 @@ export interface Letters {
   list(filter: LetterFilter): Promise<LetterRow[]>;
   /** null: there is none. */
   read(key: LetterKey): Promise<Letter | null>;
-  /** Rejects with LetterRefused: it was sent again already, or can't be. */
+  /** Rejects with LetterRefused if it was sent again already, or can't be. */
   retry(key: LetterKey): Promise<LetterKey>;
 }
 
@@ -35,7 +35,7 @@ export interface LettersDependencies {
     "kafka" | "codec" | "log" | "topic"
   >;
   clickhouse: Pick<ClickHouse, "query">;
-  /** The record of a topic that a stage reads; undefined: none does. */
+  /** The record type of a topic; undefined: no stage reads the topic. */
   recordOf: (topic: string) => TopicName | undefined;
   clock: () => number;
 }
@@ -121,7 +121,7 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
     }
   };
 
-  /** After the record: a crash between them allows a second time, and loses nothing. */
+  /** Sent after the record: a crash between them allows a second send, and loses nothing. */
   const note = async (letter: DeadLetter, stage: string): Promise<void> => {
     const value = codec.encode("dead-letters", retriedNote(letter, stage, clock()));
     const producer = kafka.plainProducer();
@@ -144,11 +144,11 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
     },
     async retry(key) {
       const found = await findLetter(clickhouse, key);
-      if (found === null) throw new LetterRefused("there is no such dead letter any more");
+      if (found === null) throw new LetterRefused("the dead letter no longer exists");
       const position = `${key.topic}/${key.partition}/${key.offset}`;
       if (found.row.retriedAt !== null || sent.has(position)) throw new LetterRefused("it was sent again already");
       const record = recordOf(key.topic);
-      if (record === undefined) throw new LetterRefused(`no stage reads the topic ${key.topic} any more`);
+      if (record === undefined) throw new LetterRefused(`no stage reads the topic ${key.topic} now`);
       if (states.has(record))
         throw new LetterRefused(
           `it would take the place of what ${key.topic} has under its key since, or bring it back`,
@@ -177,7 +177,7 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
   };
 }
 
-/** The letter that says that one was sent again; it has none of the record's bytes. */
+/** Notes that a letter was sent again; it has none of the record's bytes. */
 const retriedNote = (letter: DeadLetter, stage: string, now: number): DeadLetter => ({
   ...letter,
   ...{ key: null, value: null, headers: {}, headerList: [], fullBytes: null, fullSha256: null },

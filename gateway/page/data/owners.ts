@@ -1,4 +1,4 @@
-// Answers of a time by tenant, domain or key: where cost and failures come from.
+// Answers in a period by tenant, domain or key: which of them cause cost and failures.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { answersIn, hourMs, parametersOf, timesOf } from "./answers.ts";
 import type { OverviewFilter } from "./port.ts";
@@ -18,7 +18,7 @@ export interface OwnerRow {
 export interface OwnerList {
   /** The most expensive first. */
   rows: OwnerRow[];
-  /** All there are. */
+  /** Number of all owners. */
   found: number;
 }
 

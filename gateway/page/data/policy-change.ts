@@ -1,5 +1,5 @@
-// What a version of the router expects otherwise than the recorded one before it, and the rewards
-// of the answers that each version chose.
+// How a version of the router differs from the recorded one before it, and the rewards of the
+// answers that each version chose.
 import { weightChanges, type WeightChange } from "../../../algorithms/routing/weight-changes.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { policyHistory } from "../../../state/policies/history.ts";

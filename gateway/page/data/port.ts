@@ -324,10 +324,10 @@ export interface AskedAgain {
   totalMs: number;
   errorCode: string | null;
   errorMessage: string | null;
-  /** Shown to it, and those that the decision names and the pool no longer has. */
+  /** Shown examples, and those of the decision that the pool no longer has. */
   examples: number;
   goneExamples: number;
-  /** Of the router that preferred the arm; probability: with which it chooses it. */
+  /** Version of the router that preferred the arm, and its probability of choosing it. */
   policyVersion: number | null;
   probability: number | null;
 }
@@ -371,7 +371,7 @@ export interface Dashboard {
   owners(filter: OverviewFilter & { by: OwnerKind }): Promise<OwnerList>;
   /** null: no such version of the router. */
   policyChange(version: number): Promise<PolicyChange | null>;
-  /** Of the router's versions. */
+  /** Quality by version of the router. */
   policyRewards(): Promise<{ version: number; createdAt: number; quality: Quality }[]>;
   keys: Keys;
   letters: Letters;
@@ -382,7 +382,7 @@ export interface Dashboard {
   stop(): Promise<void>;
 }
 
-/** What was asked of a policy, an example or a request is impossible; its message says why. */
+/** An act on a policy, an example or a request is impossible; the message says why. */
 export class PolicyRefused extends Error {
   override name = "PolicyRefused";
 }

@@ -24,7 +24,7 @@ export interface Ratings {
   rewards: Overview["rewards"];
 }
 
-/** Of the filter's time and of as long a time before, read at once: merging rows takes the time. */
+/** Ratings in the filter's period and in the one before. One query: merging rows dominates. */
 export async function readRatings(clickhouse: Reader, filter: OverviewFilter, stepMs: number): Promise<Ratings> {
   const { from, until } = filter;
   const rows = await clickhouse.query<Sums & { arm: string; at: number; isNow: number }>(
@@ -75,7 +75,7 @@ export async function withQuality(
 ): Promise<Learnt[]> {
   const own = learnt.filter(({ name }) => name === "router").map(({ version }) => version);
   const versions = new Set(own.flatMap((version) => [version, version - 1]));
-  // 0 is also that of answers that nothing was chosen for, as those of the response cache.
+  // Answers of the response cache have version 0, too.
   versions.delete(0);
   const found = await readVersions(clickhouse, [...versions]);
   return learnt.map((one) => ({

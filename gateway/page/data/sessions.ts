@@ -7,7 +7,7 @@ export interface SessionFilter {
   from: number;
   until: number;
   tenant?: string | undefined;
-  /** How its name begins. */
+  /** Beginning of its name. */
   search?: string | undefined;
 }
 

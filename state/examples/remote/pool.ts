@@ -1,7 +1,7 @@
-// Examples that lie in Milvus, as plan reads them: searches with a bound, popular ones in memory
-// before it, and the end of the topic `examples`, so that what is withdrawn is gone at once however
-// far the collection is behind. While it is away, or does not say enough of itself, only popular
-// examples are found, and nearest() rejects with SimilarityDegraded.
+// Examples in Milvus, as plan reads them: bounded searches behind a cache of popular examples. It
+// also follows the end of the topic `examples`, so that withdrawn examples are hidden at once,
+// however far the collection lags. While the collection can't be searched, nearest() rejects with
+// SimilarityDegraded, which has the popular examples.
 import type { Logger } from "pino";
 import { messageOf } from "../../../connections/errors.ts";
 import { MilvusError, type MilvusReads } from "../../../connections/milvus/port.ts";
@@ -13,9 +13,9 @@ import { createSearch } from "./read.ts";
 import { keyOf, stateKeys, staleMs, stateOf, type TableState } from "./rows.ts";
 import { createWithdrawn } from "./withdrawn.ts";
 
-/** Reads the topic's end: partitions from given offsets, each at most once. */
+/** Follows partitions of the topic from given offsets, each at most once. */
 export interface TopicEnd {
-  /** Resolves when it was read to its present end. */
+  /** Resolves when the partition was read to its present end. */
   follow(partition: number, from: number): Promise<void>;
 }
 
@@ -32,17 +32,17 @@ export interface RemotePoolOptions {
 export interface RemotePool extends ExampleSearch {
   /** Records of the topic, in order; isGone: a tombstone. */
   onRecord(partition: number, offset: number, recordKey: string, isGone: boolean): void;
-  /** Reads how far the collection is; called every few seconds. Never rejects. */
+  /** Reads the collection's progress; called every few seconds. Never rejects. */
   look(end: TopicEnd): Promise<void>;
   isReady(): boolean;
   /** Resolves when the collection can be searched for the first time. */
   ready: Promise<void>;
 }
 
-/** A request waits no longer for examples, milliseconds. */
+/** Longest wait of a request for examples, milliseconds. */
 const searchMs = 200;
 const lookMs = 2_000;
-/** After so many failures in a row no search is tried for a while. */
+/** After this many failures in a row no search is tried for pauseMs. */
 const failuresAllowed = 3;
 const pauseMs = 1_000;
 
@@ -53,7 +53,7 @@ export function createRemotePool(options: RemotePoolOptions): RemotePool {
   const search = createSearch({ collection, popular, withdrawn, limitMs, strong: false });
   const followed = new Map<number, { isRead: boolean }>();
   let state: TableState | null = null;
-  let reason: string | null = "its state was not read yet";
+  let reason: string | null = "its state has not been read yet";
   let rows = 0;
   let failures = 0;
   let retryAt = -Infinity;
@@ -68,10 +68,10 @@ export function createRemotePool(options: RemotePoolOptions): RemotePool {
     if (!isOurs(state)) return `it belongs to the topic ${state.topic} of the cluster ${state.cluster}`;
     if (model !== embedder.model || state.dimension !== embedder.dimension)
       return `its vectors are of ${model} (${state.dimension} numbers)`;
-    if (clock() - at > staleMs) return "no curate process has kept it for a day";
+    if (clock() - at > staleMs) return "no curate process has updated it for a day";
     if (partitions.some(({ filled }) => !filled)) return "it is being filled";
     if (partitions.some((_, partition) => followed.get(partition)?.isRead !== true))
-      return "the end of the topic was not read yet";
+      return "the end of the topic has not been read yet";
     return withdrawn.isComplete() ? null : "it lacks more removals than this process can remember";
   }
   let resolveReady: () => void = () => undefined;
@@ -106,7 +106,7 @@ export function createRemotePool(options: RemotePoolOptions): RemotePool {
         if (found === null) reason = "no curate process has filled it";
         rows = Math.max(0, (facts?.rows ?? 0) - stateKeys.length);
       } catch (error) {
-        // What was known stays true: of an older state more is remembered.
+        // The known state stays valid: an older one only hides more.
         reason = messageOf(error);
       }
       if (state !== null && isOurs(state)) {
@@ -148,7 +148,7 @@ export function createRemotePool(options: RemotePoolOptions): RemotePool {
       }
     },
     get: popular.find,
-    // It could be asked only in time that a request hasn't got.
+    // Asking Milvus would take too long for a request.
     holds: () => true,
     size: () => rows,
     figures: () => ({

@@ -1,5 +1,5 @@
-// Examples that searches found lately, with their vectors, in memory: they need not be read again,
-// and they are searched while Milvus is away.
+// LRU cache of examples that searches found, with their vectors. They are not read from Milvus
+// again, and they are searched while it is away.
 import { LRUCache } from "lru-cache";
 import { dot } from "../../../algorithms/selection/embedding.ts";
 import { bytesOfTraits, traitsOf } from "../../../algorithms/selection/example-traits.ts";
@@ -12,7 +12,7 @@ interface Entry extends Omit<Candidate, "similarity"> {
 /** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
 const bytesKept = 32 * 1024 * 1024;
 const overheadBytes = 512;
-/** Compared by one search, about a millisecond of work. */
+/** Entries compared by one search, about a millisecond of work. */
 const mostCompared = 4_096;
 
 export type Popular = ReturnType<typeof createPopular>;
@@ -27,7 +27,7 @@ export function createPopular(mostBytes = bytesKept) {
       vector.byteLength +
       bytesOfTraits(traits) +
       overheadBytes,
-    // What takes its place is of the same domain and id.
+    // An entry of the same key has the same domain and id.
     dispose({ example }, key, reason) {
       if (reason === "set") return;
       const keys = byDomain.get(example.domain);
@@ -79,7 +79,7 @@ export function candidateOf(
   return { example, vector, traits: traits ?? null, similarity: Math.max(-1, Math.min(1, dot(query, vector))) };
 }
 
-/** An example that several partitions brought is one. */
+/** Removes duplicates: several partitions may have the same example. */
 export function nearestOf(candidates: Candidate[], k: number): Candidate[] {
   const seen = new Set<string>();
   return candidates

@@ -1,5 +1,5 @@
-// The search of a domain in the collection: keys first, then the rows that are not in memory. What
-// was withdrawn, has expired or is of another domain is left out, whatever the collection says.
+// Searches a domain in the collection: keys first, then the rows that are not in memory. Leaves out
+// examples that were withdrawn, have expired or are of another domain.
 import type { MilvusReads, MilvusRow } from "../../../connections/milvus/port.ts";
 import type { Candidate } from "../port.ts";
 import { candidateOf, isExpired, nearestOf, type Popular } from "./popular.ts";
@@ -10,19 +10,19 @@ export interface SearchDependencies {
   collection: Pick<MilvusReads, "search" | "read">;
   popular: Popular;
   withdrawn: Pick<Withdrawn, "has" | "size">;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole search. */
   limitMs: number;
   strong: boolean;
 }
 
-/** Asked for beyond k at most, in place of what was withdrawn. */
+/** Maximum hits beyond k, since some may be withdrawn. */
 const mostBeyond = 128;
 
 export function createSearch({ collection, popular, withdrawn, limitMs, strong }: SearchDependencies) {
-  /** Puts it into memory; undefined: it may not be shown. */
+  /** Caches the row's example; undefined: it may not be shown. */
   function take(row: MilvusRow, generation: number): ReturnType<Popular["get"]> {
     const example = exampleOf(row);
-    // Asked at the end: it may have been withdrawn during the call.
+    // It may have been withdrawn during the call.
     if (example === undefined || row.generation !== generation || withdrawn.has(row.key)) return undefined;
     return popular.put(row.key, row.stamp, example, row.vector);
   }

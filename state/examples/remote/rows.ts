@@ -26,7 +26,7 @@ export function rowOf(
   return { key, group: groupOf(example.domain), generation, expiresAt, stamp, text, vector };
 }
 
-/** As rowOf wrote it; undefined: another program did. */
+/** undefined: rowOf did not write it. */
 export function exampleOf({ text }: Pick<MilvusRow, "text">): HeldExample | undefined {
   try {
     const example = JSON.parse(text) as Partial<HeldExample> | null;
@@ -40,7 +40,7 @@ export function exampleOf({ text }: Pick<MilvusRow, "text">): HeldExample | unde
 
 const stateKey = digestOf("state");
 
-/** What the rows are made of, and how far. One row, written by curate behind what it says. */
+/** Source and progress of the rows. curate writes it, as one row, after the rows themselves. */
 export interface TableState {
   topic: string;
   /** Ids of cluster and topic, by which offsets mean something. */
@@ -48,20 +48,20 @@ export interface TableState {
   topicId: string;
   model: string;
   dimension: number;
-  /** Of the rows; another one after every rebuild. */
+  /** Generation of its rows; each rebuild has a new one. */
   generation: number;
   /** When it was last written, milliseconds since the epoch. */
   at: number;
-  /** By number. */
+  /** Index: partition number. */
   partitions: PartitionState[];
 }
 
 export interface PartitionState {
   /** All records before it are in the collection. */
   next: number;
-  /** The same for long enough that no search sees an older state. */
+  /** Older value of next, from a time that no search is behind. */
   settled: number;
-  /** It was read to its end once: no row of it waits for a tombstone that is already there. */
+  /** It was read to its end once, so all tombstones up to then are applied. */
   filled: boolean;
 }
 

@@ -1,6 +1,6 @@
 // Curate's side of examples in Milvus: applies the topic `examples` to the collection, in the order
-// of each partition and idempotently, and writes down how far (rows.ts). A collection that can't be
-// gone on with is dropped and filled anew.
+// of each partition and idempotently, and saves its progress (rows.ts). A collection that it can't
+// continue is dropped and refilled.
 import type { Logger } from "pino";
 import type { Embedder } from "../../../connections/embedder/port.ts";
 import { EmbedderError } from "../../../connections/embedder/port.ts";
@@ -25,7 +25,7 @@ export interface RowChange {
   value: Example | null;
 }
 
-/** Calls come one after the other, and are repeated by the caller when they reject. */
+/** The caller serialises calls and repeats those that reject. */
 export interface Sink {
   /** Offset from which a partition is to be read. */
   position(partition: number): number;
@@ -33,9 +33,9 @@ export interface Sink {
   apply(partition: number, changes: readonly RowChange[], next: number): Promise<void>;
   /** It was read to its end once. */
   filled(partition: number): void;
-  /** Writes down how far the collection is. */
+  /** Writes the progress into the collection. */
   save(): Promise<void>;
-  /** What is written is void: another start fills the collection anew. */
+  /** Makes the next start refill the collection. */
   forget(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const strong = { timeoutMs: 10_000, strong: true };
 export async function openSink(options: SinkOptions): Promise<Sink> {
   const { collection, embedder, topic, spans, clock, log } = options;
   const state = await begin();
-  /** Positions that become settled, by partition. */
+  /** Positions that become settled; index: partition. */
   const before = state.partitions.map(({ next }) => ({ next, at: clock() }));
 
   async function begin(): Promise<TableState> {
@@ -60,7 +60,7 @@ export async function openSink(options: SinkOptions): Promise<Sink> {
         for (const { partition, beginning } of spans) known.partitions[partition] ??= startingAt(beginning);
         return known;
       }
-      log.warn({ reason }, "the examples in Milvus are dropped and written anew from the topic");
+      log.warn({ reason }, "the examples in Milvus are dropped and rewritten from the topic");
       await collection.drop();
     }
     await collection.create(embedder.dimension);
@@ -75,7 +75,7 @@ export async function openSink(options: SinkOptions): Promise<Sink> {
       throw new Error(
         `the Milvus collection holds the examples of the topic ${known.topic} of the Kafka cluster ${known.cluster}: drop it, or give selection.milvus.collection another name`,
       );
-    if (known.topicId !== topic.topicId) return "the topic was made anew";
+    if (known.topicId !== topic.topicId) return "the topic was created again";
     if (known.model !== embedder.model || known.dimension !== embedder.dimension)
       return `its vectors are of ${known.model}, those of requests of ${embedder.model}`;
     if (clock() - known.at > staleMs) return "it was last kept more than a day ago, and tombstones are kept for a day";

@@ -1,12 +1,12 @@
-// Rows that the topic has taken away and that searches may still find: the collection follows the
-// topic, and a search may see it as it was some seconds ago. Bounded: what does not fit is
-// remembered by its offset, and nothing is shown until the collection has passed it.
+// Rows that the topic has deleted and that searches may still find: the collection lags the topic,
+// and a search may see a state some seconds old. Bounded: of deletions that do not fit only the
+// last offset is kept, and nothing is shown until the collection has passed it.
 export interface Withdrawn {
-  /** In the order of the partition. */
+  /** Call in the order of the partition; isGone: a tombstone. */
   note(partition: number, offset: number, key: string, isGone: boolean): void;
   has(key: string): boolean;
   size(): number;
-  /** settled, by partition: no search finds what a record before it took away. */
+  /** settled, by partition: no search finds rows that a record before this offset deleted. */
   settle(settled: readonly number[]): void;
   /** Whether it knows all that searches may find. */
   isComplete(): boolean;
