@@ -121,7 +121,7 @@ export function Requests({ names }: { names: Names }) {
           {count(rows.length)} {rows.length === 1 ? "request" : "requests"} shown, {count(unanswered)} without an
           answer.
           {typeof data?.searchedFrom === "number" &&
-            ` Words were searched for back to ${time(data.searchedFrom)}: narrow the time to search before.`}
+            ` Searched back to ${time(data.searchedFrom)}: narrow the time to search before.`}
           {older.isFull && " No more are shown: narrow the time to see older ones."}
           {older.isMore && (
             <button type="button" onClick={older.load} disabled={older.isLoading}>

@@ -59,17 +59,41 @@ export async function readExample(clickhouse: Reader, id: string): Promise<Whole
   return { example: example ?? null, uses };
 }
 
-const readUses = (clickhouse: Pick<ClickHouse, "query">, id: string): Promise<ExampleUse[]> =>
-  clickhouse.query<ExampleUse>(
-    `SELECT use.request_id AS requestId, use.tenant AS tenant, substringUTF8(asked.question, 1, 200) AS question, use.arm AS arm,
-            toUnixTimestamp64Milli(use.created_at) AS createdAt, use.similarity AS similarity, use.helpfulness AS helpfulness, rated.rated AS rated, rated.quality AS quality
-     FROM (SELECT * FROM example_uses FINAL WHERE example_id = {id:String} ORDER BY created_at DESC LIMIT ${mostUses}) AS use
-     INNER JOIN (SELECT request_id, tenant, rated, quality FROM example_use_quality WHERE example_id = {id:String}) AS rated
-       ON rated.request_id = use.request_id AND rated.tenant = use.tenant
-     LEFT JOIN (
-       SELECT request_id, tenant, question FROM requests FINAL
-       WHERE request_id IN (SELECT request_id FROM example_uses WHERE example_id = {id:String} ORDER BY created_at DESC LIMIT ${mostUses})
-     ) AS asked ON asked.request_id = use.request_id AND asked.tenant = use.tenant
+type Use = Pick<ExampleUse, "requestId" | "tenant" | "arm" | "createdAt" | "similarity" | "helpfulness"> & {
+  predicted: number;
+};
+type Of<Row> = Row & { id: string; tenant: string };
+
+/** Answered ones of two weeks, as in the view example_use_quality, by the ids of few requests. */
+async function readUses(clickhouse: Reader, id: string): Promise<ExampleUse[]> {
+  const uses = await clickhouse.query<Use>(
+    `SELECT request_id AS requestId, tenant, arm, toUnixTimestamp64Milli(created_at) AS createdAt, similarity, helpfulness,
+            least(greatest(ifNotFinite(arm_mean, 0.5), 0), 1) AS predicted
+     FROM example_uses FINAL
+     WHERE example_id = {id:String} AND example_uses.created_at >= now64(3) - INTERVAL 14 DAY
      ORDER BY createdAt DESC, requestId LIMIT ${mostUses}`,
     { id },
   );
+  if (uses.length === 0) return [];
+  const ids = uses.map(({ requestId }) => requestId);
+  const read = async <Row>(sql: string): Promise<Map<string, Of<Row>>> => {
+    const rows = await clickhouse.query<Of<Row>>(`${sql} AND request_id IN {ids:Array(String)}`, { ids });
+    return new Map(rows.map((row) => [JSON.stringify([row.tenant, row.id]), row]));
+  };
+  const [answered, rewards, questions] = await Promise.all([
+    read(
+      `SELECT request_id AS id, tenant FROM responses FINAL WHERE status = 'ok' AND NOT duplicate AND empty(failed_arms)`,
+    ),
+    read<{ reward: number }>("SELECT request_id AS id, tenant, reward FROM rewards FINAL WHERE weight > 0"),
+    read<{ question: string }>(
+      "SELECT request_id AS id, tenant, substringUTF8(question, 1, 200) AS question FROM requests FINAL WHERE true",
+    ),
+  ]);
+  return uses.flatMap(({ predicted, ...use }) => {
+    const key = JSON.stringify([use.tenant, use.requestId]);
+    if (!answered.has(key)) return [];
+    const reward = rewards.get(key)?.reward;
+    const question = questions.get(key)?.question ?? "";
+    return { ...use, question, rated: reward !== undefined, quality: reward ?? predicted };
+  });
+}

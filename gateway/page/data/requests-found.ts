@@ -13,7 +13,10 @@ export interface Found {
 
 const mostRows = 200;
 const dayMs = 86_400_000;
-/** A word search ends after this time; it goes back by ever longer windows. */
+/**
+ * A search for words, a user, session or tag ends after this time; it goes back by ever longer
+ * windows.
+ */
 const searchMs = 700;
 const firstWindowMs = dayMs / 4;
 
@@ -24,8 +27,10 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
   const from = state === "open" ? Math.max(filter.from, until - dayMs) : filter.from;
   const ask = (times: { from: number; until: number }, rows = { offset, limit }, byId = false): Promise<Key[]> =>
     clickhouse.query<Key>(statementOf(filter, byId), { ...parametersOf(filter), ...times, ...rows });
-  if (search === "") return { keys: await ask({ from, until }), searchedFrom: null };
-  const byId = /\s/.test(search) ? [] : await ask({ from, until }, undefined, true);
+  const isNewestFirst = (filter.sort ?? "time") === "time";
+  if (search === "" && !(isNewestFirst && ofRequests(filter) !== ""))
+    return { keys: await ask({ from, until }), searchedFrom: null };
+  const byId = search === "" || /\s/.test(search) ? [] : await ask({ from, until }, undefined, true);
   if (byId.length > 0) return { keys: byId, searchedFrom: null };
   const found: Key[] = [];
   const begun = performance.now();
