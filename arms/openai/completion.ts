@@ -79,13 +79,14 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
       const values = Array.isArray(value) ? (value as unknown[]) : [value];
       return values.map((one) => {
         if (!isObject(one)) throw new NotACompletion();
-        const error = reportedError(one, headers);
-        if (error !== null) throw error;
         const { usage, x_groq: groq, message, usageMetadata, timings, meta_info: meta, model } = one;
         // llama-server has timings beside its usage, SGLang's own API a meta_info.
         const places = [usage, usageMetadata, timings, meta, one];
         for (const place of [...places, isObject(groq) && groq["usage"], isObject(message) && message["usage"]])
           counts.add(place);
+        // Behind what it counts: tokens beside an error are charged.
+        const error = reportedError(one, headers);
+        if (error !== null) throw error;
         return { model: typeof model === "string" && model !== "" ? model : null, choices: choicesOf(one) };
       });
     },

@@ -27,9 +27,12 @@ const passing: Readonly<Record<string, string>> = {
   "999": "KEEPER_EXCEPTION",
 };
 
+const longestMessage = 2_000;
+
 /** An error of @clickhouse/client as one of the port's; `what` was being done. */
 export function classify(cause: unknown, what: string): ClickHouseUnavailable | ClickHouseRejected {
-  const message = messageOf(cause);
+  // The server quotes the statement, with all of its literals.
+  const message = messageOf(cause).slice(0, longestMessage);
   // The client's own errors, Node's system errors and aborted requests all carry a string code;
   // ClickHouse's are digits.
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";

@@ -1,5 +1,7 @@
 // Parameters of a statement: in the URL while they are short, else as literals of its text, since
 // servers and proxies bound the length of a URL (16 KiB in the embedded server).
+// formatQueryParams is what the client writes a URL with; the package does not export it.
+import { formatQueryParams } from "@clickhouse/client/dist/common/data_formatter/format_query_params.js";
 
 /** Bytes of all parameters in a URL. */
 const mostUrlBytes = 4_096;
@@ -12,25 +14,28 @@ export interface BoundStatement {
   clickhouse_settings?: { max_query_size: string };
 }
 
-/** The longest lists move into the text until the others fit into a URL. */
+/** Name and type of a parameter; those left out are no values, or not read from a text. */
+const placeholder = /\{\s*(\w+)\s*:\s*(?!Identifier\b|Map\b|Tuple\b)([A-Z][^{}]*)\}/g;
+
+/** The longest ones move into the text until the others fit into a URL. */
 export function bindParameters(query: string, parameters: Record<string, unknown> | undefined): BoundStatement {
   if (parameters === undefined) return { query };
-  const lists = Object.entries(parameters)
-    .flatMap(([name, value]) => (isList(value) ? [{ name, text: literal(value) }] : []))
-    .map((list) => ({ ...list, bytes: encodedBytes(list.text) }))
+  const used = new Set(Array.from(query.matchAll(placeholder), ([, name = ""]) => name));
+  const all = Object.entries(parameters)
+    .map(([name, value]) => ({ name, bytes: encodedBytes(formatQueryParams({ value })) }))
     .sort((one, other) => other.bytes - one.bytes);
-  let bytes = lists.reduce((sum, list) => sum + list.bytes, 0);
-  const moved = new Map<string, string>();
-  for (const { name, text, bytes: own } of lists) {
+  let bytes = all.reduce((sum, one) => sum + one.bytes, 0);
+  const moved = new Set<string>();
+  for (const { name, bytes: own } of all) {
     if (bytes <= mostUrlBytes) break;
-    moved.set(name, text);
+    if (!used.has(name) || (parameters[name] ?? null) === null) continue;
+    moved.add(name);
     bytes -= own;
   }
   if (moved.size === 0) return { query, query_params: parameters };
-  const whole = query.replace(/\{(\w+):(Array\([^{}]*\))\}/g, (placeholder, name: string, type: string) => {
-    const text = moved.get(name);
-    return text === undefined ? placeholder : `CAST(${text}, '${type}')`;
-  });
+  const whole = query.replace(placeholder, (written, name: string, type: string) =>
+    moved.has(name) ? literal(parameters[name], type) : written,
+  );
   return {
     query: whole,
     query_params: Object.fromEntries(Object.entries(parameters).filter(([name]) => !moved.has(name))),
@@ -38,12 +43,10 @@ export function bindParameters(query: string, parameters: Record<string, unknown
   };
 }
 
-type List = readonly (string | number)[];
-const isList = (value: unknown): value is List =>
-  Array.isArray(value) && value.every((one) => typeof one === "string" || Number.isFinite(one));
-
-const literal = (list: List): string =>
-  `[${list.map((one) => (typeof one === "string" ? `'${one.replace(/[\\']/g, "\\$&")}'` : String(one))).join(",")}]`;
+/** The text that a URL would have, read by the server as the type, as it does there. */
+const literal = (value: unknown, type: string): string =>
+  `CAST(${quoted(typeof value === "string" ? value : formatQueryParams({ value }))}, ${quoted(type)})`;
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 /** As a URL has it: other bytes than those of letters, digits and a few marks take three. */
 const encodedBytes = (text: string): number =>

@@ -4,8 +4,9 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { withMutex } from "../process/lock.ts";
 
 const execute = promisify(execFile);
 
@@ -28,35 +29,32 @@ export async function pythonWith(
   say: (line: string) => void,
 ): Promise<string> {
   const imports = async (python: string): Promise<boolean> =>
-    run(python, ["-c", `import ${modules.join(", ")}`], 60_000).then(
+    run(python, ["-c", `import ${modules.join(", ")}`], 180_000).then(
       () => true,
       () => false,
     );
   if (await imports("python3")) return "python3";
   const python = join(folder, "bin", "python");
-  if (existsSync(python) && (await imports(python))) return python;
-  say(`making a Python environment with ${packages.join(", ")}`);
-  // Whole or not at all: others may make the same one.
-  const beside = `${folder}.${process.pid}.tmp`;
-  try {
-    await run("python3", ["-m", "venv", beside]);
-    await run(join(beside, "bin", "python"), [
-      "-m",
-      "pip",
-      "install",
-      "--quiet",
-      "--no-cache-dir",
-      "--no-compile",
-      ...packages,
-    ]);
-    if (!existsSync(python) || !(await imports(python))) {
+  const isMade = async (): Promise<boolean> => existsSync(python) && (await imports(python));
+  if (!(await isMade()))
+    // Tests that start together want the same one.
+    await withMutex(dirname(folder), basename(folder), async () => ((await isMade()) ? undefined : make()), 900_000);
+  return python;
+
+  async function make(): Promise<void> {
+    say(`making a Python environment with ${packages.join(", ")}`);
+    // Whole or not at all: this process may be ended.
+    const beside = `${folder}.${process.pid}.tmp`;
+    try {
+      await run("python3", ["-m", "venv", beside]);
+      const options = ["--quiet", "--no-cache-dir", "--no-compile"];
+      await run(join(beside, "bin", "python"), ["-m", "pip", "install", ...options, ...packages]);
       await rm(folder, { recursive: true, force: true });
       await rename(beside, folder);
+    } finally {
+      await rm(beside, { recursive: true, force: true });
     }
-  } finally {
-    await rm(beside, { recursive: true, force: true });
   }
-  return python;
 }
 
 export async function sha256(path: string): Promise<string> {

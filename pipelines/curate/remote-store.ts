@@ -161,7 +161,7 @@ export async function keepRemoteExamples(
   const search = createSearch({
     collection,
     popular: createPopular(),
-    withdrawn: { has: () => false, size: () => 0 },
+    withdrawn: { has: () => false, size: () => 0, isComplete: () => true },
     limitMs: callMs,
     strong: true,
   });

@@ -197,6 +197,15 @@ describe("the port", () => {
       { list, one: "x" },
     );
     expect(first).toEqual({ odd, count: list.length });
+    const text = `it's \\N \t\n\0{list:Array(String)}${"x".repeat(50_000)}`;
+    const nested = Array.from({ length: 5_000 }, () => ["it's \\", null]);
+    const parameters = { text, nested, nan: Array.from({ length: 5_000 }, () => NaN) };
+    const [typed] = await writer.query<Record<string, unknown>>(
+      `SELECT {text:String} AS text, { nested : Array(Array(Nullable(String))) }[5000] AS nested,
+         isNaN({nan:Array(Float64)}[5000]) AS nan`,
+      parameters,
+    );
+    expect(typed).toEqual({ text, nested: ["it's \\", null], nan: 1 });
     await writer.command("CREATE TABLE lists (id String) ENGINE = MergeTree ORDER BY id");
     await writer.command("INSERT INTO lists SELECT arrayJoin({list:Array(String)})", { list });
     const [stored] = await writer.query<{ count: number }>("SELECT toUInt32(count()) AS count FROM lists");

@@ -34,6 +34,10 @@ export interface BatchProvider {
   expireNext(answered: number): void;
   /** The next creation is carried out, and its connection closed without an answer. */
   dropNext(): void;
+  /** Each line of results is written as those; undefined: as it is. */
+  distort(change: ((line: string) => readonly string[]) | undefined): void;
+  /** Deletes the files of requests, or of results, that there are. */
+  deleteFiles(of: "input" | "results"): void;
   /** Calls of batches are answered with this status; undefined: no longer. */
   refuse(status: number | undefined): void;
   /** How many were. */
@@ -50,6 +54,7 @@ interface Line {
 
 export async function startBatchProvider(): Promise<BatchProvider> {
   const files = new Map<string, string>();
+  const deleted = new Set<string>();
   const batches = new Map<string, Batch>();
   const asked: string[] = [];
   let isHeld = false;
@@ -57,6 +62,7 @@ export async function startBatchProvider(): Promise<BatchProvider> {
   let refused: number | undefined;
   let refusals = 0;
   let failing: string | undefined;
+  let distorted = (line: string): readonly string[] => [line];
   let answeredNext: number | undefined;
   const fates = new Map<string, { failing: string | undefined; answered: number | undefined }>();
   const linesOf = ({ input }: Batch): Line[] =>
@@ -88,7 +94,7 @@ export async function startBatchProvider(): Promise<BatchProvider> {
       }
     });
     const written = (lines: string[]): string | null =>
-      lines.length === 0 ? null : addFile(`${lines.reverse().join("\n")}\n`);
+      lines.length === 0 ? null : addFile(`${lines.reverse().flatMap(distorted).join("\n")}\n`);
     Object.assign(batch, { status, output: written(output!), errors: written(errors!) });
   };
   const step = (batch: Batch): void => {
@@ -145,7 +151,7 @@ export async function startBatchProvider(): Promise<BatchProvider> {
       return send({ id: addFile(await file.text()), object: "file", purpose: "batch" });
     }
     if (kind === "files") {
-      const content = files.get(id);
+      const content = deleted.has(id) ? undefined : files.get(id);
       return content === undefined ? missing() : void response.writeHead(200).end(content);
     }
     if (kind !== "batches") return missing();
@@ -195,6 +201,11 @@ export async function startBatchProvider(): Promise<BatchProvider> {
     hold: (held) => void (isHeld = held),
     fail: (code) => void (failing = code),
     expireNext: (answered) => void (answeredNext = answered),
+    distort: (change) => void (distorted = change ?? ((line) => [line])),
+    deleteFiles: (of) => {
+      for (const { input, output, errors } of batches.values())
+        for (const id of of === "input" ? [input] : [output, errors]) if (id !== null) deleted.add(id);
+    },
     dropNext: () => void (isDropped = true),
     refused: () => refusals,
     refuse: (status) => void (refused = status),

@@ -129,6 +129,58 @@ describe("an arm of provider batches", () => {
     expect(provider.statuses()).toEqual(["cancelled"]);
   });
 
+  it("takes each line's own first result from what else the results have", async () => {
+    provider.distort((line) => [
+      ...["", "{ no JSON", "null", "[]", '{"custom_id":7}', `{"custom_id":"${"0".repeat(40)}","response":null}`],
+      ...[`{"pad":"${"x".repeat(17 * 1_048_576)}"}`, line, line.replace("batch: ", "again: ")],
+    ]);
+    expect(await Promise.all(ask(newArm(), ["one", "two"]))).toMatchObject([
+      { text: "batch: one" },
+      { text: "batch: two" },
+    ]);
+  });
+
+  it.each([
+    ["an error in its place", { choices: [], error: { message: "failed", code: "server_error" } }],
+    ["an error beside it", { choices: [{ index: 0, message: { content: "a" }, finish_reason: "error" }] }],
+    ["no choices", { choices: [] }],
+    ["a body that is text", null],
+  ])("what the provider charged for an answer with %s is spent", async (_name, part) => {
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+    provider.distort((line) => {
+      const value = JSON.parse(line) as { response: { body: unknown } };
+      value.response.body = part === null ? "text" : { object: "chat.completion", usage, ...part };
+      return [JSON.stringify(value)];
+    });
+    const [result] = await Promise.all(ask(newArm(), ["one"]));
+    expect(result).toMatchObject({ kind: "failure", attempts: 1 });
+    const spent = { cost: (1_000 * 10 + 100 * 20) / 2 / 1_000_000, calls: 1 };
+    expect(result).toMatchObject(part === null ? {} : { spent });
+  });
+
+  it("an answer whose file is gone fails as the arm's own failure", async () => {
+    await Promise.all(ask(newArm(), ["one"]));
+    provider.deleteFiles("results");
+    const results = await Promise.all(ask(newArm(), ["one"]));
+    expect(results).toMatchObject([{ code: "endpoint_unavailable", retriable: true }]);
+  });
+
+  it("a batch whose input file is gone is known by its results, and stops no other line", async () => {
+    await Promise.all(ask(newArm(), ["one"]));
+    provider.deleteFiles("input");
+    expect(await Promise.all(ask(newArm(), ["one", "two"]))).toMatchObject([
+      { text: "batch: one" },
+      { text: "batch: two" },
+    ]);
+    expect(lines()).toHaveLength(2);
+  });
+
+  it("another tenant's words in an error of the whole batch are not passed on", async () => {
+    provider.fail("the prompt: 'secret'\n");
+    const [result] = await Promise.all(ask(newArm(), ["one"]));
+    expect(result).toMatchObject({ message: expect.not.stringContaining("See the code") as string });
+  });
+
   it("a line whose time ends soon is not submitted", async () => {
     const result = await newArm().answer(asked("late", Date.now() + hours / 2), new AbortController().signal);
     expect(result).toMatchObject({ code: "endpoint_unavailable", retriable: true });

@@ -8,7 +8,7 @@ import { isObject } from "../../../algorithms/text/json-shape.ts";
 import type { OpenAiArmConfig } from "../../../config/schema.ts";
 import { TAKEN_BACK, type Arm, type ArmFailure, type ArmRequest, type ArmResult } from "../../arm.ts";
 import { endedFailure } from "../../calls.ts";
-import { createAnswer } from "../answer.ts";
+import { createAnswer, type Completion } from "../answer.ts";
 import { completionBody } from "../body.ts";
 import { problemOf } from "../errors.ts";
 import { answerOf, failureOf } from "../openai.ts";
@@ -35,6 +35,8 @@ export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArm
     if ("refused" in outcome) return failureOf(problemOf(outcome.refused, Date.now(), sent), 0);
     const { response, error } = outcome;
     if (response === null) return unanswered(`the provider did not call the line: ${error}`);
+    const call = { attempts: 1, queueMs: 0, started: 0, now: Date.now() };
+    let soFar: (() => Completion) | undefined;
     try {
       if (response.status !== 200) {
         const reported = isObject(response.body) ? response.body : undefined;
@@ -42,11 +44,15 @@ export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArm
       }
       const extra = request.passthrough !== undefined;
       const answer = createAnswer({ isWhole: true, extra, headers: new Headers() });
+      soFar = answer.soFar;
       answer.take(response.body);
-      const call = { attempts: 1, queueMs: 0, started: 0, now: Date.now() };
       return answerOf(config, request, answer.complete(true), call);
     } catch (problem) {
-      return failureOf(problemOf(problem, Date.now(), sent), 1);
+      const failure = failureOf(problemOf(problem, Date.now(), sent), 1);
+      const part = soFar && answerOf(config, request, soFar(), call);
+      // The provider charges for answers that can't be used, too.
+      if (part === undefined || (part.usage.completion === 0 && part.usage.estimated)) return failure;
+      return { ...failure, spent: { usage: part.usage, cost: part.cost, calls: 1 } };
     }
   };
 

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { APIError } from "openai";
 import type { Logger } from "pino";
-import { errorOf } from "../../../connections/errors.ts";
-import type { BatchLine, LineResult, Provider, ProviderBatch } from "./provider.ts";
+import { messageOf } from "../../../connections/errors.ts";
+import { isMissing, type BatchLine, type LineResult, type Provider, type ProviderBatch } from "./provider.ts";
 import { createSubmitted } from "./submitted.ts";
 
 export interface CollectorOptions {
@@ -54,7 +54,8 @@ interface Open {
   batch: ProviderBatch;
   lines: number;
   items: Set<Item>;
-  withdrawn: number;
+  /** Ids of lines whose result is not needed any more. */
+  unwanted: Set<string>;
   lookAt: number;
 }
 
@@ -69,7 +70,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
   let working: Promise<void> | undefined;
 
   const openOf = (batch: ProviderBatch, lines: number): Open => {
-    const one = open.get(batch.id) ?? { batch, lines, items: new Set(), withdrawn: 0, lookAt: 0 };
+    const one = open.get(batch.id) ?? { batch, lines, items: new Set(), unwanted: new Set(), lookAt: 0 };
     open.set(batch.id, one);
     return one;
   };
@@ -96,8 +97,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
       await submitted.refresh();
     } catch (error) {
       // The endpoint has no Batch API.
-      if (error instanceof APIError && error.status === 404)
-        for (const item of waiting) item.settle({ refused: error });
+      if (isMissing(error)) for (const item of waiting) item.settle({ refused: error });
       else throw error;
     }
   }
@@ -121,12 +121,15 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
         const file = await provider.upload(lines);
         const began = performance.now();
         await attachFound();
-        if (lines.some((item) => item.batch !== undefined)) continue;
-        if (closed.aborted || performance.now() - began >= collectMs) return;
+        const isWanted = lines.some((item) => waiting.has(item));
+        if (!isWanted || lines.some((item) => item.batch !== undefined)) continue;
+        if (closed.aborted) return;
+        if (performance.now() - began >= collectMs)
+          throw new Error("the provider's batches could not be listed within batchCollectMs: raise it");
         const batch = await provider.create(file);
         submitted.add(batch, [...group.keys()]);
         const one = openOf(batch, lines.length);
-        one.withdrawn = lines.filter(({ isWithdrawn }) => isWithdrawn).length;
+        for (const { id, isWithdrawn } of lines) if (isWithdrawn) one.unwanted.add(id);
         for (const item of waiting) if (group.has(item.id)) attach(item, one);
         log.info({ batch: batch.id, lines: lines.length }, "a batch was created at the provider");
       } catch (error) {
@@ -136,22 +139,32 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
     }
   }
 
-  const giveUpAt = ({ batch, items }: Open): number =>
-    Math.min(batch.createdAt + timeoutMs, ...[...items].map(({ deadline }) => deadline - reserveMs));
+  /** Lines that another arm must answer now. */
+  const lateOf = ({ items }: Open): Item[] => [...items].filter(({ deadline }) => clock() >= deadline - reserveMs);
+  const giveUp = (one: Open, late: readonly Item[], reason: string): void => {
+    for (const item of late) {
+      one.unwanted.add(item.id);
+      item.settle({ reason });
+    }
+  };
 
   async function look(one: Open): Promise<void> {
     const { id } = one.batch;
     one.lookAt = clock() + pollMs;
     const batch = (one.batch = await provider.look(id).catch((error: unknown) => {
-      if (error instanceof APIError && error.status === 404) return { ...one.batch, isOpen: false, ended: "not found" };
+      if (isMissing(error)) return { ...one.batch, isOpen: false, ended: "not found" };
       throw error;
     }));
     if (batch.isOpen) {
-      const isUnwanted = one.withdrawn >= one.lines;
-      if ((isUnwanted || clock() >= giveUpAt(one)) && batch.ended !== "cancelling") {
+      // What a cancelled batch has answered counts, so late lines wait for it where all are late;
+      // beside lines that have time they are given up, or one would cancel what others wait for.
+      const late = lateOf(one);
+      const isUnwanted = new Set([...one.unwanted, ...late.map((item) => item.id)]).size >= one.lines;
+      if (isUnwanted || clock() >= batch.createdAt + timeoutMs) {
+        if (batch.ended === "cancelling") return;
         log.info({ batch: id, lines: one.lines, isUnwanted }, "a batch is cancelled at the provider");
         await provider.cancel(id);
-      }
+      } else giveUp(one, late, "too little time is left to wait for the batch");
       return;
     }
     const wanted = new Map<string, Item[]>();
@@ -164,7 +177,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
   }
 
   const away = (error: unknown): void =>
-    log.warn({ err: errorOf(error) }, "the provider's batches can't be reached now; tried again");
+    log.warn({ reason: reasonOf(error) }, "the provider's batches can't be reached now; tried again");
 
   async function work(): Promise<void> {
     while (!closed.aborted && (waiting.size > 0 || open.size > 0)) {
@@ -181,7 +194,13 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
         for (const item of waiting)
           if (clock() >= item.since + timeoutMs) item.settle({ reason: "the provider's batches could not be reached" });
       }
-      for (const one of [...open.values()]) if (clock() >= one.lookAt) await look(one).catch(away);
+      for (const one of [...open.values()]) {
+        if (clock() < one.lookAt) continue;
+        await look(one).catch((error: unknown) => {
+          away(error);
+          giveUp(one, lateOf(one), "the provider's batches could not be reached");
+        });
+      }
       await sleep(Math.min(1_000, collectMs, pollMs), undefined, { signal: closed }).catch(() => undefined);
     }
     working = undefined;
@@ -192,7 +211,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
       new Promise((resolve) => {
         const end = (): void => {
           item.isWithdrawn = withdrawn();
-          if (item.isWithdrawn && item.batch !== undefined) item.batch.withdrawn++;
+          if (item.isWithdrawn) item.batch?.unwanted.add(item.id);
           item.settle(null);
         };
         const item: Item = {
@@ -219,3 +238,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
 /** Repeating the call would not help. */
 const isRefusal = (error: unknown): error is Error => error instanceof APIError && refusals.has(Number(error.status));
 const refusals = new Set([400, 401, 403, 404, 413, 422]);
+
+/** Without the provider's own words, which may quote lines. */
+const reasonOf = (error: unknown): string =>
+  error instanceof APIError && error.status !== undefined ? `status ${error.status}` : messageOf(error);

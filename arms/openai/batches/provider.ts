@@ -1,9 +1,9 @@
 // OpenAI's Files and Batches API, as an arm needs it. A batch names its arm in its metadata, and
 // its input file has the ids of its lines: what was submitted is found there again after a crash.
-import OpenAI, { toFile } from "openai";
+import OpenAI, { APIError, toFile } from "openai";
 import type { OpenAiArmConfig } from "../../../config/schema.ts";
 import { isObject } from "../../../algorithms/text/json-shape.ts";
-import { boundedFetch, partsOf } from "../bounded-fetch.ts";
+import { boundedFetch, partsOf, textOf } from "../bounded-fetch.ts";
 import { NoResponse } from "../errors.ts";
 
 export interface BatchLine {
@@ -18,7 +18,7 @@ export interface ProviderBatch {
   /** Milliseconds since the epoch. */
   createdAt: number;
   isOpen: boolean;
-  /** completed, failed, expired or cancelled, with the provider's reason. */
+  /** completed, failed, expired or cancelled, with the provider's codes. */
   ended: string;
   inputFile: string;
   resultFiles: readonly string[];
@@ -26,7 +26,7 @@ export interface ProviderBatch {
 
 export interface LineResult {
   id: string;
-  /** Null: the line was not called. */
+  /** Null: the line was not called; error says why. */
   response: { status: number; body: unknown } | null;
   error: string;
 }
@@ -48,6 +48,11 @@ export interface Provider {
 const endpoint = "/v1/chat/completions";
 const armKey = "precedent_arm";
 const requestMs = 60_000;
+/** Reading one file, whatever its length. */
+const fileMs = 900_000;
+const mostBodyBytes = 16 * 1_048_576;
+/** A list that has more batches of two days has no end. */
+const mostListed = 20_000;
 /** The provider deletes the files after this time. */
 const keptSeconds = 3 * 86_400;
 const mostLineBytes = 16 * 1_048_576;
@@ -57,13 +62,14 @@ export function createProvider({ baseUrl = "", apiKey, name }: OpenAiArmConfig, 
     ...{ baseURL: baseUrl, apiKey: apiKey === "" ? "none" : apiKey, organization: null, project: null },
     ...{ maxRetries: 2, timeout: requestMs, logLevel: "off" },
     fetch: (url, init) =>
-      boundedFetch(url, init, call).catch((error: unknown) => {
+      readFetch(url, init, call).catch((error: unknown) => {
         throw init?.signal?.aborted ? error : new NoResponse(error);
       }),
   });
+  /** None where the file is gone. */
   async function* objects(file: string): AsyncGenerator<Record<string, unknown>> {
-    const { body } = await client.files.content(file);
-    for await (const text of textLines(partsOf(body))) {
+    const response = await client.files.content(file, { signal: AbortSignal.timeout(fileMs) }).catch(isGone);
+    for await (const text of textLines(partsOf(response?.body ?? null))) {
       const value = parsed(text);
       if (isObject(value)) yield value;
     }
@@ -73,14 +79,24 @@ export function createProvider({ baseUrl = "", apiKey, name }: OpenAiArmConfig, 
   return {
     async list(since) {
       const found: ProviderBatch[] = [];
+      let listed = 0;
       for await (const batch of client.batches.list({ limit: 100 })) {
         if (batch.created_at * 1_000 < since) break;
+        if (++listed > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
         if (batch.metadata?.[armKey] === name) found.push(batchOf(batch));
       }
       return found;
     },
-    async *lines({ inputFile }) {
-      for await (const { custom_id: id } of objects(inputFile)) if (typeof id === "string") yield id;
+    async *lines({ inputFile, resultFiles }) {
+      // Where the input was deleted, the results name their lines, too.
+      for (const file of [inputFile, ...resultFiles]) {
+        let found = false;
+        for await (const { custom_id: id } of objects(file)) {
+          if (typeof id === "string") yield id;
+          found = true;
+        }
+        if (found && file === inputFile) return;
+      }
     },
     async upload(lines) {
       const text = lines.map(
@@ -107,7 +123,7 @@ export function createProvider({ baseUrl = "", apiKey, name }: OpenAiArmConfig, 
           if (typeof id !== "string") continue;
           const status = isObject(response) ? response["status_code"] : null;
           yield {
-            ...{ id, error: reasonOf(error) },
+            ...{ id, error: codeOf(error) },
             response: isObject(response) && typeof status === "number" ? { status, body: response["body"] } : null,
           };
         }
@@ -117,20 +133,34 @@ export function createProvider({ baseUrl = "", apiKey, name }: OpenAiArmConfig, 
 
 function batchOf(batch: OpenAI.Batch): ProviderBatch {
   const { id, created_at, status, input_file_id, output_file_id, error_file_id, errors } = batch;
-  const reasons = (errors?.data ?? []).slice(0, 3).map(({ code, message }) => `${code ?? ""} ${message ?? ""}`.trim());
+  const codes = (errors?.data ?? []).slice(0, 3).map(codeOf);
   return {
     ...{ id, createdAt: created_at * 1_000, inputFile: input_file_id },
     isOpen: !["completed", "failed", "expired", "cancelled"].includes(status),
-    ended: [status, ...reasons].join("; ").slice(0, 500),
+    ended: [status, ...codes].join("; "),
     resultFiles: [output_file_id, error_file_id].filter((file) => typeof file === "string"),
   };
 }
 
-const reasonOf = (error: unknown): string => {
-  if (!isObject(error)) return "";
-  const { code, message } = error;
-  return [code, message].filter((part) => typeof part === "string").join(": ");
+/** Without its message, which may quote lines, of other tenants, too. */
+const codeOf = (error: unknown): string => {
+  const code = isObject(error) ? error["code"] : undefined;
+  return typeof code === "string" ? code.slice(0, 64).replace(/[^\w.-]/g, " ") : "no code";
 };
+
+export const isMissing = (error: unknown): error is APIError => error instanceof APIError && error.status === 404;
+function isGone(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+/** Reads what is no file to its end, so that the client's time bounds it. */
+async function readFetch(url: string | URL | Request, init?: RequestInit, call?: typeof fetch): Promise<Response> {
+  const response = await boundedFetch(url, init, call);
+  const address = new URL(url instanceof Request ? url.url : url);
+  if (!response.ok || address.pathname.endsWith("/content")) return response;
+  const headers = [...response.headers].filter(([name]) => !/^content-(length|encoding)$/.test(name));
+  return new Response(await textOf(partsOf(response.body), mostBodyBytes), { status: response.status, headers });
+}
 
 function parsed(text: string): unknown {
   try {

@@ -54,7 +54,7 @@ describe.skipIf("reason" in lite)(
     async function start(): Promise<Source> {
       const collection = open("contract");
       const sink = await sinkOn(collection);
-      const withdrawn = { has: () => false, size: () => 0 };
+      const withdrawn = { has: () => false, size: () => 0, isComplete: () => true };
       const search = createSearch({ collection, popular: createPopular(), withdrawn, limitMs: 10_000, strong: true });
       let next = 0;
       return {

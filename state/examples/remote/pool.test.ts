@@ -5,7 +5,9 @@ import { MilvusError, type MilvusCollection, type MilvusRow } from "../../../con
 import { anExample, axis } from "../examples.testing.ts";
 import { SimilarityDegraded } from "./degraded.ts";
 import { createRemotePool, type RemotePool } from "./pool.ts";
-import { groupOf, keyOf, rowOf, stateRow, type TableState } from "./rows.ts";
+import { createPopular } from "./popular.ts";
+import { createSearch } from "./read.ts";
+import { groupOf, keyOf, rowOf, stateOf, stateRow, type TableState } from "./rows.ts";
 import { createWithdrawn } from "./withdrawn.ts";
 
 const identity = { topic: "examples", cluster: "c", topicId: "t" };
@@ -148,6 +150,27 @@ test("a withdrawn example is gone at once, however far the collection is behind;
   pool.onRecord(0, 97, recordKey, false);
   collection.afterSearch = () => pool.onRecord(0, 98, recordKey, true);
   expect(await ids(pool)).toEqual([]);
+});
+
+test("a removal for which there is no room, amid a search, leaves what it removes out of memory, too", async () => {
+  const collection = collectionOf();
+  const recordKey = `${domain}/${example.id}`;
+  collection.put(example);
+  const [popular, withdrawn] = [createPopular(), createWithdrawn(0)];
+  const search = createSearch({ collection, popular, withdrawn, limitMs: 1_000, strong: false });
+  const found = () => search(domain, axis(0), 5, { generation: 5, now });
+  expect(await found()).toHaveLength(1);
+  popular.forget(keyOf(0, recordKey));
+  collection.afterSearch = () => withdrawn.note(0, 98, keyOf(0, recordKey), true);
+  expect(await found()).toEqual([]);
+  expect(popular.size()).toBe(0);
+});
+
+test("what the collection says of itself, if it can't be read, is as if it said nothing", () => {
+  const row = stateRow(state());
+  expect(stateOf([row])).toEqual(state());
+  for (const text of ["", "null", "{", "[]", '{"version":1}', '{"version":1,"partitions":[null]}'])
+    expect(stateOf([{ ...row, text }])).toBeNull();
 });
 
 test("many withdrawn ones do not hide the others", async () => {

@@ -140,6 +140,9 @@ export function createRemotePool(options: RemotePoolOptions): RemotePool {
       try {
         const found = await search(domain, vector, k, { generation: state.generation, now });
         failures = 0;
+        // A removal for which there was no room may have come during the call.
+        const since = reasonAgainst();
+        if (since !== null) throw degraded(since);
         return found;
       } catch (error) {
         if (!(error instanceof MilvusError)) throw error;

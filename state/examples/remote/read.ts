@@ -9,7 +9,7 @@ import type { Withdrawn } from "./withdrawn.ts";
 export interface SearchDependencies {
   collection: Pick<MilvusReads, "search" | "read">;
   popular: Popular;
-  withdrawn: Pick<Withdrawn, "has" | "size">;
+  withdrawn: Pick<Withdrawn, "has" | "size" | "isComplete">;
   /** Milliseconds for the whole search. */
   limitMs: number;
   strong: boolean;
@@ -23,7 +23,8 @@ export function createSearch({ collection, popular, withdrawn, limitMs, strong }
   function take(row: MilvusRow, generation: number): ReturnType<Popular["get"]> {
     const example = exampleOf(row);
     // It may have been withdrawn during the call.
-    if (example === undefined || row.generation !== generation || withdrawn.has(row.key)) return undefined;
+    if (example === undefined || row.generation !== generation) return undefined;
+    if (withdrawn.has(row.key) || !withdrawn.isComplete()) return undefined;
     return popular.put(row.key, row.stamp, example, row.vector);
   }
 

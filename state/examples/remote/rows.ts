@@ -77,18 +77,20 @@ export function stateRow({ partitions, ...state }: TableState): MilvusRow {
   return { key: stateKey, group: stateKey, generation: 0, expiresAt: 0, stamp: crc32(text), text, vector };
 }
 
-/** null: there is none, or one of another version. */
+/** null: there is none, or one of another version or program. */
 export function stateOf(rows: readonly MilvusRow[]): TableState | null {
   const text = rows.find(({ key }) => key === stateKey)?.text;
   if (text === undefined) return null;
-  type Stored = Omit<TableState, "partitions"> & { version: number; partitions: [number, number, number][] };
-  const { version: found, partitions, ...state } = JSON.parse(text) as Stored;
-  if (found !== version) return null;
-  return {
-    ...state,
-    partitions: partitions.map(([next, settled, filled]) => ({ next, settled, filled: filled === 1 })),
-  };
+  try {
+    const { version: found, partitions, ...state } = JSON.parse(text) as Stored;
+    if (found !== version) return null;
+    const read = partitions.map(([next, settled, filled]) => ({ next, settled, filled: filled === 1 }));
+    return { ...state, partitions: read };
+  } catch {
+    return null;
+  }
 }
+type Stored = Omit<TableState, "partitions"> & { version: number; partitions: [number, number, number][] };
 export const stateKeys: readonly string[] = [stateKey];
 
 /** Curate writes the state at least every minute; tombstones stay a day on the topic. */
