@@ -52,14 +52,14 @@ it("lets one of several acts at once take an example away", async () => {
     acts.removeExample("old"),
   ]);
   expect(done.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
-  await expect(acts.editExample({ ...edit, response: "later" })).rejects.toThrow("no example old any more");
+  await expect(acts.editExample({ ...edit, response: "later" })).rejects.toThrow("The example old no longer exists");
   expect(states()).toBe(1);
 });
 
 it("lets one that failed be repeated", async () => {
   const { acts, states } = opened();
   await expect(acts.editExample({ ...edit, response: " " })).rejects.toThrow("can't be an example");
-  await expect(acts.removeExample("unknown")).rejects.toThrow("no example unknown any more");
+  await expect(acts.removeExample("unknown")).rejects.toThrow("The example unknown no longer exists");
   await acts.editExample(edit);
   expect(states()).toBe(1);
 });

@@ -221,6 +221,9 @@ const idle = [
     "gateway Read reader.policies.",
   ],
   ...["gateway Write policies", "gateway Write policies.", "gateway Write examples"],
+  // Its acts on keys and dead letters.
+  ...["gateway Write keys", "gateway Read dead-letters", "gateway Write dead-letters"],
+  "gateway Read reader.dead-letters.",
   ...["gateway Read breakers", "gateway Read reader.breakers."],
   ...["gateway Read inline-calls", "gateway Read reader.inline-calls."],
   ...["plan Write response-cache", "plan Write dead-letters", "plan Write deltas"],
