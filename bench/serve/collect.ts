@@ -221,7 +221,7 @@ async function askAll(
       commit: measuredCommit,
     };
     answers.rows.set(keyOf(row), row);
-    await appendRow(file, { ...row, text: response.text });
+    await appendRow(file, { ...row, text: response.text, examples: response.exampleIds });
     bar.update(done + 1);
   }
   bar.finish();

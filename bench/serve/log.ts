@@ -46,6 +46,13 @@ export interface Sitting {
   build: { examples: number; caches: number; tokens: number; cpu_s: number; disk_mib: number } | null;
 }
 
+/** As kept on the machine that asked. */
+export interface LoggedRow extends Row {
+  text: string;
+  /** Ids of the examples shown, in the prompt's order. */
+  examples?: string[];
+}
+
 export interface Answers {
   sittings: Sitting[];
   rows: Map<string, Row>;
@@ -60,15 +67,15 @@ export async function readAnswers(file: string, beside = savedFile): Promise<Ans
   const saved = existsSync(beside)
     ? (JSON.parse(await readFile(beside, "utf8")) as { sittings: Sitting[]; rows: Row[] })
     : { sittings: [], rows: [] };
-  const here = await readAppended<Row & { text?: string }>(file);
+  const here = await readAppended<LoggedRow>(file);
   const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
-  const rows = [...saved.rows, ...here.map(({ text: _text, ...row }): Row => row)].filter(
+  const rows = [...saved.rows, ...here.map(({ text: _text, examples: _examples, ...row }): Row => row)].filter(
     ({ arm, settings }) => valid.get(arm) === settings,
   );
   return { sittings: saved.sittings, rows: new Map(rows.map((row) => [keyOf(row), row])) };
 }
 
-export const appendRow = (file: string, row: Row & { text: string }): Promise<void> =>
+export const appendRow = (file: string, row: LoggedRow): Promise<void> =>
   appendFile(file, `${JSON.stringify(row)}\n`);
 
 /** Writes the rows beside the results, in the order of the stream. */
