@@ -18,7 +18,7 @@ export interface Answered {
 }
 
 export interface Outcome {
-  /** Of all requests, in the currency of the prices. */
+  /** Sum over the requests, in the currency of the prices. */
   cost: number;
   /** Simulated; mean over the answered requests, [0, 1]. */
   quality: number | null;

@@ -73,10 +73,15 @@ const savedFile = fileURLToPath(new URL("../results/serve-answers.json", import.
 
 export const keyOf = ({ position, arm }: Pick<Row, "position" | "arm">): string => `${position} ${arm}`;
 
+/** Whether a row was asked under the present settings. */
+function isCurrent(): (row: Row) => boolean {
+  const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
+  return ({ arm, settings }) => valid.get(arm) === settings;
+}
+
 /** Rows with their texts, by key: what this machine asked. */
 export async function readLogged(file: string): Promise<Map<string, LoggedRow>> {
-  const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
-  const rows = (await readAppended<LoggedRow>(file)).filter(({ arm, settings }) => valid.get(arm) === settings);
+  const rows = (await readAppended<LoggedRow>(file)).filter(isCurrent());
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
@@ -85,11 +90,8 @@ export async function readAnswers(file: string, beside = savedFile): Promise<Ans
   const saved = existsSync(beside)
     ? (JSON.parse(await readFile(beside, "utf8")) as { sittings: Sitting[]; rows: Row[] })
     : { sittings: [], rows: [] };
-  const here = await readAppended<LoggedRow>(file);
-  const valid = new Map(arms.map((arm) => [arm.name as string, settingsOf(arm)]));
-  const rows = [...saved.rows, ...here.map(({ text: _text, examples: _examples, ...row }): Row => row)].filter(
-    ({ arm, settings }) => valid.get(arm) === settings,
-  );
+  const here = [...(await readLogged(file)).values()];
+  const rows = [...saved.rows.filter(isCurrent()), ...here.map(({ text: _text, examples: _examples, ...row }) => row)];
   return { sittings: saved.sittings, rows: new Map(rows.map((row) => [keyOf(row), row])) };
 }
 

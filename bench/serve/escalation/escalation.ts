@@ -16,9 +16,10 @@ export async function escalation(context: BenchContext, file: string): Promise<M
     const logged = await readLogged(file);
     if (logged.size > 0)
       await probeAnswers(context, { logged, items: await readStream(), pool: await readPool(context), file });
-    await saveAnswers(await readAnswers(file));
   }
-  const requests = requestsOf(await readAnswers(file));
+  const answers = await readAnswers(file);
+  if (!quick) await saveAnswers(answers);
+  const requests = requestsOf(answers);
   if (requests.length < least) {
     const reason = `${requests.length} requests have answers of every arm and log-probabilities, and ${least} are the least`;
     return { figures: { auc: null, worth: null }, reasons: { auc: reason, worth: reason }, part: "escalation" };

@@ -102,8 +102,8 @@ function worthAt(requests: readonly Escalated[], price: Price, resamples: number
   const always = (arm: number): Choice[] => requests.map(() => ({ arm, escalates: false }));
   const first = smallArms.map((arm) => escalating(requests, arm, price, all));
   const choices: Record<string, Choice[]> = {
-    before: chosen(requests, price, false),
-    after: chosen(requests, price, true),
+    before: chosen(requests, price, []),
+    after: chosen(requests, price, first),
     ...Object.fromEntries(smallArms.map((arm) => [`${asked[arm]!}_first`, first[arm]!])),
     ...Object.fromEntries(asked.map((name, arm) => [name, always(arm)])),
   };
@@ -121,14 +121,14 @@ function worthAt(requests: readonly Escalated[], price: Price, resamples: number
 }
 
 /**
- * The plan of the most predicted worth by what is known before; plans: each arm, and with
- * `withEscalation` each small arm with the large one behind it where it was unsure.
+ * The plan of the most predicted worth by what is known before; plans: each arm, and those of
+ * `first`: each small arm, with the large one behind it where it was unsure.
  */
-function chosen(requests: readonly Escalated[], price: Price, withEscalation: boolean): Choice[] {
+function chosen(requests: readonly Escalated[], price: Price, first: readonly Choice[][]): Choice[] {
   const models = heldOut(requests.length, (of) => {
     const plans = [
       ...asked.map((_, arm) => of.map((): Choice => ({ arm, escalates: false }))),
-      ...(withEscalation ? smallArms.map((arm) => escalating(requests, arm, price, of)) : []),
+      ...first.map((_, arm) => escalating(requests, arm, price, of)),
     ];
     return plans.map((plan) =>
       fitRidge(
@@ -137,24 +137,16 @@ function chosen(requests: readonly Escalated[], price: Price, withEscalation: bo
       ),
     );
   });
-  const behind = smallArms.map((arm) =>
-    escalating(
-      requests,
-      arm,
-      price,
-      requests.map((_, i) => i),
-    ),
-  );
   return requests.map((one, i) => {
     const values = models[i]!.map((predict) => predict(one.before));
     const best = values.indexOf(Math.max(...values));
-    return best < asked.length ? { arm: best, escalates: false } : behind[best - asked.length]![i]!;
+    return best < asked.length ? { arm: best, escalates: false } : first[best - asked.length]![i]!;
   });
 }
 
 /**
- * Of the requests `of`: the small arm, and on to the large one when the gain that its answer lets
- * expect exceeds the large one's price. Held out within `of`.
+ * Choices for the requests at the indices `of`: the small arm, and behind it the large one where
+ * its predicted gain exceeds its price. Held out within `of`.
  */
 function escalating(requests: readonly Escalated[], arm: number, price: Price, of: readonly number[]): Choice[] {
   const models = heldOut(of.length, (part) => {
