@@ -15,6 +15,7 @@ import { CommandError, type Io } from "./io.ts";
 import { parseDuration } from "./options.ts";
 import { tableOf } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
+import { sendOnce } from "../runtime/send-once.ts";
 
 interface PutOptions {
   tenant: string;
@@ -143,9 +144,11 @@ export async function putDocuments(session: Session, documents: readonly Documen
 }
 
 async function sendAll(session: Session, values: ReadonlyMap<string, Buffer | null>): Promise<void> {
-  const producer = session.kafka.plainProducer();
   const topic = session.topic("documents");
-  await producer.send([...values].map(([key, value]) => ({ topic, key, value }))).finally(() => producer.close());
+  await sendOnce(
+    session.kafka,
+    [...values].map(([key, value]) => ({ topic, key, value })),
+  );
 }
 
 async function readDocuments({ kafka, codec, log, topic }: Session): Promise<Document[]> {

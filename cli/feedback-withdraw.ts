@@ -9,6 +9,7 @@ import type { Withdrawal } from "../schemas/types.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { tableOf } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
+import { sendOnce } from "../runtime/send-once.ts";
 
 export interface WithdrawInput {
   source?: string | undefined;
@@ -155,9 +156,8 @@ async function underAllNames({ config, clickhouse }: Session, record: Withdrawal
 }
 
 async function publish({ kafka, codec, topic }: Session, record: Withdrawal): Promise<void> {
-  const producer = kafka.plainProducer();
   const value = codec.encode("withdrawals", record);
-  await producer.send([{ topic: topic("withdrawals"), key: record.id, value }]).finally(() => producer.close());
+  await sendOnce(kafka, [{ topic: topic("withdrawals"), key: record.id, value }]);
 }
 
 interface WithdrawalRow {

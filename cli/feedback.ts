@@ -11,6 +11,7 @@ import type { Io } from "./io.ts";
 import { printWithSession } from "./with-session.ts";
 import { requestIdOf } from "../gateway/api/response.ts";
 import { recordedId } from "./request-id.ts";
+import { sendOnce } from "../runtime/send-once.ts";
 
 type Options = Omit<FeedbackInput, "requestId" | "verdict"> & { id?: string };
 
@@ -66,7 +67,6 @@ const isRecorded = ({ clickhouse }: Session, id: string, tenant: string): Promis
     );
 
 export async function sendFeedback({ kafka, codec, topic }: Session, key: string, feedback: Feedback): Promise<void> {
-  const producer = kafka.plainProducer();
   const value = codec.encode("feedback", feedback);
-  await producer.send([{ topic: topic("feedback"), key, value }]).finally(() => producer.close());
+  await sendOnce(kafka, [{ topic: topic("feedback"), key, value }]);
 }

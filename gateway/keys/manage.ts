@@ -1,5 +1,6 @@
 // Creates, changes, rotates and revokes keys, for `precedent keys` and the page: records on the
 // topic `keys`, by key id. Gateways apply a change a moment later.
+import { sendOnce } from "../../runtime/send-once.ts";
 import { readTable } from "../../runtime/table.ts";
 import type { ApiKey } from "../../schemas/types.ts";
 import type { SessionOf } from "../../state/session.ts";
@@ -33,9 +34,8 @@ export async function readKeys({ kafka, codec, log, topic }: KeySession): Promis
 
 /** Resolves when the brokers have acknowledged it. */
 async function writeKeys({ kafka, codec, topic }: KeySession, keys: readonly ApiKey[]): Promise<void> {
-  const producer = kafka.plainProducer();
   const messages = keys.map((key) => ({ topic: topic("keys"), key: key.id, value: codec.encode("keys", key) }));
-  await producer.send(messages).finally(() => producer.close());
+  await sendOnce(kafka, messages);
 }
 
 /** names: ids or whole keys. Throws KeyRefused for unknown ones. */

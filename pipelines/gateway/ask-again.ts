@@ -73,7 +73,7 @@ export function createAskAgain({ session, clickhouse, find }: AskAgainDependenci
       const usage = isAnswer ? result.usage : result.spent?.usage;
       const cost = isAnswer ? result.cost : (result.spent?.cost ?? 0);
       log.info({ requestId: request.id, tenant: request.tenant, arm: name, cost }, "asked again from the page");
-      // What was paid for is logged, whoever still waits for it.
+      // The cost is logged, also when the client has gone.
       signal.throwIfAborted();
       return {
         ...{ arm: name, model: isAnswer ? result.model : arm.model, status: isAnswer ? "ok" : "failed", cost },

@@ -14,6 +14,7 @@ import { questionOf, refusalOf } from "../../operators/admit/qualify.ts";
 import type { ExampleChange } from "../../operators/example-change.ts";
 import { makeExample } from "../../operators/make-example.ts";
 import { redactsCandidates } from "../../operators/redaction.ts";
+import { sendOnce } from "../../runtime/send-once.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { exampleMessages } from "../curate/example-messages.ts";
 import type { gateway } from "./pipeline.ts";
@@ -58,7 +59,7 @@ export function createExampleActs({
 
   /** Until when each is taken as gone: ClickHouse may have it still. */
   const leaving = new Map<string, number>();
-  /** Of two acts at once that take an example away, one does. */
+  /** Serves one of two simultaneous acts that take an example away; the other is refused. */
   async function takeAway<T>(id: string, act: () => Promise<T>): Promise<T> {
     for (const [one, until] of leaving) if (until <= Date.now()) leaving.delete(one);
     if (leaving.has(id)) throw gone(id);
@@ -74,9 +75,7 @@ export function createExampleActs({
   }
 
   async function publish(changes: readonly ExampleChange[]): Promise<void> {
-    const messages = await exampleMessages(session, changes);
-    const producer = kafka.plainProducer();
-    await producer.send(messages).finally(() => producer.close());
+    await sendOnce(kafka, await exampleMessages(session, changes));
   }
 
   /** Rejects with PolicyRefused if it can't be an example, or is one already. */

@@ -6,6 +6,7 @@ import type { RawRecord } from "../../../connections/kafka/port.ts";
 import type { DeadLetter } from "../../../schemas/types.ts";
 import type { Topic, TopicName } from "../../../schemas/records.ts";
 import { decodeWithRetries } from "../../../runtime/decode.ts";
+import { sendOnce } from "../../../runtime/send-once.ts";
 import { withTimeout } from "../../../runtime/with-timeout.ts";
 import type { SessionOf } from "../../../state/session.ts";
 import {
@@ -105,27 +106,21 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
     if (headers === null)
       throw new LetterRefused("its headers can't be sent as they were: some have no value, or repeat");
     const { key, value, topic: to, partition } = letter;
-    const producer = kafka.plainProducer();
-    try {
-      const partitions = await kafka.spans(to);
-      await producer.send([
-        {
-          // The broker decides by its ACLs whether the gateway may.
-          topic: to as Topic<"requests">,
-          ...{ key, value, headers },
-          ...(partitions.some((one) => one.partition === partition) ? { partition } : {}),
-        },
-      ]);
-    } finally {
-      await producer.close();
-    }
+    const partitions = await kafka.spans(to);
+    await sendOnce(kafka, [
+      {
+        // The broker decides by its ACLs whether the gateway may.
+        topic: to as Topic<"requests">,
+        ...{ key, value, headers },
+        ...(partitions.some((one) => one.partition === partition) ? { partition } : {}),
+      },
+    ]);
   };
 
   /** Sent after the record: a crash between them allows a second send, and loses nothing. */
   const note = async (letter: DeadLetter, stage: string): Promise<void> => {
     const value = codec.encode("dead-letters", retriedNote(letter, stage, clock()));
-    const producer = kafka.plainProducer();
-    await producer.send([{ topic: letters, key: letter.key, value }]).finally(() => producer.close());
+    await sendOnce(kafka, [{ topic: letters, key: letter.key, value }]);
   };
 
   return {
