@@ -20,11 +20,12 @@ const placeholder = /\{\s*(\w+)\s*:\s*(?!Identifier\b|Map\b|Tuple\b)([A-Z][^{}]*
 /** The longest ones move into the text until the others fit into a URL. */
 export function bindParameters(query: string, parameters: Record<string, unknown> | undefined): BoundStatement {
   if (parameters === undefined) return { query };
-  const used = new Set(Array.from(query.matchAll(placeholder), ([, name = ""]) => name));
   const all = Object.entries(parameters)
     .map(([name, value]) => ({ name, bytes: encodedBytes(formatQueryParams({ value })) }))
     .sort((one, other) => other.bytes - one.bytes);
   let bytes = all.reduce((sum, one) => sum + one.bytes, 0);
+  if (bytes <= mostUrlBytes) return { query, query_params: parameters };
+  const used = new Set(Array.from(query.matchAll(placeholder), ([, name = ""]) => name));
   const moved = new Set<string>();
   for (const { name, bytes: own } of all) {
     if (bytes <= mostUrlBytes) break;
