@@ -87,11 +87,11 @@ export function Values() {
 function Verdict({ arms }: Pick<PolicyValues, "arms">) {
   const known = arms.flatMap(({ rival, ...row }) => (rival === null ? [] : [{ ...row, rival }]));
   const [best] = known;
-  const dearest = known.toSorted((a, b) => (b.cost ?? 0) - (a.cost ?? 0))[0];
+  const mostExpensive = known.toSorted((a, b) => (b.cost ?? 0) - (a.cost ?? 0))[0];
   if (best === undefined) return null;
   return (
     <>
-      {[...new Set([best, dearest ?? best])].map((one) => (
+      {[...new Set([best, mostExpensive ?? best])].map((one) => (
         <p key={one.arm}>
           <strong>{sentenceOf(one)}</strong>
         </p>

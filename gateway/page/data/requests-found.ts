@@ -3,6 +3,7 @@
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { at, conditionsOf, during, parametersOf as commonOf } from "./answers.ts";
 import type { RequestFilter, RequestRow } from "./port.ts";
+import { readBack } from "./windows.ts";
 
 export type Key = Pick<RequestRow, "id" | "tenant">;
 export interface Found {
@@ -13,12 +14,8 @@ export interface Found {
 
 const mostRows = 200;
 const dayMs = 86_400_000;
-/**
- * A search for words, a user, session or tag ends after this time; it goes back by ever longer
- * windows.
- */
-const searchMs = 700;
-const firstWindowMs = dayMs / 4;
+/** Of a search for words, a user, a session or a tag. */
+const windows = { firstMs: dayMs / 4, mostMs: 700 };
 
 export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<Found> {
   const { search = "", state, until, offset = 0 } = filter;
@@ -33,14 +30,11 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
   const byId = search === "" || /\s/.test(search) ? [] : await ask({ from, until }, undefined, true);
   if (byId.length > 0) return { keys: byId, searchedFrom: null };
   const found: Key[] = [];
-  const begun = performance.now();
-  let [end, window] = [until, firstWindowMs];
-  while (end > from && found.length < offset + limit && performance.now() - begun < searchMs) {
-    const start = Math.max(from, end - window);
-    found.push(...(await ask({ from: start, until: end }, { offset: 0, limit: offset + limit - found.length })));
-    [end, window] = [start, window * 4];
-  }
-  return { keys: found.slice(offset), searchedFrom: end > from && found.length < offset + limit ? end : null };
+  const isEnough = (): boolean => found.length >= offset + limit;
+  const end = await readBack({ from, until }, windows, isEnough, async (window) => {
+    found.push(...(await ask(window, { offset: 0, limit: offset + limit - found.length })));
+  });
+  return { keys: found.slice(offset), searchedFrom: end > from && !isEnough() ? end : null };
 }
 
 /** Filters on requests. */

@@ -2,6 +2,7 @@
 // the time, so that a month of many requests is not read for one page. Their sums are looked up.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf, during, parametersOf } from "./answers.ts";
+import { readBack } from "./windows.ts";
 
 export interface SessionFilter {
   from: number;
@@ -38,8 +39,7 @@ export interface SessionList {
 const mostShown = 100;
 /** Requests of the shown sessions that are read, at most. */
 const mostRequests = 20_000;
-const searchMs = 400;
-const firstWindowMs = 3_600_000;
+const windows = { firstMs: 3_600_000, mostMs: 400 };
 /** How far back from its last request a session is followed. */
 const longestMs = 86_400_000;
 
@@ -50,18 +50,15 @@ export async function readSessions(
   { from, until, tenant, search = "" }: SessionFilter,
 ): Promise<SessionList> {
   const found = new Map<string, Found>();
-  const begun = performance.now();
-  let [end, window] = [until, firstWindowMs];
-  while (end > from && found.size < mostShown && performance.now() - begun < searchMs) {
-    const start = Math.max(from, end - window);
+  const isEnough = (): boolean => found.size >= mostShown;
+  const end = await readBack({ from, until }, windows, isEnough, async (window) => {
     const rows = await clickhouse.query<Found>(
       `SELECT session, tenant FROM requests WHERE ${during("created_at")} AND session != '' AND startsWith(session, {search:String})${conditionsOf({ tenant })}
        GROUP BY session, tenant ORDER BY max(created_at) DESC, session LIMIT ${mostShown}`,
-      { ...parametersOf({ tenant }), search, from: start, until: end },
+      { ...parametersOf({ tenant }), search, ...window },
     );
-    for (const row of rows) if (found.size < mostShown) found.set(JSON.stringify([row.tenant, row.session]), row);
-    [end, window] = [start, window * 4];
-  }
+    for (const row of rows) if (!isEnough()) found.set(JSON.stringify([row.tenant, row.session]), row);
+  });
   if (found.size === 0) return { rows: [], searchedFrom: end > from ? end : null };
   const shown = [...found.values()];
   const rows = await clickhouse.query<SessionRow>(statement, {

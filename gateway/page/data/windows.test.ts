@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { readBack, type Window } from "./windows.ts";
+
+const longEnough = { firstMs: 10, mostMs: 60_000 };
+const all = { from: 0, until: 100 };
+
+it("reads ever longer windows, without gaps, back to the beginning", async () => {
+  const read: Window[] = [];
+  const end = await readBack(
+    all,
+    longEnough,
+    () => false,
+    async (window) => void read.push(window),
+  );
+  expect([end, read]).toEqual([
+    0,
+    [
+      { from: 90, until: 100 },
+      { from: 50, until: 90 },
+      { from: 0, until: 50 },
+    ],
+  ]);
+});
+
+it("stops when it has enough, or no time, and says where", async () => {
+  let count = 0;
+  const end = await readBack(
+    all,
+    longEnough,
+    () => count === 2,
+    () => Promise.resolve(void (count += 1)),
+  );
+  expect([end, count]).toEqual([50, 2]);
+  expect(await readBack(all, { ...longEnough, mostMs: 0 }, () => false, () => Promise.reject(new Error("read")))).toBe(100); // prettier-ignore
+});
