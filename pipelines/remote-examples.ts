@@ -22,6 +22,16 @@ export async function openCollection({ selection }: Pick<Config, "selection">): 
   return openMilvus(selection.milvus);
 }
 
+/** The embedder and the collection; close both. */
+export async function openEmbedderAndCollection(config: Config, log: HoldOptions["log"]) {
+  const embedder = await openEmbedder(config, { log });
+  const collection = await openCollection(config).catch(async (error: unknown) => {
+    await embedder.close();
+    throw error;
+  });
+  return { embedder, collection };
+}
+
 export async function topicIdentity({
   kafka,
   topic,
@@ -38,11 +48,7 @@ export async function holdRemoteExamples(
   const { config, kafka, metrics } = session;
   const topic = session.topic("examples");
   const identity = await topicIdentity(session);
-  const embedder = await openEmbedder(config, { log });
-  const collection = await openCollection(config).catch(async (error: unknown) => {
-    await embedder.close();
-    throw error;
-  });
+  const { embedder, collection } = await openEmbedderAndCollection(config, log);
   const pool = createRemotePool({ collection, embedder, topic: identity, clock: Date.now, log });
   const follower = kafka.followTopic(topic, {
     onRecords(records, { partition }) {

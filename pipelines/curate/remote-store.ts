@@ -2,7 +2,6 @@
 // copies the topic into the collection. Its next search finds what it has published.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
-import type { Embedder } from "../../connections/embedder/port.ts";
 import type { TopicFollower } from "../../connections/kafka/port.ts";
 import { MilvusError } from "../../connections/milvus/port.ts";
 import type { ExampleStore } from "../../operators/admit/admit.ts";
@@ -15,8 +14,7 @@ import { exampleOf, keyOf } from "../../state/examples/remote/rows.ts";
 import { openSink, type Sink } from "../../state/examples/remote/sink.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { VectorError } from "../../state/vectors/port.ts";
-import { openEmbedder } from "../embedder.ts";
-import { openCollection, topicIdentity } from "../remote-examples.ts";
+import { openEmbedderAndCollection, topicIdentity } from "../remote-examples.ts";
 
 export interface RemoteStore extends ExampleStore {
   pool: ExampleStore["pool"] & PoolChanges;
@@ -45,11 +43,7 @@ export async function keepRemoteExamples(
 ): Promise<RemoteStore> {
   const { config, kafka, codec } = session;
   const topic = session.topic("examples");
-  const embedder: Embedder = await openEmbedder(config, { log });
-  const collection = await openCollection(config).catch(async (error: unknown) => {
-    await embedder.close();
-    throw error;
-  });
+  const { embedder, collection } = await openEmbedderAndCollection(config, log);
   const stopping = new AbortController();
   const ending = AbortSignal.any([signal, stopping.signal]);
   let isDirty = true;
