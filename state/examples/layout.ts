@@ -65,7 +65,8 @@ export const storeFile = (folder: string): string => join(folder, "store", "data
 /** Resolves at the commit: a power cut may lose the last transactions, whole. */
 export function openLayout(folder: string): Layout {
   const options = { ...withoutBatches, path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
-  const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });
+  // Without noMemInit, which writes what the memory held before: another tenant's text, or a key.
+  const root = open<Buffer, string>({ ...options, separateFlushed: true });
   const byText = (name: string): Database<Buffer, string> => root.openDB<Buffer, string>({ name, encoding: "binary" });
   const byNumber = (name: string, keyEncoding: "uint32" | "ordered-binary"): Database<Buffer, number> =>
     root.openDB<Buffer, number>({ name, encoding: "binary", keyEncoding });
