@@ -1,6 +1,6 @@
-// The paper's offline policy: the oracle is asked in every round, and the cache becomes what it says
-// at once, since all answers are kept beside it. No real cache can do that: it shows what waiting
-// for the next arrival costs.
+// The paper's offline policy: the oracle is asked in every round, and the cache becomes what it
+// says at once, since all answers are kept beside it. No real cache can do that: it shows what
+// waiting for the next arrival costs.
 import { HIT, MISS, type CachePolicy, type Id } from "../../algorithms/response-cache/policy.ts";
 import type { KnapsackItem } from "../../algorithms/selection/knapsack.ts";
 import { costRadius, leastPopularity } from "./bounds.ts";
