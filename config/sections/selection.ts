@@ -1,7 +1,7 @@
 // What a prompt is made of besides the request: how texts become vectors, which examples are shown,
 // how documents are cut.
 import { z } from "zod";
-import { countOrNone, httpUrl, millisecondsOrNone } from "./common.ts";
+import { countOrNone, httpUrl } from "./common.ts";
 
 const embedderShape = z.strictObject({
   /** onnx: a model in this process; openai: an endpoint with OpenAI's API, such as vLLM or TEI. */
@@ -97,18 +97,6 @@ export const selection = z.strictObject({
    */
   index: z.enum(["memory", "milvus"]).default("memory"),
   milvus: milvus.optional(),
-  /**
-   * memory: which examples a plan process holds: all of them (global), those of its partitions
-   * (shared), or shared above shareAbove (auto).
-   */
-  pool: z.enum(["auto", "global", "shared"]).default("auto"),
-  /** Examples from which on each plan process holds only what its partitions need. */
-  shareAbove: countOrNone.default(100_000),
-  /**
-   * Shared: milliseconds for which examples of a partition that moved to another process are kept
-   * up to date; rebalances return it.
-   */
-  graceMs: millisecondsOrNone.default(60_000),
 });
 
 export const documents = z.strictObject({
