@@ -24,42 +24,33 @@ export { armSchema };
 export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
 
 const limits = z.strictObject({
-  /** Maximum bytes of a request's messages, and of its messages and documents together. */
+  /** Bytes of a request's messages and documents. */
   maxPromptBytes: z
     .number()
     .int()
     .min(1)
     .max(15 * 1_048_576)
     .default(1_048_576),
-  /** Time for an answer where the request names no deadline. */
+  /** Deadline where the request names none. */
   deadlineMs: milliseconds.default(120_000),
-  /** Maximum deadline of a request, whatever it asks for. */
+  /** Longest deadline; longer ones are shortened. */
   maxDeadlineMs: millisecondsUpTo(86_400_000).default(3_600_000),
-  /** Records that a stage has under way at most; no more are fetched meanwhile. */
+  /** Records that a stage has under way at most. */
   inFlight: z.number().int().min(1).max(16_384).default(256),
-  /** Their bytes; a single larger one passes. */
+  /** Their bytes; a single larger record passes. */
   inFlightBytes: bytes.default(64 * 1_048_576),
-  /**
-   * Maximum parked repeats outside of inFlight, and maximum requests that wait for each inline arm;
-   * a tenant has at most as many as it leaves free.
-   */
+  /** Most repeats that wait, and most requests that wait for each inline arm. */
   parked: z.number().int().min(1).max(65_536).default(4_096),
-  /** Share of the slots that a tenant has while others wait; 1 for those that are not named. */
+  /** A tenant's share of the slots while others wait; 1 for those not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
-  /**
-   * Time that cutting one document, or replacing the personal data of one answer or of some texts
-   * of record, may take before it is given up.
-   */
+  /** Time for splitting a document or replacing its personal data, before it is given up. */
   textMs: milliseconds.default(5_000),
-  /** Time that what is under way gets to finish when a process stops. */
+  /** Time to finish what is under way when a process stops. */
   drainMs: milliseconds.default(10_000),
 });
 
 const health = z.strictObject({
-  /**
-   * A stage without progress for this time, although it has work, is unhealthy; a request under way
-   * may take until its deadline.
-   */
+  /** A stage that has work and makes no progress for this time is unhealthy. */
   stalledAfterMs: milliseconds.default(180_000),
 });
 
@@ -68,9 +59,13 @@ export const configShape = z.strictObject({
   kafka: kafka.prefault({}),
   registry: registry.prefault({}),
   clickhouse: clickhouse.prefault({}),
-  /** Folder of the embedded servers, pools and caches. */
-  stack: z.strictObject({ folder: z.string().min(1).default(".precedent") }).prefault({}),
-  /** Stable id of this process; absent: the first free one under the stack folder. */
+  stack: z
+    .strictObject({
+      /** Holds the embedded servers' data, examples and caches. */
+      folder: z.string().min(1).default(".precedent"),
+    })
+    .prefault({}),
+  /** Stable id of this process; absent: drawn once and kept under the stack folder. */
   instance: name.optional(),
   embedder: embedder.prefault({}),
   selection: selection.prefault({}),
@@ -84,8 +79,8 @@ export const configShape = z.strictObject({
   privacy: privacy.prefault({}),
   limits: limits.prefault({}),
   /**
-   * Rows are inserted when there are batchRows of them, or batchMs after the first; where storing
-   * takes long, up to four times batchMs.
+   * Rows are inserted when there are batchRows of them, or one to four times batchMs after the
+   * first.
    */
   record: z
     .strictObject({
@@ -97,19 +92,17 @@ export const configShape = z.strictObject({
     .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
     .prefault({}),
   health: health.prefault({}),
-  /** /metrics and /healthz; port 0 takes a free one. */
   http: z
-    .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
+    .strictObject({
+      /** Address of /metrics and /healthz. */
+      host: z.string().default("127.0.0.1"),
+      /** Their port; 0: a free one, named in the log. */
+      port: z.number().int().min(0).max(65_535).default(0),
+    })
     .prefault({}),
-  /**
-   * Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
-   * requests and answers, so only for tenants that agreed.
-   */
+  /** Domains whose examples tenants share word for word, by name (docs/examples.md). */
   sharing: sharing.default({}),
-  /**
-   * Tenants that write to Kafka themselves, by name, each to topics of its own
-   * (docs/security.md): letters, digits, dashes and underscores. At most 1,000.
-   */
+  /** Tenants that write to Kafka themselves, by name (docs/security.md). */
   tenants: tenants.default({}),
   /** OpenTelemetry traces (docs/tracing.md). */
   tracing: tracing.prefault({}),
@@ -118,7 +111,7 @@ export const configShape = z.strictObject({
   /** Files of requests that are answered within a day, when the arms have room. */
   batch: batch.prefault({}),
   arms: z.array(armSchema).min(1).max(64),
-  /** Splits of traffic that compare arms; a request is in the first that it is drawn for. */
+  /** Splits of traffic that compare arms (docs/experiments.md). */
   experiments: z.array(experiment).max(64).default([]),
 });
 

@@ -14,21 +14,22 @@ import {
 } from "./common.ts";
 
 const prices = z.strictObject({
-  /** Absent: the catalogue's. */
+  /** Per million tokens; absent: the catalogue's. */
   prompt: factor.optional(),
   /**
-   * Price of prompt tokens that the endpoint had cached, and of those written to its cache. Absent:
-   * the catalogue's ratio to the prompt's price, else that price.
+   * Prompt tokens that the endpoint had cached; absent: the catalogue's share of `prompt`, else
+   * `prompt`.
    */
   cachedPrompt: factor.optional(),
+  /** Prompt tokens written to the endpoint's cache; absent: as cachedPrompt. */
   cacheWrite: factor.optional(),
-  /** Absent: the catalogue's. */
+  /** Per million tokens; absent: the catalogue's. */
   completion: factor.optional(),
-  /** Reasoning tokens of the completion; absent: the completion's price. */
+  /** Reasoning tokens; absent: the catalogue's, else `completion`. */
   reasoning: factor.optional(),
-  /** With `batch: provider`: what a call of a batch costs, as a share of these prices. */
+  /** With `batch: provider`: a batch's share of these prices; absent: .5. */
   batchShare: factor.optional(),
-  /** provider/model of the price catalogue, for absent prices. */
+  /** provider/model of the catalogue, for absent prices, in US dollars. */
   catalogue: z.string().min(1).max(200).optional(),
 });
 /** Most endpoints of an arm, and most addresses of a host. */
@@ -36,37 +37,30 @@ export const mostReplicas = 256;
 
 const armBase = {
   name,
-  /** Whether it gets the examples. */
+  /** Whether its prompts contain examples. */
   examples: z.boolean().default(true),
   /** Tokens that examples may add to its prompts; absent: selection.tokenBudget. */
   tokenBudget: countOrNone.optional(),
-  /**
-   * How examples stand in a prompt: as chat turns before the question (can be linked), or as
-   * guidance in the question's own turn, which stands before and after it.
-   */
+  /** Examples as chat turns before the question (can be linked), or as guidance in its own turn. */
   template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
-  /** Longest answer where the request does not say; absent: as long as the model writes. */
+  /** Longest answer where the request sets none; absent: the model decides. */
   maxTokens: count.optional(),
-  /** Stop strings where the request has none; not part of the answer. */
+  /** Stop strings where the request has none; never part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
-  /**
-   * text: the answer unchanged; code: only the code block that it begins with, or the code between
-   * surrounding backticks, in one piece (docs/arms.md).
-   */
+  /** code: only the leading code block, or what is between backticks, in one piece. */
   answerAs: z.enum(["text", "code"]).default("text"),
+  /** Calls at a time per process; others wait. */
   concurrency: z.number().int().min(1).max(16_384).default(8),
-  /**
-   * Which stage calls it: inline: plan, a hop less, for arms that wait rather than compute; queued:
-   * generate, which scales apart from plan (docs/arms.md).
-   */
+  /** inline: plan calls it; queued: generate, which scales apart from plan. */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
   /**
    * Per million tokens, or `catalogue`: the prices of the arm's provider and model, in US dollars
    * (docs/arms.md, Prices).
    */
   prices: z.union([z.literal("catalogue"), prices]).default({ prompt: 0, completion: 0 }),
-  /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
+  /** Cost for routing; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
+  /** System prompt before the conversation. */
   system: z.string().optional(),
   /** Answers only requests that allow no other arm, or whose variant of an experiment names it. */
   experimental: z.boolean().default(false),
@@ -86,65 +80,57 @@ const endpoint = z.strictObject({
 /** Keys shared by arms that are endpoints. */
 const endpointArm = {
   ...armBase,
-  /** Replicas of one engine: each a URL, or { baseUrl, apiKey, metricsUrl } (docs/engines.md). */
+  /** Replicas of one engine, in place of baseUrl: URLs, or { baseUrl, apiKey, metricsUrl }. */
   endpoints: z
     .array(z.preprocess((one) => (typeof one === "string" ? { baseUrl: one } : one), endpoint))
     .min(1)
     .max(mostReplicas)
     .optional(),
-  /** dns: each address of baseUrl's host is a replica; the host is looked up every 5 s. */
+  /** dns: each address of baseUrl's host is a replica. */
   discover: z.enum(["off", "dns"]).default("off"),
-  /**
-   * Address of an engine's load report in Prometheus' text format: a URL, or a path at each
-   * endpoint (/metrics).
-   */
+  /** Where the engine reports its load: a URL, or a path at each endpoint (/metrics). */
   metricsUrl: metricsUrl.optional(),
+  /** Write ${NAME}. */
   apiKey: z.string().default(""),
+  /** As the endpoint names it. */
   model: z.string().min(1),
+  /** For one call, until its last token. */
   timeoutMs: millisecondsUpTo(86_400_000).default(60_000),
+  /** Calls after the first. */
   retries: z.number().int().min(0).max(10).default(3),
+  /** Absent: no limit; bursts of a tenth of it. */
   requestsPerMinute: count.optional(),
+  /** false: for endpoints without streams or `stream_options`. */
   stream: z.boolean().default(true),
-  /**
-   * The model's context and longest answer, in tokens, which bound what a request without
-   * max_tokens may cost. Absent: the price catalogue's context, else 131072.
-   */
+  /** The model's context; absent: the catalogue's, else 131072 tokens. */
   contextTokens: count.optional(),
+  /** The model's longest answer, for tighter bounds of costs. */
   maxOutputTokens: count.optional(),
-  /**
-   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
-   * parameters of a request (response_format, ...). false: the endpoint lacks it.
-   */
+  /** false: the endpoint takes no tools. */
   tools: z.boolean().default(true),
+  /** false: the endpoint takes no images. */
   vision: z.boolean().default(true),
+  /** false: it takes none of `response_format`, `logprobs` and the like. */
   parameters: z.boolean().default(true),
 };
 const openaiShape = z.strictObject({
   ...endpointArm,
   type: z.literal("openai"),
-  /** Up to /v1, as OpenAI's clients have it. A query (?api-version=...) is sent with every call. */
+  /** Up to /v1; a query (?api-version=...) is sent with every call. */
   baseUrl: apiUrl.optional(),
-  /**
-   * Sends prompt_cache_key, derived from arm, sharing domain and first prefix, unless the client
-   * sends one. Providers route by it to a machine that has the prefix (docs/arms.md, Prices).
-   */
+  /** Sends prompt_cache_key, so that the provider finds the cached prefix. */
   promptCacheKey: z.boolean().default(false),
-  /**
-   * Sends vLLM's cache_salt, one for each sharing domain. Domains then share no cached prefix and
-   * can't detect each other's prompts by timing.
-   */
+  /** Sends vLLM's cache_salt: sharing domains can't detect each other's prompts by timing. */
   cacheSalt: z.boolean().default(false),
-  /** Name of the endpoint's member for the most tokens of an answer. */
+  /** Name of the member for an answer's most tokens. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
-  /**
-   * provider: the arm answers lines of /v1/batches alone, through the provider's own batches
-   * (docs/arms.md, Provider batches). Always queued.
-   */
+  /** provider: answers lines of /v1/batches alone, through the provider's own batches. */
   batch: z.enum(["off", "provider"]).default("off"),
-  /** How long lines are collected for one batch, and the time between two looks at it. */
+  /** How long lines are collected for one batch. */
   batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
+  /** Between two looks at a batch. */
   batchPollMs: millisecondsUpTo(3_600_000).default(60_000),
-  /** Time from which a batch is cancelled there, and another arm answers its open lines. */
+  /** Time after which a batch is cancelled, and another arm answers its open lines. */
   batchTimeoutMs: millisecondsUpTo(86_400_000).default(72_000_000),
 });
 type Addresses = Pick<z.infer<typeof openaiShape>, "baseUrl" | "endpoints" | "discover" | "metricsUrl">;
@@ -180,20 +166,16 @@ const anthropicArm = z
   .strictObject({
     ...endpointArm,
     type: z.literal("anthropic"),
-    /** With or without /v1. Absent: Anthropic's own. */
+    /** With or without /v1; absent: Anthropic's own. */
     baseUrl: httpUrl.optional(),
     /**
-     * The model's longest answer, which is sent where neither the request nor maxTokens says
-     * another: the Messages API needs one.
+     * Sent as max_tokens where neither the request nor maxTokens sets it; older models allow fewer.
      */
     maxOutputTokens: count.default(32_000),
   })
   .superRefine(checkAddresses);
 const linked = z.strictObject({
-  /**
-   * Which tokens of a linked prompt are recomputed; auto: by measured divergence and kind of chunk.
-   * Others: docs/linked-prefill.md.
-   */
+  /** Which tokens of a linked prompt are recomputed (docs/linked-prefill.md); full: no links. */
   policy: z
     .string()
     .superRefine((name, context) => {
@@ -202,21 +184,15 @@ const linked = z.strictObject({
       if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
     })
     .default("auto"),
-  /**
-   * Prefix of cached chunks: none, the system prompt, that and the two nearest chunks of their
-   * first prompt, or the whole prefix of their first prompt.
-   */
+  /** What a chunk is prefilled behind when it is cached. */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
-  /**
-   * Caches of chunks, and a quarter of it the beginnings of conversations. Absent: what four
-   * prompts of contextTokens take, 256 MiB to 4 GiB.
-   */
+  /** Caches in memory; absent: what four prompts take, 256 MiB to 4 GiB. */
   memoryBytes: bytes.optional(),
-  /** Under the stack folder, in kv/ARM. */
+  /** Caches on disk, in kv/ARM under the stack folder. */
   diskBytes: bytes.default(2_048 * 1_048_576),
-  /** idle: caches of examples are made before a request shows them, while none is under way. */
+  /** idle: makes caches of examples while no request is under way. */
   build: z.enum(["idle", "off"]).default("idle"),
-  /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
+  /** Share of requests compared with a full prefill in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: allowed mean divergence from a full prefill, in nats, by kind of chunk. */
   maxKl: z.strictObject({ short: factorAboveNone.default(0.1), long: factorAboveNone.default(0.1) }).prefault({}),
@@ -225,37 +201,28 @@ const llamaArm = z.strictObject({
   ...armBase,
   type: z.literal("llama"),
   // Or a name of the registry (models.ts).
-  /** A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. */
+  /** A name of docs/arms.md or a GGUF file; absent: SmolLM2-135M-Instruct. */
   model: z.string().optional(),
-  /**
-   * A file with the model's chat template (Jinja), where the GGUF has none or one that does not
-   * work.
-   */
+  /** File with a chat template (Jinja), where the GGUF has none that works. */
   chatTemplate: z.string().optional(),
+  /** Prompt and answer together, per request. */
   contextTokens: z.number().int().min(1).max(16_777_216).default(2048),
+  /** Leave it below the number of free cores. */
   threads: z.number().int().min(1).max(1_024).default(1),
-  /**
-   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: layers split over
-   * all discrete GPUs, or a failure; or one device's name.
-   */
+  /** cpu, auto, gpu or a device's name (docs/linked-prefill.md). */
   device: z
     .string()
     .regex(/^[A-Za-z][\w:.-]{0,63}$/, { error: "must be cpu, auto, gpu, or a name as precedent doctor lists them" })
     .default("cpu"),
   /** Layers on the device, from the last; absent: all. */
   gpuLayers: countOrNone.optional(),
-  /**
-   * auto: on if the device supports it. Off needs kvType f16. Caches made with and without it are
-   * never mixed.
-   */
+  /** auto: on if the device supports it; off needs kvType f16. */
   flashAttention: z.enum(["auto", "on", "off"]).default("auto"),
-  /**
-   * Type of keys and values, in the context and in caches: q8_0 takes half of the bytes and rounds
-   * more. It needs heads of a multiple of 64 dimensions.
-   */
+  /** q8_0: half the bytes of context and caches, less precise; needs heads of a multiple of 64. */
   kvType: z.enum(["f16", "q8_0"]).default("f16"),
+  /** Requests decoded in one batch; each needs a context. */
   concurrency: z.number().int().min(1).max(64).default(1),
-  /** queued only: it computes, and would compete with plan. */
+  /** queued only. */
   dispatch: z
     .enum(["queued", "inline"])
     .refine((dispatch) => dispatch === "queued", {
@@ -263,7 +230,7 @@ const llamaArm = z.strictObject({
         "a llama arm can't be inline, for it computes and plan would compete with it (openai and recorded arms can); write queued, or leave it out",
     })
     .default("queued"),
-  /** Time without a token, while requests wait, after which its process is killed and restarted. */
+  /** Time without a token after which its process is restarted. */
   stallMs: milliseconds.default(60_000),
   /** Linked prefill: the caches of system prompts, examples and documents are computed once. */
   linked: linked.prefault({}),
@@ -271,45 +238,38 @@ const llamaArm = z.strictObject({
 const recordedArm = z.strictObject({
   ...armBase,
   type: z.literal("recorded"),
-  /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?, latencyMs?}. */
+  /** JSON Lines of answers (docs/arms.md). */
   file: z.string(),
+  /** Name in responses, where a line has none. */
   model: z.string().default("recorded"),
-  /** Simulated time of an answer whose line gives none; it holds one of the slots meanwhile. */
+  /** Simulated time of an answer whose line gives none. */
   latencyMs: z.number().min(0).max(3_600_000).default(0),
-  /**
-   * Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order.
-   */
+  /** Up to this much more, fixed by the request's id. */
   latencySpreadMs: z.number().min(0).max(3_600_000).default(0),
 });
 const reuseArm = z.strictObject({
   ...armBase,
   type: z.literal("reuse"),
-  /** inline only: there is nothing to wait for. */
+  /** inline only. */
   dispatch: z.literal("inline").default("inline"),
-  /** Tenants whose requests it may answer: names, or "*" for all. Default: none. */
+  /** Tenants whose requests it may answer; "*": all. */
   tenants: z
     .array(z.union([name, z.literal("*")]))
     .max(10_000)
     .default([]),
-  /** Cosine from which an example's answer may be given. */
+  /** Least cosine of the two questions. */
   minimumSimilarity: z.number().min(0).max(1).default(0.8),
-  /**
-   * Predicted chance that the answer is the right one, from which it may be given
-   * (algorithms/routing/reuse-quality.ts).
-   */
+  /** Least predicted probability that the answer is right. */
   minimumQuality: z.number().min(0).max(1).default(0.85),
-  /**
-   * Share of the requests that it could answer which another arm answers instead, so that both
-   * answers can be compared.
-   */
+  /** Share of its requests that other arms answer, for comparison. */
   verifyShare: z.number().min(0.001).max(1).default(0.1),
-  /** Share of wrong answers above which it is switched off, per sharing domain. */
+  /** Share of wrong answers above which it is off, per sharing domain. */
   limit: z.number().min(0.001).max(0.99).default(0.1),
-  /** Confidence with which the true share is below the limit while it is on. */
+  /** Confidence of the bound on that share. */
   confidence: z.number().min(0.5).max(0.9999).default(0.95),
-  /** Token F1 with the other arm's answer below which the example's answer counts as wrong. */
+  /** Least token F1 with the other arm's answer to count as right; lower it where answers vary. */
   agreement: z.number().min(0).max(1).default(0.5),
-  /** Verified cases before this time don't count: set it to start again from none (ISO 8601). */
+  /** Verified cases before this time don't count (ISO 8601). */
   countFrom: z.iso.datetime({ offset: true }).optional(),
 });
 export const armSchema = z.discriminatedUnion("type", [openaiArm, anthropicArm, llamaArm, recordedArm, reuseArm]);

@@ -7,20 +7,20 @@ const ttlHours = z.number().min(0).max(8_760);
 export const cache = z.strictObject({
   /** Answers exact repeats of a request without a model call (docs/design/response-cache.md). */
   enabled: z.boolean().default(true),
-  /** Hours that an answer is cached; 0: none is, unless its domain is named below. */
+  /** Hours that an answer is cached; 0: none. */
   ttlHours: ttlHours.default(24),
-  /** The same for the domains named here, as tenant/domain; 0: not cached. */
+  /** The same by tenant/domain; 0: not cached. */
   domainTtlHours: z.record(z.string(), ttlHours).default({}),
-  /** Bytes of the answers that a process of plan keeps, requests included. */
+  /** Bytes of answers and requests that a plan process keeps. */
   budgetBytes: z
     .number()
     .int()
     .min(0)
     .max(2 ** 42)
     .default(64 * 1_048_576),
-  /** Maximum bytes of request and answer together; larger ones are not cached. */
+  /** Bytes of request and answer together; larger ones are not cached. */
   maxBytes: z.number().int().positive().max(8_388_608).default(262_144),
-  /** Whether requests that state a temperature above 0 and no seed are answered from it, too. */
+  /** Whether requests with a temperature above 0 and no seed are answered from it, too. */
   sampled: z.boolean().default(false),
 });
 

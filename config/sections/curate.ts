@@ -7,19 +7,19 @@ import { bytes, count, days, factor, hours, milliseconds } from "./common.ts";
 export const references = "reference:";
 
 export const curate = z.strictObject({
-  /** Time between two looks at what is new. */
+  /** Between two looks at what is new; raise it where ClickHouse serves many processes. */
   everyMs: milliseconds.default(5_000),
   admit: z
     .strictObject({
-      /** Rewarded at least so well an answer becomes an example; [0, 1]. */
+      /** Reward from which an answer becomes an example. */
       minimumQuality: z.number().min(0).max(1).default(0.8),
-      /** Arms (or sources of observations) whose answers may; absent: any. */
+      /** Arms or sources whose answers may; absent: any. */
       arms: z.array(z.string()).min(1).optional(),
       /** Tenants whose answers may; absent: all. */
       tenants: z.array(z.string()).min(1).optional(),
-      /** Maximum bytes of request and response together. */
+      /** Bytes of request and response together. */
       maxBytes: bytes.default(16_384),
-      /** Cosine from which two requests of a domain are the same: only the better answer stays. */
+      /** Cosine of two requests from which only the better answer stays. */
       nearDuplicate: z.number().min(0).max(1).default(0.97),
       /** Days that an example lives; 0: no limit. */
       ttlDays: days.default(90),
@@ -28,42 +28,37 @@ export const curate = z.strictObject({
   evict: z
     .strictObject({
       everyMs: milliseconds.default(60_000),
-      /** Byte budget of all texts and embeddings. */
+      /** Bytes of all texts and vectors. */
       budgetBytes: bytes.default(256 * 1_048_576),
-      /** Hours in which a new example is not evicted for room. */
+      /** Hours in which a new example is not evicted. */
       graceHours: hours.default(1),
     })
     .prefault({}),
   exampleReplay: z
     .strictObject({
-      /** Examples tried in a run at most. */
+      /** Examples tried in a run. */
       top: count.default(20),
       /** Answers asked for each. */
       samples: z.number().int().min(1).max(16).default(3),
-      /** Tokens and money (in the prices' currency) that a run may use. */
+      /** Tokens that a run may use. */
       budgetTokens: count.default(100_000),
+      /** Money, in the prices' currency, that a run may use. */
       budgetCost: factor.optional(),
-      /**
-       * Who compares answers: an arm, or reference:FILE (JSONL of request and response). A schedule
-       * needs it; runs by hand may name another.
-       */
+      /** Compares answers: an arm, or reference:FILE (JSON Lines). A schedule needs it. */
       judge: z.string().min(1).optional(),
       /** Runs wait while the arms have requests to answer. */
       offPeak: z
         .strictObject({
-          /**
-           * Maximum load of the busiest arm: its unfinished requests over its processes' slots.
-           * Above it no request is replayed.
-           */
+          /** Utilisation of the busiest arm above which a run waits. */
           load: factor.default(0.5),
-          /** Maximum total waiting time of a run; after it the run ends. */
+          /** Waiting time after which a run ends. */
           waitMs: milliseconds.default(3_600_000),
         })
         .prefault({}),
       /** When runs begin by themselves, where the stage curate runs; absent: never. */
       schedule: z
         .strictObject({
-          /** HH:MM, 24 hours. */
+          /** HH:MM; when runs begin by themselves. */
           times: z.array(z.string().regex(timeOfDay, "HH:MM, from 00:00 to 23:59")).min(1).max(96),
           /** Absent: every day. */
           days: z.array(z.enum(weekdays)).min(1).optional(),

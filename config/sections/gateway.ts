@@ -15,29 +15,26 @@ const modelAlias = z.strictObject({
 });
 
 export const gateway = z.strictObject({
-  /** Loopback by default: elsewhere it only serves API keys (docs/gateway.md). */
+  /** Beyond the loopback only requests with an API key are served. */
   host: z.string().default("127.0.0.1"),
-  /** If another program has it, nothing starts. 0: a free port, another one at each start. */
+  /** 0: a free port, another one at each start. */
   port: z.number().int().min(0).max(65_535).default(7_717),
-  /** Requests that wait for answers at most; a tenant has at most as many as it leaves free. */
+  /** Open requests at most; a tenant has at most as many as it leaves free. */
   maxOpen: z.number().int().min(1).max(65_536).default(4_096),
-  /** Maximum bytes of an HTTP request's body. */
+  /** Bytes of a request's body. */
   maxBodyBytes: z
     .number()
     .int()
     .min(1_024)
     .max(15 * 1_048_576)
     .default(4 * 1_048_576),
-  /** Time that the brokers have to take a request; then it is refused with 503. */
+  /** Time for the brokers to take a request, else 503. */
   acceptMs: milliseconds.default(5_000),
-  /** Between two comments in a stream, so that no proxy takes it for idle. */
+  /** Between two comments in a stream; lower it where a proxy closes silent ones sooner. */
   heartbeatMs: milliseconds.default(15_000),
-  /** A client that reads nothing of its answer, streamed or not, for this time is disconnected. */
+  /** A client that reads nothing for this time is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
-  /**
-   * Maximum unsent bytes of all connections together; beyond it the connections with the most are
-   * closed.
-   */
+  /** Unsent bytes of all connections; beyond it those with the most are closed. */
   maxUnsentBytes: z
     .number()
     .int()
@@ -45,14 +42,11 @@ export const gateway = z.strictObject({
     .max(2 ** 42)
     .default(256 * 1_048_576),
   /**
-   * Signs the tokens by which people without an API key give feedback on their answer. The same for
-   * all gateways; write ${VARIABLE}. Absent: answers have no token.
+   * Signs tokens for feedback without a key: 32 characters, equal on all gateways; absent: no
+   * tokens.
    */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
-  /**
-   * Maps model names that applications already send to arms (docs/gateway.md). The first entry that
-   * matches name and caller applies.
-   */
+  /** Maps model names that applications already send to arms (docs/gateway.md). */
   models: z.array(modelAlias).max(1_000).default([]),
 });
 

@@ -3,36 +3,21 @@ import { z } from "zod";
 import { count, countOrNone, factor, factorAboveNone, milliseconds, millisecondsOrNone, name } from "./common.ts";
 
 export const routing = z.strictObject({
-  /** lambda_c: the price of cost in quality; 0: quality only. */
+  /** Price of cost in quality; 0: quality only. */
   costWeight: factor.default(0.3),
-  /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
+  /** Cost weight by tenant; a request's own goes first. */
   tenantCostWeights: z.record(z.string(), factor).default({}),
-  /**
-   * Quality known to within this is hardly explored: samples have the deviation d² / (d +
-   * indifference), where Thompson sampling (0) has d.
-   */
+  /** Quality known to within this is hardly explored; 0: Thompson sampling. */
   indifference: z.number().min(0).max(1).default(0.1),
-  /**
-   * Share of the requests whose arm is drawn evenly from those that they allow, whatever was
-   * learned; part of the logged propensity. 0: none.
-   */
+  /** Share of the requests whose arm is drawn evenly; part of the propensity. */
   explorationFloor: z.number().min(0).max(0.5).default(0),
-  /** Arm that answers when routing is degraded; the first by default. */
+  /** Arm that answers when routing is degraded; absent: the first. */
   defaultArm: name.optional(),
-  /**
-   * estimated: the prior's variances are fitted to the rewards, and arms share what is common;
-   * fixed: each arm alone, with the variances of docs/design/routing.md.
-   */
+  /** estimated: variances are fitted to all rewards; fixed: each arm alone. */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
-  /**
-   * shared: rewards and comparisons count for all tenants; tenant: for their own tenant only, and
-   * one without rewards has the prior (docs/learning.md).
-   */
+  /** tenant: rewards count for their own tenant only (docs/learning.md). */
   statistics: z.enum(["shared", "tenant"]).default("shared"),
-  /**
-   * With statistics by tenant: at most this many tenants, those with the most recent rewards, have
-   * their own; the others have the prior.
-   */
+  /** With `statistics: tenant`: tenants that have their own; the others have the prior. */
   mostTenants: z.number().int().min(1).max(200).default(50),
   /**
    * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
@@ -40,17 +25,11 @@ export const routing = z.strictObject({
    */
   load: z
     .strictObject({
-      /**
-       * L*: utilisation of the more expensive arms from which it presses; 1 is as many requests as
-       * they take at a time.
-       */
+      /** Mean utilisation of the more expensive arms from which they are penalised. */
       threshold: factor.default(0.8),
-      /** How steeply it rises from there. */
+      /** How steeply the penalty rises. */
       gamma: factorAboveNone.default(3),
-      /**
-       * lambda0: quality that a full unit of cost loses at the most; absent: so much that the
-       * cheapest arm wins surely; 0 turns it off.
-       */
+      /** Largest penalty of a unit of cost; absent: the cheapest arm surely wins; 0: off. */
       weight: factor.optional(),
     })
     .prefault({}),
@@ -58,15 +37,12 @@ export const routing = z.strictObject({
   saturation: z
     .strictObject({
       /**
-       * Utilisation of an arm from which it loses; 2: as many requests wait as it takes at a time.
+       * Utilisation of an arm from which it is penalised; 2: as many requests wait as it serves.
        */
       threshold: factor.default(2),
-      /** How steeply it rises from there. */
+      /** How steeply the penalty rises. */
       gamma: factorAboveNone.default(1),
-      /**
-       * Quality that it loses at the most; absent: so much that an idle arm wins surely, whatever
-       * both are worth and cost; 0 turns it off.
-       */
+      /** Largest penalty; absent: an idle arm surely wins; 0: off. */
       weight: factor.optional(),
     })
     .prefault({}),
@@ -76,22 +52,16 @@ export const routing = z.strictObject({
    */
   breaker: z
     .strictObject({
-      /** Calls within 30 s before it may open. */
+      /** Calls within 30 s before it may open; raise it for arms that fail now and then. */
       minimum: z.number().int().min(1).max(100).default(5),
-      /** How long it is open at first; doubled by every probe that fails, up to mostOpenMs. */
+      /** How long it is open at first; doubled by each failed probe. */
       openMs: milliseconds.default(5_000),
       mostOpenMs: milliseconds.default(60_000),
     })
     .prefault({}),
-  /**
-   * Arms that may take over a request, one after the other, when the chosen one fails by its own
-   * fault (docs/arms.md); 0: none.
-   */
+  /** Arms that may take over a request when the chosen one fails; 0: none. */
   fallbacks: z.number().int().min(0).max(8).default(1),
-  /**
-   * Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback
-   * at random.
-   */
+  /** Share of the requests with mayAsk that ask for feedback at random. */
   askShare: z.number().min(0).max(1).default(0.01),
   /**
    * Alternative answers for comparison, where arms are nearly even and the request allows it
@@ -99,30 +69,27 @@ export const routing = z.strictObject({
    */
   alternativeAnswers: z
     .strictObject({
-      /** Share of the requests of a tenant that get one; 0: none. */
+      /** Share of a tenant's requests that get an alternative answer; 0: none. */
       share: z.number().min(0).max(1).default(0.1),
-      /** Alternative answers that a tenant gets in an hour. */
+      /** Alternative answers of a tenant in an hour. */
       perTenantHour: countOrNone.default(100),
     })
     .prefault({}),
 });
 
 export const learn = z.strictObject({
-  /** Time between two looks at what is new. */
+  /** Between two looks at what is new; raise it where ClickHouse serves many processes. */
   everyMs: milliseconds.default(2_000),
-  /** Half-life of a reward's weight, hours. */
+  /** Half-life of a reward's weight. */
   halfLifeHours: z.number().min(0.01).max(876_000).default(168),
-  /**
-   * What changes less than a hundredth of the rewards is published only when the newest version is
-   * this old, in milliseconds.
-   */
+  /** Age of the newest version before one with few changes (1 %) is published. */
   settleMs: millisecondsOrNone.default(60_000),
   /** How much feedback counts: excess is stored, and marked in feedback_excess. */
   feedback: z
     .strictObject({
-      /** Feedback of a tenant and source (person, judge, system) that counts in an hour. */
+      /** Feedback of a tenant and source that counts in an hour. */
       perSourceHour: count.default(100_000),
-      /** Feedback of one author (Feedback.author) of them that counts in an hour. */
+      /** Feedback of one author that counts in an hour. */
       perAuthorHour: count.default(1_000),
     })
     .prefault({}),
@@ -132,47 +99,45 @@ export const learn = z.strictObject({
       /** Arm that judges; absent: no automatic judge. */
       arm: name.optional(),
       /**
-       * Gives the other answer where a request has none: an arm without examples. Absent: only
-       * requests with an alternative answer are judged.
+       * Arm without examples that gives the other answer; absent: only alternative answers are
+       * judged.
        */
       reference: name.optional(),
-      /** Share of the answers that are drawn, by chance. */
+      /** Share of the answers that are drawn. */
       share: z.number().min(0).max(1).default(0.05),
-      /** Answers are drawn from so many minutes on, when people had time to rate them. */
+      /** Age of an answer before it may be drawn. */
       afterMinutes: z.number().min(0).max(525_600).default(10),
-      /** Verdicts of each order. */
+      /** Verdicts in each order. */
       samples: z.number().int().min(1).max(16).default(2),
-      /** Comparisons in an hour, of all tenants and of one. */
+      /** Comparisons in an hour, all tenants together. */
       perHour: z.number().int().min(1).max(100_000).default(60),
+      /** Comparisons of one tenant in an hour. */
       perTenantHour: count.default(20),
-      /** Money (in the prices' currency) for judging in 24 hours; absent: no limit. */
+      /** Money for judging in 24 hours; absent: no limit. */
       spendLimit: z.number().min(0).max(1e12).optional(),
-      /** No judging while the busiest arm is above this load (curate.exampleReplay.offPeak). */
+      /** Utilisation of the busiest arm above which nothing is judged. */
       offPeakLoad: factor.default(0.5),
-      /** Time between two looks. */
+      /** Between two looks. */
       everyMs: milliseconds.default(60_000),
     })
     .prefault({}),
   /** The model of which examples help. */
   helpfulness: z
     .strictObject({
-      /** Hours between two trainings; absent: only when `precedent helpfulness train` is run. */
+      /** Hours between two trainings; absent: only `precedent helpfulness train`. */
       everyHours: z.number().min(0.01).max(500).optional(),
       /** Rows of evidence before it is trained. */
       minimumRows: count.default(500),
-      /** Rows that it is trained on at most: trials first, the newest of each kind. */
+      /** Rows of a training at most: trials first, then the newest. */
       rows: z.number().int().min(1).max(1_000_000).default(50_000),
     })
     .prefault({}),
   /** The helpfulness that an example must have to be shown. */
   threshold: z
     .strictObject({
-      /** Time between two looks at how the thresholds do. */
+      /** Between two looks at how the thresholds do. */
       everyMs: milliseconds.default(60_000),
-      /**
-       * Rewarded requests under a threshold, and under the one in force, before it can take its
-       * place.
-       */
+      /** Rewarded requests under a threshold, and under the one in force, before it is replaced. */
       minimumRequests: z.number().int().min(2).max(1_000_000_000).default(200),
       /** Price of 1,000 tokens of examples, in quality. */
       tokenPrice: factor.default(0.05),

@@ -6,14 +6,11 @@ import type { PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 export const privacy = z.strictObject({
   redact: z
     .strictObject({
-      /** In what record inserts into ClickHouse: requests, answers, feedback, dead letters. */
+      /** Replaces personal data in what record inserts. */
       clickhouse: z.boolean().default(false),
-      /** In answers before they go out; streams get them whole, at their end. */
+      /** Replaces it in answers before they go out; streams get them whole, at their end. */
       responses: z.boolean().default(false),
-      /**
-       * Key of placeholders and pseudonyms; at least 16 characters, the same in all processes, kept
-       * for good: otherwise precedent forget finds no users by name.
-       */
+      /** Key of placeholders: 16 characters or more, equal in all processes; keep it for good. */
       secret: z.string().min(16).optional(),
     })
     .prefault({}),

@@ -5,26 +5,26 @@ import { httpUrl } from "./common.ts";
 
 /** What a server shows is always checked: there is no key that switches this off. */
 export const tls = z.strictObject({
-  /** PEM file of the authorities that may vouch for the server; absent: those of Node.js. */
+  /** PEM file of the server's authorities; absent: those of Node.js. */
   ca: z.string().optional(),
-  /** PEM file of our own certificate, for servers that ask for one. */
+  /** PEM file of our certificate, for servers that ask for one. */
   cert: z.string().optional(),
-  /** PEM file of its private key. */
+  /** PEM file of its key. */
   key: z.string().optional(),
-  /** Passphrase of the private key. */
+  /** Passphrase of the key. */
   passphrase: z.string().optional(),
 });
 
 /** Tokens by client credentials (RFC 6749, 4.4), renewed before they expire. */
 export const oauth = z.strictObject({
-  /** The token endpoint; https, or http on the loopback. */
+  /** Token endpoint; https, or http on the loopback. */
   endpoint: httpUrl,
   clientId: z.string().min(1),
   clientSecret: z.string().min(1).optional(),
   /** File that holds the client secret. */
   clientSecretFile: z.string().optional(),
   scope: z.string().optional(),
-  /** PEM file of the authorities that may vouch for the endpoint. */
+  /** PEM file of the endpoint's authorities. */
   ca: z.string().optional(),
 });
 

@@ -4,12 +4,9 @@ import { z } from "zod";
 import { countOrNone, httpUrl } from "./common.ts";
 
 const embedderShape = z.strictObject({
-  /** onnx: a model in this process; openai: an endpoint with OpenAI's API, such as vLLM or TEI. */
+  /** onnx: in this process; openai: an endpoint with OpenAI's API. */
   type: z.enum(["onnx", "openai"]).default("onnx"),
-  /**
-   * onnx: folder with model.onnx and tokenizer.json; absent: all-MiniLM-L6-v2 as set-up makes it.
-   * openai: the model's name at the endpoint.
-   */
+  /** onnx: a folder, absent: all-MiniLM-L6-v2; openai: the model's name. */
   model: z.string().min(1).optional(),
   /** openai: address up to /v1. */
   baseUrl: httpUrl.optional(),
@@ -38,7 +35,7 @@ const milvus = z.strictObject({
   /** user:password or an API key, e.g. ${MILVUS_TOKEN}. */
   token: z.string().default(""),
   database: z.string().min(1).default("default"),
-  /** One for each installation; curate makes it. */
+  /** Made by curate; one for each installation. */
   collection: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,254}$/, "letters, digits and underscores")
@@ -50,61 +47,37 @@ export const selection = z.strictObject({
   examples: z.number().int().min(0).max(64).default(5),
   /** Candidates found by similarity. */
   candidates: z.number().int().min(1).max(1024).default(32),
-  /**
-   * Minimum similarity of a candidate; until a helpfulness model is learned, also the threshold of
-   * helpfulness.
-   */
+  /** Least similarity of a candidate. */
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
-  /** Tokens that examples may add to a prompt, unless the arm says otherwise. */
+  /** Tokens that examples may add to a prompt. */
   tokenBudget: countOrNone.default(1500),
-  /** Cosine from which an example says the same as one already taken, and is left out. */
+  /** Cosine to one already taken from which an example is left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
-  /**
-   * Added to the helpfulness of an example that the arm has cached, to choose between near-equals;
-   * 0: none. Never lets one pass the threshold.
-   */
+  /** Bonus in helpfulness of an example whose KV cache the arm has; 0: none. */
   cachedBonus: z.number().min(0).max(0.1).default(0.02),
-  /**
-   * openai arms, whose engines cache prefixes: helpfulness that each shown example may lose on
-   * average so that the prompt begins like an earlier one; 0: off.
-   */
+  /** Helpfulness that an example may lose on average for a cached prefix at openai arms; 0: off. */
   prefixBonus: z.number().min(0).max(0.2).default(0.02),
   /** Requests from which selection learns; one is in trials or thresholds, not both. */
   explore: z
     .strictObject({
-      /**
-       * Share on which one candidate, drawn evenly, is forced into the prompt or left out, with
-       * equal probability.
-       */
+      /** Share of requests where one candidate is forced in or left out by a fair coin. */
       trials: z.number().min(0).max(0.5).default(0.02),
-      /**
-       * Share that is served under another threshold of helpfulness, drawn evenly from the grid,
-       * once a helpfulness model is learned.
-       */
+      /** Share that is served under another threshold of helpfulness. */
       thresholds: z.number().min(0).max(0.5).default(0.02),
-      /**
-       * Share with a random order of an arm's examples, to measure the effect of an order on reward
-       * (docs/examples.md, Order).
-       */
+      /** Share with a random order of the examples. */
       orders: z.number().min(0).max(0.5).default(0.02),
       /** The thresholds that are tried. */
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
-  /**
-   * Where examples are searched: in indexes of each plan process, or in a Milvus that all of them
-   * ask (docs/operations.md says from how many examples on).
-   */
+  /** Where examples are searched (docs/operations.md says from how many on in Milvus). */
   index: z.enum(["memory", "milvus"]).default("memory"),
   milvus: milvus.optional(),
 });
 
 export const documents = z.strictObject({
-  /**
-   * Where a document is cut into pieces that are cached each on its own: at paragraphs, lines and
-   * sentences, or wherever a piece is full.
-   */
+  /** meaning: cut at paragraphs, lines and sentences; size: where a piece is full. */
   split: z.enum(["meaning", "size"]).default("meaning"),
-  /** Estimated tokens that a piece has at most. */
+  /** Estimated tokens of a piece. */
   chunkTokens: z.number().int().min(16).max(8192).default(512),
 });

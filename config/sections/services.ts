@@ -22,30 +22,24 @@ export const kafka = z.strictObject({
       passwordFile: z.string().optional(),
       /** Token endpoint for oauthbearer. */
       oauth: oauth.optional(),
-      /** File with the token for oauthbearer, which another program renews. */
+      /** File with the token, which another program renews. */
       tokenFile: z.string().optional(),
     })
     .optional(),
-  /** Prefix of the names of all topics, groups and transactions. */
+  /** Prefix of topics, groups and transactions. */
   prefix: z
     .string()
     .regex(/^[A-Za-z0-9._-]*$/)
     .default("precedent."),
   /** Partitions of new topics; existing topics keep theirs. */
   partitions: z.number().int().min(1).max(1024).default(8),
-  /** Copies of each topic that is made; absent: one a broker, at most 3. */
+  /** Copies of new topics; absent: one a broker, at most 3. */
   replicationFactor: z.number().int().min(1).max(32_767).optional(),
-  /**
-   * Copies that must have a record before it is acknowledged; absent: 2 where there are 3 copies or
-   * more, else 1.
-   */
+  /** Copies that must acknowledge a record; absent: 2 of 3 copies or more, else 1. */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
-  /**
-   * Transaction timeout of the producers. It bounds how long readers wait behind a dead process,
-   * and how long a commit may take on a slow broker.
-   */
+  /** How long a dead process holds readers back; raise it where brokers commit slowly. */
   transactionTimeoutMs: millisecondsUpTo(900_000, 1_000).default(5_000),
-  /** A process that is silent for this time loses its partitions to others. */
+  /** A process silent for this time loses its partitions; raise it where brokers are slow. */
   sessionTimeoutMs: millisecondsUpTo(1_800_000, 1_000).default(30_000),
 });
 
@@ -59,12 +53,12 @@ export const registry = z.strictObject({
   passwordFile: z.string().optional(),
   /** A bearer token instead of name and password: where it comes from. */
   oauth: oauth.optional(),
-  /** A bearer token instead of name and password: the file that holds it. */
+  /** File with a bearer token, instead of name and password. */
   tokenFile: z.string().optional(),
 });
 
 export const clickhouse = z.strictObject({
-  /** Absent: the embedded stack's chdb behind its HTTP facade. */
+  /** Absent: the embedded stack's. */
   url: httpUrl.optional(),
   database: z
     .string()
@@ -75,8 +69,8 @@ export const clickhouse = z.strictObject({
   password: z.string().default(""),
   /** File that holds the password. */
   passwordFile: z.string().optional(),
-  /** Name of a cluster: tables become Replicated and Distributed. */
+  /** A cluster's name: tables become Replicated and Distributed. */
   cluster: z.string().optional(),
-  /** Days that raw records are kept; 0: no limit. */
+  /** Days that records are kept; 0: no limit. */
   ttlDays: days.int().default(90),
 });

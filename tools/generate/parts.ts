@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../../config/load.ts";
 import { topicOwners } from "../../config/tenants.ts";
 import { refusals } from "../../connections/llama/check.ts";
-import { llamaAddonFile, llamaBuild } from "../../connections/llama/library.ts";
+import { llamaAddonFile } from "../../connections/llama/library.ts";
 import { isForTenants, toMermaid, topology } from "../../pipelines/topology.ts";
 import { describeSchema, type SchemaObject } from "./schema.ts";
 import { compositions, modules, packages, ports, tests, type Module } from "../lint/import-rules.mjs";
@@ -103,13 +103,8 @@ function schemaRow({ kind, name, comment, key, columns }: SchemaObject): string 
 /** Undefined where the addon, which knows them, was not built. */
 function refusedModels(): string | undefined {
   if (!existsSync(llamaAddonFile)) return undefined;
-  const all = refusals();
-  const rows = all.map(({ refused, why, decided }) => row(refused, why, decided));
-  const named = all.flatMap(({ why, architectures }) =>
-    architectures.length === 0 ? [] : [`- ${why}: ${architectures.join(", ")}`],
-  );
-  const table = [row("refused", "why", "decided by"), row("---", "---", "---"), ...rows].join("\n");
-  return `${table}\n\nWhat node-llama-cpp ${llamaBuild()} decides by architecture, whatever the file says:\n\n${named.join("\n")}`;
+  const rows = refusals().map(({ refused, why, decided }) => row(refused, why, decided));
+  return [row("refused", "why", "decided by"), row("---", "---", "---"), ...rows].join("\n");
 }
 
 /** Where the part stands: the ends of its first comment and the beginning of its last. */

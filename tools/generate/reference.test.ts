@@ -10,16 +10,14 @@ it("docs/configuration.md is what the schema says (npm run reference)", async ()
 
 it("takes types, ranges, defaults and comments from the schema", () => {
   const text = generateReference();
-  expect(text).toContain("| `kafka.brokers` | list of string, from 1 |  | Absent: the embedded stack's broker. |");
-  expect(text).toContain(
-    "| `routing.costWeight` | number, 0 to 1000000 | `0.3` | lambda_c: the price of cost in quality; 0: quality only. |",
-  );
-  expect(text).toContain(
-    "| `arms[].model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |",
-  );
-  // A constant of its own, in another file.
-  expect(text).toContain(
-    "| `linked.diskBytes` | integer, 1 to 4398046511104 | `2147483648` | Under the stack folder, in kv/ARM. |",
-  );
-  expect(text).toContain("| `arms[].prices.prompt` | number, 0 to 1000000 |  | Absent: the catalogue's. |");
+  expect(text).toContain("| `kafka.brokers` | list of string | Absent: the embedded stack's broker. |");
+  expect(text).toContain("| `routing.costWeight` | `0.3` | Price of cost in quality; 0: quality only. |");
+  expect(text).toContain("| `selection.examples` | `5`; 0 to 64 | Examples shown at most. |");
+  expect(text).toContain("| `index` | `memory`, `milvus` |");
+  expect(text).toContain("| `sasl.oauth.clientId` | string; required |");
+  expect(text).toContain("| `linked.maxKl.short` | `0.1` |");
+  // Constants of their own: in another file; shared by several arms.
+  expect(text).toContain("| `linked.diskBytes` | `2147483648` | Caches on disk, in kv/ARM under the stack folder. |");
+  expect(text).toContain("| `timeoutMs` | `60000` | For one call, until its last token. |");
+  expect(text).toContain("| `arms[].prices.prompt` | number | Per million tokens; absent: the catalogue's. |");
 });

@@ -22,8 +22,6 @@ interface Node {
   minimum?: number;
   maximum?: number;
   exclusiveMinimum?: number;
-  minItems?: number;
-  maxItems?: number;
   items?: Node;
   properties?: Record<string, Node>;
   required?: string[];
@@ -43,14 +41,17 @@ export function generateReference(): string {
     else sections.push({ title: name, comment, path: `${name}.`, rows: rows(node, name, comments) });
   }
   const listed = new Set<string>();
+  const types: string[] = [];
   const arms = (jsonSchema(armSchema).oneOf ?? []).map((node): Section => {
     const type = String(node.properties?.["type"]?.const);
+    types.push(type);
     const own = rows(node, `${type}Arm`, comments).filter((one) => {
       const known = JSON.stringify(one);
-      return !listed.has(known) && listed.add(known);
+      return one.key !== "type" && !listed.has(known) && listed.add(known);
     });
     return { title: `arms, type ${type}`, path: `arms.${type}.`, rows: own };
   });
+  arms[0]?.rows.push({ key: "type", cells: [`${types.map(code).join(", ")}; required`, ""] });
   const all: Section[] = [{ title: "Top level", path: "", rows: top }, ...sections, ...arms];
   return [preface, common(all), advancedPreface, ...all.flatMap(advanced)].join("\n\n") + "\n";
 }
@@ -93,19 +94,18 @@ const preface = `# Configuration
 
 <!-- Made by tools/generate/reference.ts from config/. Do not edit: run "npm run reference". -->
 
-One YAML file, \`precedent.yaml\` in the working folder or the one that \`--config\` names. It is read whole before anything starts: unknown keys,
-wrong types and impossible combinations are refused, all at once, each with its line and what is allowed (\`precedent config check\`). Without a
-file the defaults hold, with the one arm \`small\` of type \`llama\`.
+One YAML file, \`precedent.yaml\` in the working folder or the one that \`--config\` names. Unknown keys, wrong types and impossible combinations
+are refused before anything starts, all at once, each with its line and what is allowed (\`precedent config check\`). Without a file the defaults
+hold, with the one arm \`small\` of type \`llama\`.
 
 - \`\${NAME}\` and \`\${NAME:-otherwise}\` are filled in from the environment, in any string value; \`$\${\` is a plain \`\${\`. Secrets belong there.
 - Relative paths are taken from the file's own folder.
-- A server that is not configured is the embedded stack's: \`kafka.brokers\`, \`registry.url\` and \`clickhouse.url\` replace it one by one.`;
+- Keys that end in \`Ms\` are milliseconds. The first of several values is the default. Upper bounds of 100,000 and more are not shown.`;
 
 const advancedPreface = `## Advanced
 
 All other keys. Their defaults serve until a page or a measurement of yours says otherwise.
-\`arms\` holds 1 to 64 arms, each with a name of its own: [arms.md](arms.md). A key that means the same for
-several types stands at the first.`;
+\`arms\` holds 1 to 64 [arms](arms.md). A key that means the same for several types stands at the first.`;
 
 const schemaSources = (): string[] =>
   ["schema.ts", ...readdirSync(new URL("sections/", configFolder)).map((file) => `sections/${file}`)].map((file) =>
@@ -117,8 +117,8 @@ const jsonSchema = (schema: z.ZodType): Node =>
 
 const table = (lines: readonly Row[]): string =>
   [
-    "| key | type | default | |",
-    "| --- | --- | --- | --- |",
+    "| key | default | |",
+    "| --- | --- | --- |",
     ...lines.map(
       ({ key, cells }) => `| ${[code(key), ...cells].map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`,
     ),
@@ -128,7 +128,14 @@ const table = (lines: readonly Row[]): string =>
 function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): Row[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
     // An object that is a constant of its own is named like the key that holds it.
-    const sources = [source, "armBase", path.split(".").at(-2) ?? ""];
+    const sources = [
+      source,
+      `config.${source}`,
+      source.replace(/Arm$/, ""),
+      "endpointArm",
+      "armBase",
+      path.split(".").at(-2) ?? "",
+    ];
     const comment = sources.map((from) => comments.get(`${from}.${name}`)).find((text) => text !== undefined);
     const own = row(`${path}${name}`, child, node.required?.includes(name) ?? false, comment);
     // The alternative with keys.
@@ -137,36 +144,33 @@ function rows(node: Node, source: string, comments: ReadonlyMap<string, string>,
   });
 }
 
-function row(name: string, node: Node, required: boolean, comment = ""): Row {
-  const otherwise =
-    node.default === undefined || node.properties !== undefined
-      ? required
-        ? "required"
-        : ""
-      : code(JSON.stringify(node.default));
-  return { key: name, cells: [typeOf(node), otherwise, comment] };
-}
+const row = (name: string, node: Node, required: boolean, comment = ""): Row => ({
+  key: name,
+  cells: [valueOf(node) + (required ? "; required" : ""), comment],
+});
 
 const code = (text: string): string => `\`${text}\``;
 
-function typeOf(node: Node): string {
+/** Default and range; the type where there is no default. */
+function valueOf(node: Node): string {
+  const { default: otherwise } = node;
   if (node.const !== undefined) return code(JSON.stringify(node.const));
-  if (node.enum !== undefined) return node.enum.map((value) => code(String(value))).join(", ");
+  if (node.enum !== undefined) {
+    const others = node.enum.filter((value) => value !== otherwise);
+    return [...(otherwise === undefined ? [] : [otherwise]), ...others].map((value) => code(String(value))).join(", ");
+  }
   if (node.properties !== undefined) return "object";
-  if (node.type === "array") return `list of ${typeOf(node.items ?? {})}${bounds(node.minItems, node.maxItems)}`;
+  const range = bounds(node);
+  if (otherwise !== undefined) return code(JSON.stringify(otherwise)) + range;
+  if (node.type === "array") return `list of ${valueOf(node.items ?? {})}`;
   if (node.format === "uri") return "URL";
-  const type = [node.type ?? "any"].flat().join(" or ");
-  const above = node.exclusiveMinimum === undefined ? "" : `, above ${node.exclusiveMinimum}`;
-  return `${type === "number" ? "number" : type}${above}${bounds(node.minimum, node.maximum)}`;
+  return [node.type ?? "any"].flat().join(" or ") + range;
 }
 
-function bounds(low?: number, high?: number): string {
-  // What every whole number has says nothing.
-  const from = low === undefined || Math.abs(low) >= Number.MAX_SAFE_INTEGER ? undefined : low;
-  const to = high === undefined || high >= Number.MAX_SAFE_INTEGER ? undefined : high;
-  if (from === undefined && to === undefined) return "";
-  if (to === undefined) return `, from ${String(from)}`;
-  return from === undefined ? `, up to ${to}` : `, ${from} to ${to}`;
+/** Empty where the upper bound only guards against slips. */
+function bounds({ minimum, exclusiveMinimum, maximum }: Node): string {
+  if (maximum === undefined || maximum >= 100_000) return "";
+  return minimum === undefined ? `; above ${exclusiveMinimum ?? 0} to ${maximum}` : `; ${minimum} to ${maximum}`;
 }
 
 /**
