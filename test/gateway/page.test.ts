@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
 import { runCommand } from "../../cli/run.testing.ts";
 import type {
-  ExampleRow,
+  ExampleList,
   Health,
   LiveBatch,
   LiveEvent,
@@ -261,7 +261,7 @@ describe("requests", () => {
     const quoted = "' OR 1 = 1) UNION ALL SELECT * FROM requests --";
     for (const name of ["search", "arm", "domain", "tenant", "source"])
       expect(await list({ [name]: quoted })).toEqual([]);
-    expect(await get<ExampleRow[]>("examples", { search: quoted })).toEqual([]);
+    expect((await get<ExampleList>("examples", { search: quoted })).rows).toEqual([]);
     expect((await api("request", { id: quoted, tenant: quoted })).status).toBe(404);
   });
   test("come as they happen", async () => {
@@ -326,7 +326,11 @@ describe("explain and figures", () => {
       expect(owners.reduce((sum, { answers }) => sum + answers, 0)).toBe(now.answers);
       expect(owners.reduce((sum, { failed }) => sum + failed, 0)).toBe(now.failed);
     }
-    const [example] = await get<ExampleRow[]>("examples");
+    const {
+      rows: [example],
+      countedFrom,
+    } = await get<ExampleList>("examples");
+    expect(countedFrom).toBeNull();
     expect(example?.uses).toBeGreaterThan(0);
     const known = await get<WholeExample>("example", { id: example?.id ?? "" });
     expect(known.example).toMatchObject({ id: example?.id, requestId: null, sourceArm: "import" });
@@ -736,7 +740,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     // The one with the most to show: how many examples a request had is a matter of chance.
     const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
     const name = encodeURIComponent(`default/${fullest!.id}`);
-    const [example] = await get<ExampleRow[]>("examples", { sort: "newest" });
+    const { rows: [example] } = await get<ExampleList>("examples", { sort: "newest" }); // prettier-ignore
     const [letter] = await get<LetterRow[]>("letters");
     const { topic, partition, offset } = letter!;
     return [

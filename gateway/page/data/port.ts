@@ -195,6 +195,12 @@ export interface ExampleRow {
   sourceArm: string;
 }
 
+export interface ExampleList {
+  rows: ExampleRow[];
+  /** Figures are of uses since then; null: of all in two weeks. */
+  countedFrom: number | null;
+}
+
 /** newest: unused ones, too; else by gain. */
 export interface ExampleFilter {
   search?: string | undefined;
@@ -352,7 +358,7 @@ export interface Dashboard {
   overview(filter: OverviewFilter): Promise<Overview>;
   /** The newest of each policy; of one, all its versions. */
   policies(name?: string): Promise<PolicyVersion[]>;
-  examples(filter: ExampleFilter): Promise<ExampleRow[]>;
+  examples(filter: ExampleFilter): Promise<ExampleList>;
   example(id: string): Promise<WholeExample>;
   values(): Promise<PolicyValues>;
   experiments(): Promise<ExperimentVariant[]>;
