@@ -92,11 +92,11 @@ function tablesAndViews(): string {
   return sections.join("\n\n");
 }
 
-/** A cell of columns ends at the page's limit for a cell; DESCRIBE shows the rest. */
+/** A row shows the first columns; DESCRIBE shows the rest. */
 function schemaRow({ kind, name, comment, key, columns }: SchemaObject): string {
   const shown = kind === "table" ? key : columns;
   let names = shown;
-  while (names.join(", ").length > 120) names = names.slice(0, -1);
+  while (names.join(", ").length > 70) names = names.slice(0, -1);
   return row(`\`${name}\``, comment, names.join(", ") + (names.length < shown.length ? ", ..." : ""));
 }
 
