@@ -147,7 +147,7 @@ const commandLines = (text: string): string[] =>
  */
 const keys: ReadonlySet<string> = new Set(
   [...reference.matchAll(/^##+ (.+)\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
-    [...body.matchAll(/^\| `([^`]+)`/gm)]
+    [...body.matchAll(/^[|-] `([^`]+)`/gm)]
       .map(([, key = ""]) => {
         if (section.startsWith("arms,")) return `arms.${key}`;
         return / /.test(section) ? key.replace("arms[]", "arms") : `${section}.${key}`;

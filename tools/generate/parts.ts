@@ -82,22 +82,18 @@ function mayImport({ imports, only = {}, folders }: Module): string {
 function tablesAndViews(): string {
   const sections = describeSchema().flatMap(({ name, objects }) => {
     if (objects.length === 0) return [];
-    const kinds = new Set(objects.map(({ kind }) => kind));
-    const about = kinds.has("table")
-      ? row("table", "what it holds", "identity of a row")
-      : row("view", "what it shows", "columns");
     const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
-    return [`### ${title}\n\n${[about, row("---", "---", "---"), ...objects.map(schemaRow)].join("\n")}`];
+    return [`### ${title}\n\n${objects.map(schemaLine).join("\n")}`];
   });
   return sections.join("\n\n");
 }
 
-/** A cell of columns ends at the page's limit for a cell; DESCRIBE shows the rest. */
-function schemaRow({ kind, name, comment, key, columns }: SchemaObject): string {
+/** With the identity of a table's rows, or the first columns of a view. */
+function schemaLine({ kind, name, comment, key, columns }: SchemaObject): string {
   const shown = kind === "table" ? key : columns;
   let names = shown;
-  while (names.join(", ").length > 120) names = names.slice(0, -1);
-  return row(`\`${name}\``, comment, names.join(", ") + (names.length < shown.length ? ", ..." : ""));
+  while (names.join(", ").length > 70) names = names.slice(0, -1);
+  return `- \`${name}\` (${names.join(", ")}${names.length < shown.length ? ", ..." : ""}): ${comment}`;
 }
 
 /** Undefined where the addon, which knows them, was not built. */

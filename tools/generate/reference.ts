@@ -87,7 +87,7 @@ function advanced({ title, comment, path, rows }: Section): string[] {
   const isParent = (key: string): boolean => rows.some((other) => other.key.startsWith(`${key}.`));
   const left = rows.filter(({ key }) => !commonKeys.includes(`${path}${key}`) && !isParent(key));
   if (left.length === 0) return [];
-  return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), table(left)].join("\n\n")];
+  return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), list(left)].join("\n\n")];
 }
 
 const preface = `# Configuration
@@ -104,7 +104,8 @@ hold, with the one arm \`small\` of type \`llama\`.
 
 const advancedPreface = `## Advanced
 
-All other keys. Their defaults serve until a page or a measurement of yours says otherwise.
+All other keys, with default and range in brackets; keys without are strings. Their defaults serve until a page
+or a measurement of yours says otherwise.
 \`arms\` holds 1 to 64 [arms](arms.md). A key that means the same for several types stands at the first.`;
 
 const schemaSources = (): string[] =>
@@ -123,6 +124,14 @@ const table = (lines: readonly Row[]): string =>
       ({ key, cells }) => `| ${[code(key), ...cells].map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`,
     ),
   ].join("\n");
+
+const list = (lines: readonly Row[]): string =>
+  lines
+    .map(({ key, cells: [value = "", text = ""] }) => {
+      const shown = value === "string" ? "" : ` (${value.replace("; ", ", ")})`;
+      return `- ${code(key)}${shown}${text === "" ? "" : `: ${text}`}`;
+    })
+    .join("\n");
 
 /** One line a key; keys of nested objects follow with their path. */
 function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): Row[] {
