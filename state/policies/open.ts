@@ -1,11 +1,13 @@
 // The policies that plan goes by, as one table of the topic `policies`: the router's,
 // where the examples are, and where answers are reused.
+import { routerVersionsOf } from "../../config/sections/experiments.ts";
 import { followTable, type TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { SessionOf } from "../session.ts";
 import { createPolicyMetrics } from "./metrics.ts";
 import { createPlacementTable, type PlacementMode, type PlacementTable } from "./placement.ts";
 import { createReuseTable, REUSE, type ReuseTable } from "./reuse.ts";
+import { pinName } from "./pin.ts";
 import { ROUTER } from "./router.ts";
 import { createPolicyTable, type PolicyTable } from "./router-table.ts";
 
@@ -37,7 +39,8 @@ export async function openPolicies(
   const { config, kafka, codec } = session;
   let modeChanged: (mode: PlacementMode) => void = () => undefined;
   const metrics = createPolicyMetrics(session.metrics);
-  const router = createPolicyTable(config.routing.statistics);
+  const versions = routerVersionsOf(config.experiments);
+  const router = createPolicyTable(config.routing.statistics, versions);
   const pool = config.selection.pool;
   const placements = createPlacementTable(
     ({ mode }) => {
@@ -47,6 +50,13 @@ export async function openPolicies(
   );
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
   const tables = [router, placements, reuse];
+  const showPins = (): void => {
+    for (const version of versions) {
+      const { policy, problem } = router.version(version);
+      metrics.version(pinName(version), policy.version);
+      metrics.refused(pinName(version), problem !== null);
+    }
+  };
   const mode = (): PlacementMode => (pool === "auto" ? placements.current().mode : pool);
 
   const follower = followTable({
@@ -62,9 +72,15 @@ export async function openPolicies(
       const { policy, problem } = router.current();
       metrics.version(ROUTER, policy.version);
       metrics.refused(ROUTER, problem !== null);
+      showPins();
     },
   });
   await follower.caughtUp;
+  showPins();
+  for (const version of versions) {
+    const { problem } = router.version(version);
+    if (problem !== null) log.error({ policy: pinName(version), problem }, "experiments with this version wait for it");
+  }
   return {
     ...{ router, placements, reuse, mode },
     onMode(listener) {

@@ -5,6 +5,7 @@ import type { Policy } from "../../schemas/types.ts";
 import { appendOnce, type Policies } from "./append.ts";
 import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
+import { isPin } from "./pin.ts";
 import { PLACEMENT } from "./placement.ts";
 
 /**
@@ -19,6 +20,7 @@ export async function revertPolicy(
 ): Promise<Policy> {
   if (name === PLACEMENT)
     throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
+  if (isPin(name)) throw new Error(`${name} is pinned, and stays as it is`);
   if (isLinkPolicy(name))
     throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
   const old =
