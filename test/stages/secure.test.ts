@@ -236,6 +236,7 @@ const idle = [
   ...["work.small", "alternative-answers", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
     (topic) => `generate Write ${topic}`,
   ),
+  ...["generate Read provider-batches", "generate Write provider-batches", "generate Read reader.provider-batches."],
   "record Write dead-letters",
 ];
 
