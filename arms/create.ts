@@ -1,16 +1,24 @@
 // Makes the arm that a configuration describes: one line for every kind of arm.
 import type { ArmConfig } from "../config/schema.ts";
 import { answerInCode } from "./answer-in-code.ts";
-import { createAnthropicArm } from "./anthropic/anthropic.ts";
+import { anthropicProtocol, createAnthropicArm } from "./anthropic/anthropic.ts";
+import type { BatchRecords } from "./anthropic/batches/match.ts";
+import { createMessageBatches } from "./anthropic/batches/provider.ts";
 import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
+import { createBatchArm } from "./batches/arm.ts";
+import { createOpenAiBatches } from "./openai/batches.ts";
 import { createOpenAiArm, type OpenAiArmDependencies } from "./openai/openai.ts";
-import { createBatchArm } from "./openai/batches/arm.ts";
+import { openAiProtocol } from "./openai/protocol.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
 
 /** Dependencies of all kinds of arms; each arm takes those that it needs. */
-type ArmDependencies = LlamaArmDependencies & Pick<OpenAiArmDependencies, "headers" | "breaker" | "choose">;
+type ArmDependencies = LlamaArmDependencies &
+  Pick<OpenAiArmDependencies, "headers" | "breaker" | "choose" | "fetch"> & {
+    /** For arms of Anthropic's batches; absent: none can be submitted. */
+    batchRecords?: BatchRecords | undefined;
+  };
 
 /** Rejects when its log or model file is missing or wrong. No endpoint is called yet. */
 export async function createArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> {
@@ -21,9 +29,19 @@ export async function createArm(config: ArmConfig, dependencies: ArmDependencies
 function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> | Arm {
   switch (config.type) {
     case "openai":
-      return config.batch === "provider" ? createBatchArm(config, dependencies) : createOpenAiArm(config, dependencies);
+      if (config.batch === "off") return createOpenAiArm(config, dependencies);
+      return createBatchArm(config, {
+        provider: createOpenAiBatches(config, dependencies.fetch),
+        protocol: openAiProtocol({ ...config, stream: false }),
+        log: dependencies.log,
+      });
     case "anthropic":
-      return createAnthropicArm(config, dependencies);
+      if (config.batch === "off") return createAnthropicArm(config, dependencies);
+      return createBatchArm(config, {
+        provider: createMessageBatches(config, { records: dependencies.batchRecords ?? noRecords, ...dependencies }),
+        protocol: anthropicProtocol({ ...config, stream: false }),
+        log: dependencies.log,
+      });
     case "llama":
       return createLlamaArm(config, dependencies);
     case "recorded":
@@ -32,3 +50,6 @@ function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise
       return createReuseArm(config);
   }
 }
+
+const unwritten = (): Promise<never> => Promise.reject(new Error("batches are submitted by the stage generate alone"));
+const noRecords: BatchRecords = { read: unwritten, write: unwritten, remove: unwritten };

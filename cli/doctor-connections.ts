@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../connections/errors.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
+import { routerVersionsOf } from "../config/sections/experiments.ts";
 import { topicOwners } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { readMigrations } from "../connections/clickhouse/migrate.ts";
@@ -23,6 +24,7 @@ import { isEmbedded } from "./doctor-machine.ts";
 import { checkBreakers } from "./doctor-breakers.ts";
 import { checkMilvus } from "./doctor-milvus.ts";
 import { checkInline } from "./doctor-inline.ts";
+import { checkPins } from "./doctor-pins.ts";
 import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
@@ -63,6 +65,7 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
     ["inline", config.arms.some(({ dispatch }) => dispatch === "inline"), (client) => checkInline(config, client)],
     ["breakers", config.arms.length > 1, (client) => checkBreakers(config, client, codec)],
     ["reuse", config.arms.some(({ type }) => type === "reuse"), (client) => checkReuse(config, client, codec)],
+    ["experiments", routerVersionsOf(config.experiments).length > 0, (client) => checkPins(config, client, codec)],
   ];
   const client = doctorKafka(config, connections.kafka);
   const found: Check[] = [];

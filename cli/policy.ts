@@ -1,10 +1,11 @@
-// precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
+// precedent policy show|history|revert|resume|pin: what was learnt, since when, and the way back.
 // evaluate, compare and promote stand in policy-evaluate.ts.
 import { InvalidArgumentError, type Command } from "commander";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { policiesOf } from "../pipelines/policies.ts";
 import type { Session } from "../pipelines/session.ts";
 import { policyHistory } from "../state/policies/history.ts";
+import { pinName, pinPolicy } from "../state/policies/pin.ts";
 import { resumePolicy, revertPolicy } from "../state/policies/revert.ts";
 import { ROUTER } from "../state/policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
@@ -67,6 +68,17 @@ export function addPolicy(program: Command, io: Io): void {
       await on(command, async (session) => {
         const made = await resumePolicy(policiesOf(session), name, Date.now());
         return `${name} ${made.version} stands until something newer is learnt\n`;
+      });
+    });
+
+  policy
+    .command("pin")
+    .description("hold a version of the router beside the newest, for variants of experiments that name it")
+    .argument("<version>", "which version of the router", parseVersion)
+    .action(async (version: number, _options, command: Command) => {
+      await on(command, async (session) => {
+        await pinPolicy(policiesOf(session), version, Date.now());
+        return `${pinName(version)} is pinned: routerVersion: ${version} of a variant routes by it\n`;
       });
     });
 

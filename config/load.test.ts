@@ -157,6 +157,7 @@ describe("configuration", () => {
     ["experiments: [{ name: e, variants: [{ name: x }] }]", /variants: too small; allowed: at least 2/],
     ["experiments: [{ name: e, variants: [{ name: x }, { name: x }] }]", /"x" is the name of two variants/],
     ["experiments: [{ name: e, variants: [{ name: x }, { name: y, arms: [b] }] }]", /arms\[0\]: no arm is named "b"/],
+    ["experiments: [{ name: e, variants: [{ name: x }, { name: y, routerVersion: 1.5 }] }]", /routerVersion: /],
     ["experiments: [{ name: e, share: 2, variants: [{ name: x }, { name: y }] }]", /share: too large/],
     [
       "experiments: [&e { name: e, variants: [{ name: x }, { name: y }] }, *e]",

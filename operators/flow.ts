@@ -20,6 +20,8 @@ export interface Validated extends Received<Request> {
 export interface Assigned extends Validated {
   /** Null: it takes part in no experiment. */
   experiment: Assignment | null;
+  /** Version of the router that its variant names; absent: the newest. */
+  routerVersion?: number | undefined;
 }
 export interface LookedUp extends Assigned {
   /** Absent: its response may not be cached. */

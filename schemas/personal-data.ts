@@ -38,6 +38,7 @@ export const personalTopics: Readonly<Record<TopicName, SearchKey>> = {
   "kv-inventory": { none: "a Bloom filter of hashes, and counts of tokens, for minutes" },
   "inline-calls": { none: "counts" },
   breakers: { none: "states of arms" },
+  "provider-batches": { none: "hashes of ids, for two days" },
   keys: { none: "names of tenants and hashes of keys; precedent keys revoke" },
 };
 

@@ -23,6 +23,7 @@ import type {
   Request,
   Response,
   SeenId,
+  SubmittedBatch,
   Withdrawal,
   Work,
 } from "./types.ts";
@@ -57,6 +58,7 @@ export interface RecordOf {
   keys: ApiKey;
   batches: BatchPart;
   "batch-lines": BatchLine;
+  "provider-batches": SubmittedBatch;
   "prefill-samples": PrefillSample;
   "dead-letters": DeadLetter;
 }
@@ -97,6 +99,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   keys: "api-key",
   batches: "batch-part",
   "batch-lines": "batch-line",
+  "provider-batches": "submitted-batch",
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
 };

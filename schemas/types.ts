@@ -568,6 +568,15 @@ export interface SeenId {
   seenAt: number;
 }
 
+/** Lines that an arm submits to its provider as one batch: written before the batch is created, and again with its id. */
+export interface SubmittedBatch {
+  id: string;
+  arm: string;
+  lines: Buffer;
+  batch: string | null;
+  createdAt: number;
+}
+
 /** Feedback that no longer counts, by who gave it and when it came. Null means any; what comes later is meant, too, until `until`. */
 export interface Withdrawal {
   id: string;

@@ -164,6 +164,13 @@ describe("cacheKey", () => {
     expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  it("tells versions of the router apart that variants of experiments name", () => {
+    const keys = [{}, { routerVersion: 0 }, { routerVersion: 1 }].map((change) =>
+      keyOf(plainRequest("q", { id: "r", createdAt: 0 }), change),
+    );
+    expect(new Set(keys).size).toBe(3);
+  });
+
   it("does not see an arm that the request does not allow, nor the order of anything", () => {
     const only = { ...request, allow: { ...request.allow, arms: ["a"] } };
     expect(keyOf(only, { arms: [arm("b", { model: "m2" }), arm("a")] })).toBe(keyOf(only));

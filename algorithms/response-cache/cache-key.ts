@@ -16,6 +16,8 @@ export interface AnsweringArm {
 export interface Asked {
   request: Request;
   domain: string;
+  /** Version of the router that a variant of an experiment names; absent: none does. */
+  routerVersion?: number | undefined;
   /** Those in force; the ones that the request does not allow do not count. */
   arms: readonly AnsweringArm[];
   /** Digest of the current texts of the documents that the request names. */
@@ -26,7 +28,7 @@ export interface Asked {
 const LINK_POLICY = "link-policy";
 
 /** sha256 (hex). */
-export function cacheKey({ request, domain, arms, documents }: Asked): string {
+export function cacheKey({ request, domain, routerVersion, arms, documents }: Asked): string {
   // Not part of the key: ids, times, accounts and destinations. Whether an answer may be cached is
   // decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [
@@ -59,6 +61,7 @@ export function cacheKey({ request, domain, arms, documents }: Asked): string {
     rest,
     eligible,
     documents,
+    ...(routerVersion === undefined ? [] : [{ routerVersion }]),
   ];
   return hash("sha256", stableJson(canonical));
 }

@@ -1,8 +1,10 @@
 // What was there when the window began: examples of its domains and policies, from live tables to
 // the replay's topics, moved in time; history.ts adds what tables lack.
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
+import { routerVersionsOf, type ExperimentConfig } from "../../config/sections/experiments.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { HELPFULNESS } from "../../state/policies/helpfulness.ts";
+import { pinName } from "../../state/policies/pin.ts";
 import { ROUTER } from "../../state/policies/router.ts";
 import { THRESHOLD } from "../../state/policies/threshold.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
@@ -94,12 +96,20 @@ const selectPolicies = `
   SELECT name, tenant, version, kind, body, reference, hash, feature_version, metrics,
     toUnixTimestamp64Milli(trained_through) AS trained_ms, toUnixTimestamp64Milli(created_at) AS created_ms
   FROM policies FINAL
-  WHERE name IN {names:Array(String)} AND created_at < fromUnixTimestamp64Milli({at:Int64}, 'UTC')
+  WHERE (name IN {names:Array(String)} AND created_at < fromUnixTimestamp64Milli({at:Int64}, 'UTC'))
+    OR name IN {pins:Array(String)}
   ORDER BY name, version DESC LIMIT 1 BY name`;
 
-/** The versions of router, threshold and helpfulness model that were in force. */
-export async function policiesAt({ live, at }: Omit<Beginning, "shift">): Promise<Policy[]> {
-  const rows = await live.query<PolicyRow>(selectPolicies, { names: [ROUTER, THRESHOLD, HELPFULNESS], at });
+/**
+ * The versions of router, threshold and helpfulness model that were in force, and the pinned
+ * versions that the replayed configuration names.
+ */
+export async function policiesAt(
+  { live, at }: Omit<Beginning, "shift">,
+  experiments: readonly ExperimentConfig[],
+): Promise<Policy[]> {
+  const pins = routerVersionsOf(experiments).map(pinName);
+  const rows = await live.query<PolicyRow>(selectPolicies, { names: [ROUTER, THRESHOLD, HELPFULNESS], pins, at });
   return rows.map(({ feature_version, trained_ms, created_ms, ...row }) => ({
     ...row,
     featureVersion: feature_version,

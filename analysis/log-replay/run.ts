@@ -52,7 +52,7 @@ export async function beginLogReplay(id: string, plan: LogReplayPlan, { config }
   const connections = await resolveConnections(config, { start: false });
   const live = createClickHouse(connections.clickhouse);
   try {
-    const found = await policiesAt({ live, at: plan.beginning });
+    const found = await policiesAt({ live, at: plan.beginning }, config.experiments);
     const router = found.find(({ name }) => name === ROUTER) ?? null;
     const standing = { policy: `${ROUTER}@${router?.version ?? 0}`, router };
     await mkdir(folderOf(config, id), { recursive: true });

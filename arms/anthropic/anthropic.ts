@@ -14,7 +14,7 @@ const version = "2023-06-01";
 export const createAnthropicArm = (config: AnthropicArmConfig, dependencies: OpenAiArmDependencies): Arm =>
   createEndpointArm(config, anthropicProtocol(config), dependencies);
 
-const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
+export const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
   maxTokensField: "max_tokens",
   url: messagesUrl,
   prepare(request) {

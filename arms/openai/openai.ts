@@ -120,7 +120,7 @@ export function createEndpointArm(
       prepared = protocol.prepare(request);
     } catch (error) {
       if (!(error instanceof Unsendable)) throw error;
-      return unsendable(error);
+      return unsendable(config.name, error);
     }
     const { body, open } = prepared;
     const tried = new Set<string>();
@@ -210,11 +210,6 @@ export function createEndpointArm(
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
     costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens, passthrough);
 
-  function unsendable({ message: what, param }: Unsendable): ArmFailure {
-    const message = `Arm "${config.name}" can't be sent ${what}: change or leave out ${param}.`;
-    return { kind: "failure", code: "request_rejected", message, attempts: 0, retriable: false, param };
-  }
-
   function tooExpensive(atMost: number, left: number): ArmFailure {
     const message = `A call of arm "${config.name}" may cost ${money(atMost)}, and ${money(left)} of allow.max_cost is left: raise it, or set a lower max_tokens.`;
     return { kind: "failure", code: "too_expensive", message, attempts: 0, retriable: false, param: maxCostParam };
@@ -264,6 +259,11 @@ export function createEndpointArm(
 
   const { name, model, concurrency } = config;
   return { name, model, concurrency, answer, replicas: replicas.states, close };
+}
+
+export function unsendable(arm: string, { message: what, param }: Unsendable): ArmFailure {
+  const message = `Arm "${arm}" can't be sent ${what}: change or leave out ${param}.`;
+  return { kind: "failure", code: "request_rejected", message, attempts: 0, retriable: false, param };
 }
 
 /** A request's deadline counts against a replica only after at least this time. */

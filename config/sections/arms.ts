@@ -112,6 +112,14 @@ const endpointArm = {
   vision: z.boolean().default(true),
   /** false: it takes none of `response_format`, `logprobs` and the like. */
   parameters: z.boolean().default(true),
+  /** provider: answers lines of /v1/batches alone, through the provider's own batches; queued. */
+  batch: z.enum(["off", "provider"]).default("off"),
+  /** How long lines are collected for one batch. */
+  batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
+  /** Between two looks at a batch. */
+  batchPollMs: millisecondsUpTo(3_600_000).default(60_000),
+  /** Time after which a batch is cancelled, and another arm answers its open lines. */
+  batchTimeoutMs: millisecondsUpTo(86_400_000).default(72_000_000),
 };
 const openaiShape = z.strictObject({
   ...endpointArm,
@@ -124,17 +132,16 @@ const openaiShape = z.strictObject({
   cacheSalt: z.boolean().default(false),
   /** Name of the member for an answer's most tokens. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
-  /** provider: answers lines of /v1/batches alone, through the provider's own batches. */
-  batch: z.enum(["off", "provider"]).default("off"),
-  /** How long lines are collected for one batch. */
-  batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
-  /** Between two looks at a batch. */
-  batchPollMs: millisecondsUpTo(3_600_000).default(60_000),
-  /** Time after which a batch is cancelled, and another arm answers its open lines. */
-  batchTimeoutMs: millisecondsUpTo(86_400_000).default(72_000_000),
 });
-type Addresses = Pick<z.infer<typeof openaiShape>, "baseUrl" | "endpoints" | "discover" | "metricsUrl">;
-function checkAddresses({ baseUrl, endpoints, discover, metricsUrl }: Addresses, context: z.RefinementCtx): void {
+type Shape = z.infer<typeof openaiShape>;
+type Addresses = Pick<Shape, "baseUrl" | "endpoints" | "discover" | "metricsUrl" | "batch">;
+const refuseSeveral = (context: z.RefinementCtx): void =>
+  context.addIssue({ code: "custom", path: ["batch"], message: "needs one address: write it as baseUrl" });
+const queuedBatches = <A extends Pick<Shape, "batch" | "dispatch">>(arm: A): A =>
+  arm.batch === "provider" ? { ...arm, dispatch: "queued" as const } : arm;
+function checkAddresses(arm: Addresses, context: z.RefinementCtx): void {
+  const { baseUrl, endpoints, discover, metricsUrl } = arm;
+  if (arm.batch === "provider" && (endpoints !== undefined || discover !== "off")) refuseSeveral(context);
   const refuse = (key: string, message: string): void => context.addIssue({ code: "custom", path: [key], message });
   if (baseUrl !== undefined && endpoints !== undefined)
     refuse("endpoints", "stands beside baseUrl: write the one endpoint, or the list of all");
@@ -156,10 +163,9 @@ const openaiArm = openaiShape
     if (arm.baseUrl === undefined && arm.endpoints === undefined)
       context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
     checkAddresses(arm, context);
-    if (arm.batch === "provider" && (arm.baseUrl === undefined || arm.discover !== "off"))
-      context.addIssue({ code: "custom", path: ["batch"], message: "needs one address: write it as baseUrl" });
+    if (arm.batch === "provider" && arm.baseUrl === undefined) refuseSeveral(context);
   })
-  .transform((arm) => (arm.batch === "provider" ? { ...arm, dispatch: "queued" as const } : arm));
+  .transform(queuedBatches);
 /** Default base URL of anthropic arms. */
 export const anthropicUrl = "https://api.anthropic.com";
 const anthropicArm = z
@@ -173,7 +179,8 @@ const anthropicArm = z
      */
     maxOutputTokens: count.default(32_000),
   })
-  .superRefine(checkAddresses);
+  .superRefine(checkAddresses)
+  .transform(queuedBatches);
 const linked = z.strictObject({
   /** Which tokens of a linked prompt are recomputed (docs/linked-prefill.md); full: no links. */
   policy: z
@@ -283,7 +290,7 @@ export type ReuseArmConfig = Extract<ArmConfig, { type: "reuse" }>;
 export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;
 
 /** Whether the arm answers lines of batches alone, through its provider's batches. */
-export const answersBatches = (arm: ArmConfig): boolean => arm.type === "openai" && arm.batch === "provider";
+export const answersBatches = (arm: ArmConfig): boolean => isEndpoint(arm) && arm.batch === "provider";
 
 /** Whether the arm is an endpoint, called over HTTP. */
 export const isEndpoint = (arm: ArmConfig): arm is EndpointArmConfig =>

@@ -8,6 +8,8 @@ const variant = z.strictObject({
   arms: z.array(name).min(1).max(64).optional(),
   /** In place of routing.costWeight and the tenant's. */
   costWeight: factor.optional(),
+  /** Version of the router that routes it, frozen (`precedent policy pin`); 0: nothing learnt. */
+  routerVersion: z.number().int().min(0).max(1_000_000_000).optional(),
   /** How many requests it gets, relative to the other variants. */
   weight: z.number().min(0.001).max(1_000).default(1),
 });
@@ -25,6 +27,12 @@ export const experiment = z.strictObject({
 });
 
 export type ExperimentConfig = z.infer<typeof experiment>;
+
+/** Versions of the router that must be pinned (`precedent policy pin`). */
+export const routerVersionsOf = (experiments: readonly ExperimentConfig[]): number[] => [
+  ...new Set(experiments.flatMap(({ variants }) => variants.flatMap(({ routerVersion: of }) => (of ? [of] : [])))),
+];
+
 type Refuse = (path: (string | number)[], message: string) => void;
 
 export function refuseExperiments(

@@ -84,6 +84,11 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
     config: { ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(31 * day) },
   },
   "batch-lines": { config: { ...limit(16), "retention.ms": String(31 * day) } },
+  // No batch of a provider takes longer.
+  "provider-batches": {
+    partitions: 1,
+    config: { ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(2 * day) },
+  },
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
   "dead-letters": { config: largest },
 };

@@ -16,8 +16,12 @@ const experiment: Experiment = {
     { name: "short", arms: ["short"], weight: 1 },
   ],
 };
-const assignWith = (experiments: readonly Experiment[], of: AssignDependencies["arms"] = () => arms) => {
-  const assign = createAssign({ arms: of, experiments });
+const assignWith = (
+  experiments: readonly Experiment[],
+  of: AssignDependencies["arms"] = () => arms,
+  isPinned: NonNullable<AssignDependencies["isPinned"]> = () => false,
+) => {
+  const assign = createAssign({ arms: of, experiments, isPinned });
   return (change: Partial<Request> = {}) => {
     const outcome = assign(validated(change), aContext());
     if (!("kind" in outcome) || outcome.kind !== "ok") throw new Error("it assigns every request");
@@ -66,6 +70,23 @@ describe("a variant", () => {
     expect(new Set(found.map(({ costWeight }) => costWeight))).toEqual(new Set([0, 0.5]));
     expect(found.every(({ arms: named }) => named === null)).toBe(true);
   });
+});
+
+it("routes by the variant's version of the router, once all versions of the experiment are pinned", () => {
+  const variants = [
+    { name: "newest", weight: 1 },
+    { name: "old", routerVersion: 3, weight: 1 },
+    { name: "none", routerVersion: 0, weight: 1 },
+  ];
+  const pinned = new Set([0]);
+  const assign = assignWith([{ ...experiment, variants }], undefined, (version) => pinned.has(version));
+  const found = () => Array.from({ length: 50 }, (_, i) => assign(ofUser(`u${i}`)));
+  expect(found().filter(({ experiment: its, routerVersion }) => its !== null || routerVersion !== undefined)).toEqual(
+    [],
+  );
+  pinned.add(3);
+  const versions = new Set(found().map(({ experiment: its, routerVersion }) => `${its?.variant} ${routerVersion}`));
+  expect(versions).toEqual(new Set(["newest undefined", "old 3", "none 0"]));
 });
 
 it("names a user by a key, where personal data are redacted, and draws the same", () => {

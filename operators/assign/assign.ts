@@ -1,5 +1,6 @@
-// Assigns a request to a variant of an experiment, which sets its arms and cost weight. A hash
-// decides, so a user, session or tenant keeps its variant in every process. The decision logs it.
+// Assigns a request to a variant of an experiment, which sets its arms, cost weight and router
+// version. A hash decides, so a user, session or tenant keeps its variant in every process. The
+// decision logs it.
 // Runs after deduplicate and before lookup: the response cache's key contains what a variant sets.
 import { createHmac, hash } from "node:crypto";
 import { sessionOf } from "../../algorithms/identity/session.ts";
@@ -10,12 +11,14 @@ import type { Assignment } from "../../schemas/types.ts";
 import type { Assigned, IdentifiedRequest, Validated } from "../flow.ts";
 
 type Needs = Pick<Validated, "request">;
-type Adds = Pick<Assigned, "request" | "experiment">;
+type Adds = Pick<Assigned, "request" | "experiment" | "routerVersion">;
 
 export interface Variant {
   name: string;
   arms?: readonly string[] | undefined;
   costWeight?: number | undefined;
+  /** Version of the router; absent: the newest. */
+  routerVersion?: number | undefined;
   weight: number;
 }
 
@@ -39,11 +42,14 @@ export interface AssignDependencies {
   arms: () => readonly AssignableArm[];
   /** A request takes part in the first that it is drawn for. */
   experiments: readonly Experiment[];
+  /** Whether a version of the router that a variant names can be used. */
+  isPinned?: (routerVersion: number) => boolean;
   /** privacy.redact.secret: with it no user is found by hashing names. */
   unitSecret?: string | undefined;
 }
 
-export function createAssign({ arms, experiments, unitSecret }: AssignDependencies): Step<Needs, Adds> {
+export function createAssign(dependencies: AssignDependencies): Step<Needs, Adds> {
+  const { arms, experiments, isPinned = () => false, unitSecret } = dependencies;
   return function assign(validated) {
     const current = arms();
     const request = withoutExperimental(validated.request, current);
@@ -51,9 +57,12 @@ export function createAssign({ arms, experiments, unitSecret }: AssignDependenci
       if (experiment.tenants !== undefined && !experiment.tenants.includes(request.tenant)) continue;
       const drawn = draw(experiment, request, unitSecret);
       if (drawn === null) continue;
+      // Until every version is there, the newest routes all: the variants would not be alike.
+      if (!experiment.variants.every(({ routerVersion: of }) => of === undefined || isPinned(of))) continue;
       const variants = experiment.variants.map((variant) => limited(validated.request, request, variant));
       if (!takesPart(experiment, validated.request, variants, current)) continue;
-      return ok({ ...validated, request: variants[drawn.index]!, experiment: drawn.assignment });
+      const { routerVersion } = experiment.variants[drawn.index]!;
+      return ok({ ...validated, request: variants[drawn.index]!, experiment: drawn.assignment, routerVersion });
     }
     return ok({ ...validated, request, experiment: null });
   };

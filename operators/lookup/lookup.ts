@@ -77,12 +77,13 @@ export function createLookup(
   const mayBeDeferred = ({ batchUntil, allow }: Request): boolean =>
     batchUntil !== null && arms().some(({ name, batch }) => batch === true && (allow.arms?.includes(name) ?? true));
 
-  function keyOf({ request, domain }: Needs): CacheKey | undefined {
+  function keyOf({ request, domain, routerVersion }: Needs): CacheKey | undefined {
     if (ttlMs(domain) <= 0 || !isCacheable(request, sampled)) return undefined;
     const found = findDocuments(documents, request.tenant, request.documents);
     if (found.missing.length > 0) return undefined;
     const digest = digestOf(found.pieces.map(({ text }) => text));
-    return { hash: cacheKey({ request, domain, arms: answering(), documents: digest }), documents: digest };
+    const asked = { request, domain, routerVersion, arms: answering(), documents: digest };
+    return { hash: cacheKey(asked), documents: digest };
   }
 
   return function lookup<T extends Needs>(validated: T, context: StepContext) {

@@ -31,7 +31,7 @@ export function openRoute(
   const load = createLoadMonitor({ kafka, arms: monitored, now: clock, onRead, log });
   return {
     dependencies: {
-      policy: policies.router.current,
+      policy: (version) => (version === undefined ? policies.router.current() : policies.router.version(version)),
       load: logReplay?.load ?? load.load,
       health: breakers,
       cached: logReplay === undefined ? cached : undefined,

@@ -112,6 +112,17 @@ describe("route", () => {
     expect(decision.probability).toBe(decision.arms.find(({ arm: name }) => name === decision.arm)!.probability);
   });
 
+  it("routes and logs by the version that the request's variant names", async () => {
+    const policies = [policyOf({ small: 0, large: 1 }, 9), policyOf({ small: 1, large: 0 }, 4)] as const;
+    const policy = (routerVersion?: number) => policies[routerVersion === 4 ? 1 : 0];
+    const [newest, old] = [await decide({ policy }), await decide({ policy }, { routerVersion: 4 })];
+    expect([newest, old]).toMatchObject([
+      { arm: "large", policyVersion: 9 },
+      { arm: "small", policyVersion: 4 },
+    ]);
+    expect(Math.min(newest.probability, old.probability)).toBeGreaterThan(0.99);
+  });
+
   it("chooses as often as it says", async () => {
     const random = splitmix64(99);
     const three = [...arms, arm("middle", 0.4)];

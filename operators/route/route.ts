@@ -32,7 +32,10 @@ import { alternative } from "./alternative.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
-type Needs = Pick<Selected, "request" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
+type Needs = Pick<
+  Selected,
+  "request" | "domain" | "question" | "degraded" | "embedding" | "routerVersion" | SelectedFields
+>;
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
 type Adds = Pick<Routed, "choice">;
 
@@ -53,7 +56,8 @@ export interface RouteConfig extends PriorConfig, Exploring {
 }
 
 export interface RouteDependencies {
-  policy: () => PolicyState;
+  /** Of the version that a variant names, or the newest. */
+  policy: (routerVersion?: number) => PolicyState;
   arms: () => readonly RouteArm[];
   /** Absent: prompts are bounded without documents. */
   documents?: Documents;
@@ -148,7 +152,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
           )
         : refuse("no_arm", "No arm that the request allows can answer it: allow others (allow.arms).");
 
-    const { policy: routerPolicy, problem } = policy();
+    const { policy: routerPolicy, problem } = policy(selected.routerVersion);
     const currentLoad = load();
     const usable = contenders.every(({ context }) => areFinite(context));
     let scored: Scored | null = null;

@@ -11,14 +11,22 @@ export const generate = pipeline()
       name: "generate",
       sources: ["work"],
       // Which arms may take over; which requests were taken back; what linked prefill measured
-      // before; how many bytes its caches have.
-      tables: ["breakers", "cancels", "ClickHouse"],
+      // before; how many bytes its caches have; what was submitted to its provider's batches.
+      tables: ["breakers", "cancels", "ClickHouse", "provider-batches"],
       // Alternative answers, for comparison; answers that are kept for exact repeats; work for
       // another arm, where this one fails.
       outputs: ["responses", "alternative-answers", "response-cache", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
-      // its policies is chosen; what the arm has said so far.
-      beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas", "tenant-deltas"],
+      // its policies is chosen; what the arm has said so far; what it submits to provider batches.
+      beside: [
+        "kv-inventory",
+        "breakers",
+        "prefill-samples",
+        "policies",
+        "deltas",
+        "tenant-deltas",
+        "provider-batches",
+      ],
     },
     generateContract,
   )

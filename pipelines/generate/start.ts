@@ -13,6 +13,7 @@ import { createBuildAgenda } from "../../state/inventory/agenda.ts";
 import { publishInventory } from "../../state/inventory/inventory.ts";
 import { createLinkHistory } from "../../state/link-history.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
+import { openBatchRecords } from "../../state/submitted-batches.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { stageName, type RunningStage } from "../../runtime/running-stage.ts";
 import { assembleStage } from "../stage.ts";
@@ -33,10 +34,11 @@ export async function startGenerate(
   const { limits, stack } = session.config;
   const bounds = config.type === "llama" ? config.linked.maxKl : { short: 0, long: 0 };
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bounds });
+  const batchRecords = openBatchRecords({ ...session, log });
   const arm = await armOpener(session)(config, {
     log,
     kvFolder: join(stack.folder, "kv"),
-    history,
+    ...{ history, batchRecords },
     // A log replay has other examples than the pool.
     agenda: session.logReplay ? undefined : createBuildAgenda(session, config.name),
     weightOf: tenantWeight(limits),
@@ -69,7 +71,7 @@ export async function startGenerate(
       replies.stop();
       await Promise.all([stage.stop(), inventory.stop(), gone?.stop()]);
       await Promise.all([arm.close(), call.stop()]);
-      await history.close();
+      await Promise.all([history.close(), batchRecords.close()]);
     },
   };
 }

@@ -55,6 +55,7 @@ export async function startPlan(
     ...{ embedder: examples.embedder, documents: documents.table, arms: session.arms.routed, inline: inline.of },
     isBatch: (name) => session.arms.routed().some((arm) => arm.name === name && arm.batch === true),
     ...{ cancels: cancelsOf(session).watch, limits: config.limits, partitions: replies.now, clock },
+    isPinned: (version) => policies.router.version(version).problem === null,
     ...{ routing: config.routing, experiments: config.experiments, unitSecret: config.privacy.redact.secret },
     random: logReplay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
   });

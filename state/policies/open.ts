@@ -1,10 +1,12 @@
 // The policies that plan goes by, as one table of the topic `policies`: the router's, and where
 // answers are reused.
+import { routerVersionsOf } from "../../config/sections/experiments.ts";
 import { followTable, type TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { SessionOf } from "../session.ts";
 import { createPolicyMetrics } from "./metrics.ts";
 import { createReuseTable, REUSE, type ReuseTable } from "./reuse.ts";
+import { pinName } from "./pin.ts";
 import { ROUTER } from "./router.ts";
 import { createPolicyTable, type PolicyTable } from "./router-table.ts";
 
@@ -30,9 +32,17 @@ export async function openPolicies(
 ): Promise<OpenedPolicies> {
   const { config, kafka, codec } = session;
   const metrics = createPolicyMetrics(session.metrics);
-  const router = createPolicyTable(config.routing.statistics);
+  const versions = routerVersionsOf(config.experiments);
+  const router = createPolicyTable(config.routing.statistics, versions);
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
   const tables = [router, reuse];
+  const showPins = (): void => {
+    for (const version of versions) {
+      const { policy, problem } = router.version(version);
+      metrics.version(pinName(version), policy.version);
+      metrics.refused(pinName(version), problem !== null);
+    }
+  };
 
   const follower = followTable({
     ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },
@@ -47,8 +57,14 @@ export async function openPolicies(
       const { policy, problem } = router.current();
       metrics.version(ROUTER, policy.version);
       metrics.refused(ROUTER, problem !== null);
+      showPins();
     },
   });
   await follower.caughtUp;
+  showPins();
+  for (const version of versions) {
+    const { problem } = router.version(version);
+    if (problem !== null) log.error({ policy: pinName(version), problem }, "experiments with this version wait for it");
+  }
   return { router, reuse, stop: () => follower.stop() };
 }

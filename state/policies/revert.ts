@@ -5,6 +5,7 @@ import type { Policy } from "../../schemas/types.ts";
 import { appendOnce, type Policies } from "./append.ts";
 import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
+import { isPin } from "./pin.ts";
 
 /**
  * Publishes the body of `version`, by default the last that says something else, as the next one.
@@ -16,6 +17,7 @@ export async function revertPolicy(
   version: number | undefined,
   now: number,
 ): Promise<Policy> {
+  if (isPin(name)) throw new Error(`${name} is pinned, and stays as it is`);
   if (isLinkPolicy(name))
     throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
   const old =

@@ -1,6 +1,7 @@
-// The router policy in force.
+// The router policy in force, and the versions that experiments name.
 import type { Policy } from "../../schemas/types.ts";
 import { createNewest } from "./newest.ts";
+import { pinName } from "./pin.ts";
 import { decodeRouterPolicy, priorPolicy, ROUTER, withoutShared, type RouterPolicy } from "./router.ts";
 
 export interface PolicyState {
@@ -15,25 +16,45 @@ export interface PolicyTable {
   /** A tombstone: back to the prior. */
   remove(name: string): void;
   current(): PolicyState;
+  /** A version by its pin; 0: the prior. The problem says why it can't be used. */
+  version(version: number): PolicyState;
 }
 
-/** @param statistics as `routing.statistics` says */
-export function createPolicyTable(statistics: "shared" | "tenant" = "shared"): PolicyTable {
+/**
+ * @param statistics as `routing.statistics` says
+ * @param versions those whose pins are held
+ */
+export function createPolicyTable(
+  statistics: "shared" | "tenant" = "shared",
+  versions: readonly number[] = [],
+): PolicyTable {
   const usable = (policy: RouterPolicy): RouterPolicy => (statistics === "tenant" ? withoutShared(policy) : policy);
-  const newest = createNewest((record) => {
-    const decoded = decodeRouterPolicy(record);
-    return "problem" in decoded ? decoded : usable(decoded);
-  }, usable(priorPolicy));
+  const initial = usable(priorPolicy);
+  const table = () =>
+    createNewest((record) => {
+      const decoded = decodeRouterPolicy(record);
+      return "problem" in decoded ? decoded : usable(decoded);
+    }, initial);
+  const newest = table();
+  const pins = new Map(versions.map((version) => [pinName(version), table()]));
   return {
     apply(record) {
       if (record.name === ROUTER) newest.apply(record);
+      else pins.get(record.name)?.apply(record);
     },
     remove(name) {
       if (name === ROUTER) newest.remove();
+      else pins.get(name)?.remove();
     },
     current() {
       const { value, problem } = newest.current();
       return { policy: value, problem };
+    },
+    version(version) {
+      if (version === 0) return { policy: initial, problem: null };
+      const found = pins.get(pinName(version))?.current();
+      const absent = found?.version === version ? null : `precedent policy pin ${version} publishes it`;
+      return { policy: found?.value ?? initial, problem: found?.problem ?? absent };
     },
   };
 }

@@ -198,4 +198,22 @@ describe("policy table", () => {
     table.remove(ROUTER);
     expect(table.current().policy.version).toBe(0);
   });
+
+  it("holds the pinned versions that it is asked for, whatever is newer", () => {
+    const table = createPolicyTable("shared", [3]);
+    const at = (version: number) => {
+      const { policy, problem } = table.version(version);
+      return [policy.version, problem];
+    };
+    table.apply(record(3));
+    const absent = [0, expect.stringContaining("precedent policy pin")];
+    expect([at(0), at(3), at(4)]).toEqual([[0, null], absent, [0, expect.stringContaining("pin 4")]]);
+    table.apply(record(3, { name: "router@3" }));
+    table.apply(record(4, { name: "router@4" }));
+    table.apply(record(9));
+    expect([at(3), at(4)[0], table.current().policy.version]).toEqual([[3, null], 0, 9]);
+    table.remove("router@3");
+    table.apply(record(3, { name: "router@3", body: "" }));
+    expect(at(3)).toEqual([0, expect.stringContaining("router policy 3")]);
+  });
 });

@@ -34,10 +34,11 @@ beforeAll(async () => {
   await writeFile(file, log.map((one) => JSON.stringify(one)).join("\n"));
   const port = await freePort(undefined, []);
   provider = await startBatchProvider();
-  const night = { type: "openai", baseUrl: provider.baseUrl, model: "m", batch: "provider" };
+  const night = { baseUrl: provider.baseUrl, model: "m", batch: "provider", prices: { prompt: 1, completion: 1 } };
   const arms = [
     { name: "log", type: "recorded", dispatch: "inline", file, cost: 1 },
-    { ...night, name: "night", batchCollectMs: 1_000, batchPollMs: 100 },
+    { ...night, type: "openai", name: "night", batchCollectMs: 1_000, batchPollMs: 100 },
+    { ...night, type: "anthropic", name: "dawn", batchCollectMs: 1_000, batchPollMs: 100 },
   ];
   const config = testConfig({ arms, gateway: { port }, limits: { drainMs: 5_000 } }, folder);
   session = await openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });
@@ -101,13 +102,17 @@ test(
   },
 );
 
-test("provider batches: no line is submitted twice, lost, or answered twice", { timeout: 400_000 }, async () => {
+test.each([
+  ["OpenAI", "night"],
+  ["Anthropic", "dawn"],
+])("batches at %s: no line is submitted twice, lost, or answered twice", { timeout: 400_000 }, async (_of, arm) => {
   const most = Math.ceil(lines / 10);
-  const created = (): string[] => provider.submitted().flat();
+  const before = provider.submitted().length;
+  const created = (): string[] => provider.submitted().slice(before).flat();
   const someCreated = (count: number) =>
     eventually("lines at the provider", () => Promise.resolve(created().length >= count ? true : undefined), 240_000);
   provider.hold(true);
-  const id = await beginBatch(Array.from({ length: most }, (_, i) => lineOf("night", `night ${i}`, `line-${i}`)));
+  const id = await beginBatch(Array.from({ length: most }, (_, i) => lineOf(arm, `${arm} ${i}`, `line-${i}`)));
   await someCreated(1);
   // Its answer is lost with the process, or its lines are still to be committed.
   await workers.kill("stages");

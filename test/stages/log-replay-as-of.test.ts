@@ -133,7 +133,7 @@ test("what was removed, changed or added since the window's beginning is as it w
   });
 
   const at = Date.parse(from);
-  expect((await policiesAt({ live: session.clickhouse, at })).map(({ version }) => version)).toEqual([1]);
+  expect((await policiesAt({ live: session.clickhouse, at }, [])).map(({ version }) => version)).toEqual([1]);
 
   const said = await runCommand(folder, ["log-replay", "run", "--json", "--keep", "--from", from]);
   if (said.code !== 0) throw new Error(said.note);

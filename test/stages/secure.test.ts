@@ -252,6 +252,7 @@ const idle = [
   ...["work.small", "alternative-answers", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
     (topic) => `generate Write ${topic}`,
   ),
+  ...["generate Read provider-batches", "generate Write provider-batches", "generate Read reader.provider-batches."],
 ];
 
 test("no stage was denied what it needs, and its ACLs were of use", async () => {

@@ -1,4 +1,5 @@
-// OpenAI's Files and Batches API on the loopback, and chat completions beside it. A batch goes one
+// OpenAI's Files and Batches API on the loopback, and chat completions beside it; and Anthropic's
+// Message Batches, which tell nothing of their lines before they end. A batch goes one
 // step on with every look at it: validating, in_progress, finalizing, completed; while held it
 // stays in_progress. Results come in reverse order. A question decides its end: "refuse ..." is
 // status 400, "busy ..." 503, "expire ..." is not called; all others are answered by "batch: ...".
@@ -17,10 +18,14 @@ interface Batch {
   output: string | null;
   errors: string | null;
   problem: string | null;
+  /** Anthropic's. */
+  results: string;
 }
 
 export interface BatchProvider {
   baseUrl: string;
+  /** Creates a batch of another application at Anthropic's, with so many lines. */
+  addForeign(size: number): void;
   /** Ids of the lines of each batch, in the order of creation. */
   submitted(): string[][];
   statuses(): Status[];
@@ -49,7 +54,7 @@ interface Line {
   custom_id: string;
   method: string;
   url: string;
-  body: { model: string; stream?: boolean; messages: { content: string }[] };
+  body: { model: string; stream?: boolean; messages: { content: string | { text: string }[] }[] };
 }
 
 export async function startBatchProvider(): Promise<BatchProvider> {
@@ -79,7 +84,7 @@ export async function startBatchProvider(): Promise<BatchProvider> {
   const end = (batch: Batch, status: Status, answered = Infinity): void => {
     const [output, errors]: string[][] = [[], []];
     linesOf(batch).forEach((line, index) => {
-      const question = line.body.messages.at(-1)?.content ?? "";
+      const question = questionOf(line.body);
       const of = { id: `batch_req_${index}`, custom_id: line.custom_id };
       const expired = { code: "batch_expired", message: "This request could not be executed in time." };
       if (index >= answered || question.startsWith("expire"))
@@ -93,6 +98,11 @@ export async function startBatchProvider(): Promise<BatchProvider> {
         output!.push(JSON.stringify({ ...of, response: { status_code: 200, request_id: "r", body }, error: null }));
       }
     });
+    const results = [...output!, ...errors!].map((text) => messageResult(text, status));
+    batch.results = results
+      .reverse()
+      .map((line) => `${line}\n`)
+      .join("");
     const written = (lines: string[]): string | null =>
       lines.length === 0 ? null : addFile(`${lines.reverse().flatMap(distorted).join("\n")}\n`);
     Object.assign(batch, { status, output: written(output!), errors: written(errors!) });
@@ -126,6 +136,26 @@ export async function startBatchProvider(): Promise<BatchProvider> {
         : { object: "list", data: [{ code: batch.problem, message: "See the code.", line: null, param: null }] },
   });
 
+  const newBatch = (input: string, metadata: Record<string, string>): Batch => {
+    const batch: Batch = {
+      ...{ id: `batch_${batches.size + 1}`, createdAt: Date.now(), input, results: "" },
+      ...{ metadata, status: "validating", output: null, errors: null, problem: null },
+    };
+    batches.set(batch.id, batch);
+    fates.set(batch.id, { failing, answered: answeredNext });
+    answeredNext = undefined;
+    return batch;
+  };
+  const messageBatch = (batch: Batch) => ({
+    ...{ id: batch.id, type: "message_batch", created_at: new Date(batch.createdAt).toISOString() },
+    ...{ request_counts: { processing: linesOf(batch).length, succeeded: 0, errored: 0, canceled: 0, expired: 0 } },
+    processing_status: open.includes(batch.status)
+      ? "in_progress"
+      : batch.status === "cancelling"
+        ? "canceling"
+        : "ended",
+  });
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
@@ -136,8 +166,8 @@ export async function startBatchProvider(): Promise<BatchProvider> {
     const missing = (): void => send({ error: { message: "no such object", type: "invalid_request_error" } }, 404);
     const [, , kind, id = "", action] = url.pathname.split("/");
     if (kind === "chat") {
-      const { model, messages } = JSON.parse(body.toString()) as Line["body"];
-      const question = messages.at(-1)?.content ?? "";
+      const sent = JSON.parse(body.toString()) as Line["body"];
+      const [model, question] = [sent.model, questionOf(sent)];
       asked.push(question);
       return send(completion(model, `live: ${question}`));
     }
@@ -154,22 +184,38 @@ export async function startBatchProvider(): Promise<BatchProvider> {
       const content = deleted.has(id) ? undefined : files.get(id);
       return content === undefined ? missing() : void response.writeHead(200).end(content);
     }
+    const create = (input: string, metadata: Record<string, string>, shown: (batch: Batch) => object): void => {
+      const batch = newBatch(input, metadata);
+      if (!isDropped) return send(shown(batch));
+      isDropped = false;
+      request.socket.destroy();
+    };
+    if (kind === "messages") {
+      const [, , , , one = "", what] = url.pathname.split("/");
+      if (one === "" && request.method === "POST") {
+        const { requests } = JSON.parse(body.toString()) as { requests: { custom_id: string; params: object }[] };
+        const lines = requests.map(({ custom_id, params }) => ({ custom_id, method: "POST", body: params }));
+        return create(addFile(lines.map((line) => JSON.stringify(line)).join("\n")), {}, messageBatch);
+      }
+      if (one === "") {
+        const newest = [...batches.values()].reverse();
+        const after = newest.findIndex((batch) => batch.id === url.searchParams.get("after_id")) + 1;
+        const data = newest.slice(after, after + 2);
+        data.forEach(step);
+        return send({ data: data.map(messageBatch), has_more: after + 2 < newest.length, last_id: data.at(-1)?.id });
+      }
+      const batch = batches.get(one);
+      if (batch === undefined) return missing();
+      if (what === "results") return void response.writeHead(200).end(batch.results);
+      if (what === "cancel") batch.status = "cancelling";
+      else step(batch);
+      return send(messageBatch(batch));
+    }
     if (kind !== "batches") return missing();
     if (id === "" && request.method === "POST") {
       const order = JSON.parse(body.toString()) as { input_file_id: string; metadata?: Record<string, string> };
       if (!files.has(order.input_file_id)) return missing();
-      const batch: Batch = {
-        ...{ id: `batch_${batches.size + 1}`, createdAt: Date.now(), input: order.input_file_id },
-        ...{ metadata: order.metadata ?? {}, status: "validating", output: null, errors: null, problem: null },
-      };
-      batches.set(batch.id, batch);
-      fates.set(batch.id, { failing, answered: answeredNext });
-      answeredNext = undefined;
-      if (isDropped) {
-        isDropped = false;
-        return void request.socket.destroy();
-      }
-      return send(objectOf(batch));
+      return create(order.input_file_id, order.metadata ?? {}, objectOf);
     }
     if (id === "") {
       const newest = [...batches.values()].reverse();
@@ -181,7 +227,7 @@ export async function startBatchProvider(): Promise<BatchProvider> {
     const batch = batches.get(id);
     if (batch === undefined) return missing();
     if (action === "cancel") {
-      if (!["validating", "in_progress", "finalizing"].includes(batch.status))
+      if (!open.includes(batch.status))
         return send({ error: { message: "it has ended", type: "invalid_request_error" } }, 409);
       batch.status = "cancelling";
     } else step(batch);
@@ -195,6 +241,12 @@ export async function startBatchProvider(): Promise<BatchProvider> {
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
+    addForeign: (size) => {
+      const lines = Array.from({ length: size }, (_, i) => ({
+        ...{ custom_id: `other-${i}`, method: "POST", body: { model: "m", messages: [{ content: "theirs" }] } },
+      }));
+      newBatch(addFile(lines.map((line) => JSON.stringify(line)).join("\n")), {});
+    },
     submitted: () => [...batches.values()].map((batch) => linesOf(batch).map((line) => line.custom_id)),
     statuses: () => [...batches.values()].map(({ status }) => status),
     live: () => asked,
@@ -214,6 +266,38 @@ export async function startBatchProvider(): Promise<BatchProvider> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+const open: readonly Status[] = ["validating", "in_progress", "finalizing"];
+
+const questionOf = ({ messages }: Line["body"]): string => {
+  const content = messages.at(-1)?.content ?? "";
+  return typeof content === "string" ? content : content.map(({ text }) => text).join("");
+};
+
+/** A line of OpenAI's results as Anthropic writes it. */
+function messageResult(line: string, status: Status): string {
+  type Result = { custom_id: string; response: { status_code: number; body: OpenAiBody } | null };
+  type OpenAiBody = { model: string; choices: { message: { content: string } }[]; error?: { message: string } };
+  const { custom_id, response } = JSON.parse(line) as Result;
+  if (response === null)
+    return JSON.stringify({ custom_id, result: { type: status === "cancelled" ? "canceled" : "expired" } });
+  const { error, model, choices } = response.body;
+  if (error !== undefined) {
+    const type = response.status_code === 400 ? "invalid_request_error" : "overloaded_error";
+    return JSON.stringify({
+      custom_id,
+      result: { type: "errored", error: { type: "error", error: { type, message: error.message } } },
+    });
+  }
+  const message = {
+    ...{ id: "msg_1", type: "message", role: "assistant", model, stop_reason: "end_turn", stop_sequence: null },
+    ...{
+      content: [{ type: "text", text: choices[0]?.message.content }],
+      usage: { input_tokens: 1_000, output_tokens: 100 },
+    },
+  };
+  return JSON.stringify({ custom_id, result: { type: "succeeded", message } });
 }
 
 const completion = (model: string, content: string) => ({

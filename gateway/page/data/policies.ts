@@ -3,6 +3,7 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Policies } from "../../../state/policies/append.ts";
 import { policyHistory } from "../../../state/policies/history.ts";
 import { isLinkPolicy } from "../../../state/policies/link.ts";
+import { isPin } from "../../../state/policies/pin.ts";
 import { resumePolicy, revertPolicy } from "../../../state/policies/revert.ts";
 import type { Policy } from "../../../schemas/types.ts";
 import { PolicyRefused, type PolicyVersion } from "./port.ts";
@@ -12,7 +13,7 @@ const mostPolicies = 200;
 
 const viewOf = ({ name, version, kind, createdAt, trainedThrough, revertOf, metrics }: Policy): PolicyVersion => ({
   ...{ name, version, kind, createdAt, trainedThrough, revertOf, metrics },
-  revertible: !isLinkPolicy(name),
+  revertible: !isLinkPolicy(name) && !isPin(name),
 });
 
 /** The newest of each, or all of one. */

@@ -3,34 +3,32 @@
 import { hash } from "node:crypto";
 import { APIError } from "openai";
 import type { Logger } from "pino";
-import { requestKey } from "../../../algorithms/identity/identity.ts";
-import { isObject } from "../../../algorithms/text/json-shape.ts";
-import type { OpenAiArmConfig } from "../../../config/schema.ts";
-import { TAKEN_BACK, type Arm, type ArmFailure, type ArmRequest, type ArmResult } from "../../arm.ts";
-import { endedFailure } from "../../calls.ts";
-import { createAnswer, type Completion } from "../answer.ts";
-import { completionBody } from "../body.ts";
-import { problemOf } from "../errors.ts";
-import { answerOf, failureOf } from "../openai.ts";
+import { requestKey } from "../../algorithms/identity/identity.ts";
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import type { EndpointArmConfig } from "../../config/sections/arms.ts";
+import { TAKEN_BACK, type Arm, type ArmFailure, type ArmRequest, type ArmResult } from "../arm.ts";
+import { endedFailure } from "../calls.ts";
+import type { Completion } from "../openai/answer.ts";
+import { problemOf } from "../openai/errors.ts";
+import { answerOf, failureOf, unsendable } from "../openai/openai.ts";
+import { Unsendable, type Prepared, type Protocol } from "../openai/protocol.ts";
 import { createCollector, type BatchOutcome } from "./collector.ts";
-import { createProvider } from "./provider.ts";
+import type { Provider } from "./port.ts";
 
-export interface BatchArmDependencies {
-  log: Logger;
-  /** In place of a connection; for tests. */
-  fetch?: typeof fetch;
-}
-
-export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArmDependencies): Arm {
+/** @param protocol whose calls are not streamed */
+export function createBatchArm(
+  config: EndpointArmConfig,
+  { provider, protocol, log }: { provider: Provider; protocol: Protocol; log: Logger },
+): Arm {
   const { name, model, concurrency, batchCollectMs, batchPollMs, batchTimeoutMs } = config;
-  const plain = { ...config, stream: false };
+  const { maxTokensField } = protocol;
   const collector = createCollector({
-    ...{ provider: createProvider(config, fetch), log },
+    ...{ provider, log },
     ...{ collectMs: batchCollectMs, pollMs: batchPollMs, timeoutMs: batchTimeoutMs },
   });
 
-  const resultOf = (request: ArmRequest, body: string, outcome: BatchOutcome): ArmResult => {
-    const sent = { config, request, body };
+  const resultOf = (request: ArmRequest, { body, open }: Prepared, outcome: BatchOutcome): ArmResult => {
+    const sent = { config: { ...config, maxTokensField }, request, body };
     if ("reason" in outcome) return unanswered(outcome.reason);
     if ("refused" in outcome) return failureOf(problemOf(outcome.refused, Date.now(), sent), 0);
     const { response, error } = outcome;
@@ -43,9 +41,9 @@ export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArm
         throw APIError.generate(response.status, reported, undefined, new Headers());
       }
       const extra = request.passthrough !== undefined;
-      const answer = createAnswer({ isWhole: true, extra, headers: new Headers() });
+      const answer = open({ isWhole: true, extra, headers: new Headers() });
       soFar = answer.soFar;
-      answer.take(response.body);
+      answer.take(response.body, response.text);
       return answerOf(config, request, answer.complete(true), call);
     } catch (problem) {
       const failure = failureOf(problemOf(problem, Date.now(), sent), 1);
@@ -60,7 +58,13 @@ export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArm
     ...{ name, model, concurrency },
     async answer(request, signal) {
       const { requestId, tenant = "", deadline } = request;
-      const body = completionBody(plain, request);
+      let prepared: Prepared;
+      try {
+        prepared = protocol.prepare(request);
+      } catch (error) {
+        if (!(error instanceof Unsendable)) throw error;
+        return unsendable(name, error);
+      }
       const ending = new AbortController();
       const cancel = (): void => ending.abort("cancelled");
       const timer = setTimeout(() => ending.abort("deadline"), Math.max(0, deadline - Date.now()));
@@ -68,11 +72,13 @@ export function createBatchArm(config: OpenAiArmConfig, { log, fetch }: BatchArm
       if (signal.aborted) cancel();
       const withdrawn = (): boolean => ending.signal.reason === "deadline" || signal.reason === TAKEN_BACK;
       const id = hash("sha256", requestKey(tenant, requestId)).slice(0, 40);
-      const outcome = await collector.submit({ id, body, deadline }, ending.signal, withdrawn).finally(() => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", cancel);
-      });
-      return outcome === null ? endedFailure(ending.signal, 0) : resultOf(request, body, outcome);
+      const outcome = await collector
+        .submit({ id, body: prepared.body, deadline }, ending.signal, withdrawn)
+        .finally(() => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", cancel);
+        });
+      return outcome === null ? endedFailure(ending.signal, 0) : resultOf(request, prepared, outcome);
     },
     close: () => Promise.resolve(collector.close()),
   };

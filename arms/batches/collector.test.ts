@@ -3,7 +3,7 @@ import { APIError } from "openai";
 import pino from "pino";
 import { afterEach, expect, it, vi } from "vitest";
 import { createCollector, type BatchOutcome, type Collector } from "./collector.ts";
-import type { LineResult, Provider, ProviderBatch } from "./provider.ts";
+import type { LineResult, Provider, ProviderBatch } from "./port.ts";
 
 const hours = 3_600_000;
 const open: Collector[] = [];
@@ -20,9 +20,9 @@ function begin({ log = pino({ level: "silent" }) } = {}) {
     list: vi.fn<Provider["list"]>(() => Promise.resolve([...batches.values()])),
     lines: vi.fn<Provider["lines"]>(async function* () {}),
     upload: vi.fn<Provider["upload"]>(() => Promise.resolve("file")),
-    create: vi.fn<Provider["create"]>((inputFile) => {
+    create: vi.fn<Provider["create"]>(() => {
       const id = `batch-${batches.size + 1}`;
-      const batch = { id, createdAt: clock(), isOpen: true, ended: "in_progress", inputFile, resultFiles: [] };
+      const batch = { id, createdAt: clock(), isOpen: true, ended: "in_progress" };
       batches.set(id, batch);
       return Promise.resolve(batch);
     }),
@@ -47,7 +47,7 @@ function begin({ log = pino({ level: "silent" }) } = {}) {
 }
 const created = ({ create }: Pick<ReturnType<typeof begin>["provider"], "create">) =>
   vi.waitFor(() => expect(create).toHaveBeenCalled(), 10_000);
-const resultOf = (id: string): LineResult => ({ id, response: { status: 200, body: id }, error: "" });
+const resultOf = (id: string): LineResult => ({ id, response: { status: 200, body: id, text: "" }, error: "" });
 const tooLate = { reason: expect.stringContaining("too little time") as string };
 
 it("gives a line up whose time is over, and goes on with the lines beside it", async () => {

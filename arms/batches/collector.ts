@@ -5,8 +5,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { APIError } from "openai";
 import type { Logger } from "pino";
-import { messageOf } from "../../../connections/errors.ts";
-import { isMissing, type BatchLine, type LineResult, type Provider, type ProviderBatch } from "./provider.ts";
+import { messageOf } from "../../connections/errors.ts";
+import { isMissing, isRefusal } from "./http.ts";
+import type { BatchLine, LineResult, Provider, ProviderBatch } from "./port.ts";
 import { createSubmitted } from "./submitted.ts";
 
 export interface CollectorOptions {
@@ -167,6 +168,15 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
       } else giveUp(one, late, "too little time is left to wait for the batch");
       return;
     }
+    if (batch.isVoid === true) {
+      submitted.remove(id);
+      open.delete(id);
+      for (const item of one.items) {
+        item.batch = undefined;
+        waiting.add(item);
+      }
+      return;
+    }
     const wanted = new Map<string, Item[]>();
     for (const item of one.items) wanted.set(item.id, [...(wanted.get(item.id) ?? []), item]);
     if (wanted.size > 0)
@@ -234,10 +244,6 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
     },
   };
 }
-
-/** Repeating the call would not help. */
-const isRefusal = (error: unknown): error is Error => error instanceof APIError && refusals.has(Number(error.status));
-const refusals = new Set([400, 401, 403, 404, 413, 422]);
 
 /** Without the provider's own words, which may quote lines. */
 const reasonOf = (error: unknown): string =>

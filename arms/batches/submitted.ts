@@ -1,11 +1,13 @@
 // Which lines are in the arm's batches at the provider, 8 bytes a line. It reads the provider's
 // list, so every process knows what others have submitted.
-import type { Provider, ProviderBatch } from "./provider.ts";
+import type { Provider, ProviderBatch } from "./port.ts";
 
 export interface Submitted {
   /** Reads batches that other processes created since the last call. Rejects as Provider does. */
   refresh(): Promise<void>;
   add(batch: ProviderBatch, ids: readonly string[]): void;
+  /** It was never created. */
+  remove(batchId: string): void;
   /** The oldest batch that has the line, and how many lines it has. */
   find(id: string): { batch: ProviderBatch; lines: number } | undefined;
 }
@@ -25,6 +27,7 @@ export function createSubmitted(provider: Pick<Provider, "list" | "lines">, cloc
     void known.set(batch.id, { batch, ids: BigUint64Array.from(ids, shortId).sort() });
   return {
     add,
+    remove: (batchId) => void known.delete(batchId),
     async refresh() {
       const since = clock() - rememberedMs;
       for (const [id, { batch }] of known) if (batch.createdAt < since) known.delete(id);

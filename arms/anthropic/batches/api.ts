@@ -1,0 +1,83 @@
+// Calls of Anthropic's Message Batches.
+import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { anthropicUrl, type AnthropicArmConfig } from "../../../config/sections/arms.ts";
+import { createBatchClient, fileMs, objectsOf } from "../../batches/http.ts";
+import { messagesHeaders, messagesUrl } from "../anthropic.ts";
+
+export interface MessageBatch {
+  id: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  /** Lines. */
+  size: number;
+  /** in_progress, canceling or ended. */
+  status: string;
+}
+
+/** All reject with APIError and what a connection rejects with. */
+export interface BatchesApi {
+  /** All of the workspace that were created since then, newest first. */
+  list(since: number): Promise<MessageBatch[]>;
+  /** requests: JSON. Never tried twice: the first try may have been carried out. */
+  create(requests: string): Promise<MessageBatch>;
+  look(id: string): Promise<MessageBatch>;
+  cancel(id: string): Promise<void>;
+  /** Lines of the results; none where they are gone. */
+  results(id: string): ReturnType<typeof objectsOf>;
+}
+
+/** A list that has more batches of two days has no end. */
+const mostListed = 20_000;
+
+type Json = Record<string, unknown>;
+
+export function createBatchesApi(
+  { baseUrl = anthropicUrl, apiKey }: Pick<AnthropicArmConfig, "baseUrl" | "apiKey">,
+  call?: typeof fetch,
+): BatchesApi {
+  const client = createBatchClient(
+    { baseURL: baseUrl, apiKey: "none", defaultHeaders: { authorization: null, ...messagesHeaders({ apiKey }) } },
+    (path) => path.endsWith("/results"),
+    call,
+  );
+  const urlOf = (path: string): string => {
+    const url = new URL(messagesUrl(baseUrl));
+    url.pathname += `/batches${path}`;
+    return url.href;
+  };
+  return {
+    async list(since) {
+      const found: MessageBatch[] = [];
+      let query: Record<string, string> = { limit: "100" };
+      for (;;) {
+        const { data, has_more: hasMore, last_id: last } = await client.get<Json>(urlOf(""), { query });
+        const page = listOf(data).filter(isObject).map(batchOf);
+        found.push(...page.filter(({ createdAt }) => createdAt >= since));
+        if (hasMore !== true || typeof last !== "string" || page.some(({ createdAt }) => createdAt < since))
+          return found;
+        if (found.length > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
+        query = { ...query, after_id: last };
+      }
+    },
+    async create(requests) {
+      const body = `{"requests":${requests}}`;
+      const headers = { "content-type": "application/json" };
+      return batchOf(await client.post<Json>(urlOf(""), { body, headers, maxRetries: 0 }));
+    },
+    look: async (id) => batchOf(await client.get<Json>(urlOf(`/${id}`))),
+    async cancel(id) {
+      await client.post(urlOf(`/${id}/cancel`));
+    },
+    // Not results_url: it may name an address that no configuration does.
+    results: (id) =>
+      objectsOf(client.get(urlOf(`/${id}/results`), { signal: AbortSignal.timeout(fileMs) }).asResponse()),
+  };
+}
+
+function batchOf({ id, created_at: created, request_counts: counts, processing_status: status }: Json): MessageBatch {
+  const all = isObject(counts) ? Object.values(counts) : [];
+  return {
+    ...{ id: String(id), createdAt: Date.parse(String(created)), status: String(status) },
+    size: all.reduce<number>((sum, count) => sum + Number(count), 0),
+  };
+}

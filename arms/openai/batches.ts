@@ -1,0 +1,102 @@
+// OpenAI's Files and Batches API, as an arm needs it. A batch names its arm in its metadata, and
+// its input file has the ids of its lines: what was submitted is found there again after a crash.
+import { toFile, type OpenAI } from "openai";
+import { isObject } from "../../algorithms/text/json-shape.ts";
+import type { OpenAiArmConfig } from "../../config/schema.ts";
+import { createBatchClient, fileMs, objectsOf } from "../batches/http.ts";
+import type { Provider, ProviderBatch } from "../batches/port.ts";
+
+export interface OpenAiBatch extends ProviderBatch {
+  inputFile: string;
+  resultFiles: readonly string[];
+}
+
+const endpoint = "/v1/chat/completions";
+const armKey = "precedent_arm";
+/** A list that has more batches of two days has no end. */
+const mostListed = 20_000;
+/** The provider deletes the files after this time. */
+const keptSeconds = 3 * 86_400;
+
+export function createOpenAiBatches(
+  { baseUrl = "", apiKey, name }: OpenAiArmConfig,
+  call?: typeof fetch,
+): Provider<OpenAiBatch> {
+  const key = apiKey === "" ? "none" : apiKey;
+  const client = createBatchClient({ baseURL: baseUrl, apiKey: key }, (path) => path.endsWith("/content"), call);
+  const objects = (file: string) =>
+    objectsOf(client.files.content(file, { signal: AbortSignal.timeout(fileMs) }).asResponse());
+  const expiry = { anchor: "created_at", seconds: keptSeconds } as const;
+
+  return {
+    async list(since) {
+      const found: OpenAiBatch[] = [];
+      let listed = 0;
+      for await (const batch of client.batches.list({ limit: 100 })) {
+        if (batch.created_at * 1_000 < since) break;
+        if (++listed > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
+        if (batch.metadata?.[armKey] === name) found.push(batchOf(batch));
+      }
+      return found;
+    },
+    async *lines({ inputFile, resultFiles }) {
+      // Where the input was deleted, the results name their lines, too.
+      for (const file of [inputFile, ...resultFiles]) {
+        let found = false;
+        for await (const { line } of objects(file)) {
+          if (typeof line["custom_id"] === "string") yield line["custom_id"];
+          found = true;
+        }
+        if (found && file === inputFile) return;
+      }
+    },
+    async upload(lines) {
+      const text = lines.map(
+        ({ id, body }) =>
+          `{"custom_id":${JSON.stringify(id)},"method":"POST","url":${JSON.stringify(endpoint)},"body":${body}}\n`,
+      );
+      const file = await toFile(Buffer.from(text.join("")), `${name}.jsonl`);
+      return (await client.files.create({ file, purpose: "batch", expires_after: expiry })).id;
+    },
+    async create(inputFile) {
+      const order = { input_file_id: inputFile, endpoint, completion_window: "24h" } as const;
+      const more = { metadata: { [armKey]: name }, output_expires_after: expiry };
+      // Never retried as it is: the first try may have been carried out.
+      return batchOf(await client.batches.create({ ...order, ...more }, { maxRetries: 0 }));
+    },
+    look: async (id) => batchOf(await client.batches.retrieve(id)),
+    async cancel(id) {
+      await client.batches.cancel(id);
+    },
+    async *results({ resultFiles }) {
+      for (const file of resultFiles)
+        for await (const { line } of objects(file)) {
+          const { custom_id: id, response, error } = line;
+          if (typeof id !== "string") continue;
+          const status = isObject(response) ? response["status_code"] : null;
+          yield {
+            ...{ id, error: codeOf(error) },
+            response:
+              isObject(response) && typeof status === "number" ? { status, body: response["body"], text: "" } : null,
+          };
+        }
+    },
+  };
+}
+
+function batchOf(batch: OpenAI.Batch): OpenAiBatch {
+  const { id, created_at, status, input_file_id, output_file_id, error_file_id, errors } = batch;
+  const codes = (errors?.data ?? []).slice(0, 3).map(codeOf);
+  return {
+    ...{ id, createdAt: created_at * 1_000, inputFile: input_file_id },
+    isOpen: !["completed", "failed", "expired", "cancelled"].includes(status),
+    ended: [status, ...codes].join("; "),
+    resultFiles: [output_file_id, error_file_id].filter((file) => typeof file === "string"),
+  };
+}
+
+/** Without its message, which may quote lines, of other tenants, too. */
+const codeOf = (error: unknown): string => {
+  const code = isObject(error) ? error["code"] : undefined;
+  return typeof code === "string" ? code.slice(0, 64).replace(/[^\w.-]/g, " ") : "no code";
+};

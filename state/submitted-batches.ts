@@ -1,0 +1,26 @@
+// The batches that arms submitted to their providers, on the topic provider-batches: every process
+// of an arm must know them after a crash.
+import { readTable } from "../runtime/table.ts";
+import type { SubmittedBatch } from "../schemas/types.ts";
+import type { SessionOf } from "./session.ts";
+
+export function openBatchRecords({
+  kafka,
+  codec,
+  topic: topicOf,
+  log,
+}: SessionOf<{ tables: ["provider-batches"]; beside: ["provider-batches"] }>) {
+  const topic = topicOf("provider-batches");
+  // Most arms submit none.
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const send = async (key: string, value: Buffer | null): Promise<void> => {
+    producer ??= kafka.plainProducer();
+    await producer.send([{ topic, key, value }]);
+  };
+  return {
+    read: async () => [...(await readTable({ kafka, codec, topic, record: "provider-batches", log })).values()],
+    write: (record: SubmittedBatch) => send(record.id, codec.encode("provider-batches", record)),
+    remove: (id: string) => send(id, null),
+    close: async () => producer?.close(),
+  };
+}
