@@ -4,13 +4,13 @@
 import { connectWorker } from "../../connections/worker/rpc.ts";
 import { buildNative } from "../../tools/setup/build-native.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
-import { resident } from "../support/processes.ts";
+import { cpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
 import { dimension, generatedVectors, type VectorFiles } from "./data.ts";
 import type { Row } from "./measure.ts";
 import { exactOurs, k, searchOurs } from "./ours.ts";
 import { recall } from "./peers.ts";
-import { fillPool, openPool, poolFolder } from "./pool.ts";
+import { fillPool, fromFile, indexesBuilt, openPool, poolFolder } from "./pool.ts";
 import type { PoolMethods } from "./pool-methods.ts";
 
 const searches = 400;
@@ -32,6 +32,8 @@ async function measure(context: BenchContext, files: VectorFiles): Promise<Row> 
   const folder = poolFolder(context, name);
   const filling = await openPool(folder);
   if (filling.position(0) !== BigInt(files.n)) await fillPool(context, name, files, filling);
+  // An index that an earlier run left may be of another version: built from the store.
+  else if (!fromFile(filling)) await indexesBuilt(filling);
   await filling.close();
   const worker = connectWorker<PoolMethods>({
     ...{ name: "pool", entry: new URL("./pool-worker.ts", import.meta.url), data: null, isolation: "process" },
@@ -40,7 +42,9 @@ async function measure(context: BenchContext, files: VectorFiles): Promise<Row> 
     const { pid, indexPid, seconds } = await worker.call("open", folder);
     const queries = files.queries.slice(0, searches * dimension);
     context.note(`${name}: ${searches} searches`);
+    const before = [cpuSeconds(pid), cpuSeconds(indexPid)] as const;
     const { numbers, ms } = await worker.call("search", { queries, k });
+    const [cpu, indexCpu] = [cpuSeconds(pid) - before[0], cpuSeconds(indexPid) - before[1]];
     const { heap, external } = await worker.call("heap", null);
     const [pool, index] = [resident(pid), resident(indexPid)];
     const found = Array.from(ms, (_, i) => numbers.slice(i * k, (i + 1) * k));
@@ -50,6 +54,8 @@ async function measure(context: BenchContext, files: VectorFiles): Promise<Row> 
       recall_at_32: significant(recall(await truth(files), found)),
       nearest_p50_ms: significant(quantile([...ms], 0.5)),
       nearest_p99_ms: significant(quantile([...ms], 0.99)),
+      nearest_cpu_ms: significant((1_000 * cpu) / searches),
+      index_cpu_ms: significant((1_000 * indexCpu) / searches),
       restore_s: significant(seconds),
       pool_anonymous_mib: significant(pool.anonymous),
       pool_mapped_mib: significant(pool.mapped),

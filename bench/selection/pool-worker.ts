@@ -33,8 +33,8 @@ serveCalls<PoolMethods>({
   },
   heap() {
     collect();
-    const { heapUsed, external, arrayBuffers } = process.memoryUsage();
-    return { heap: heapUsed, external: external + arrayBuffers };
+    const { heapUsed, external } = process.memoryUsage();
+    return { heap: heapUsed, external };
   },
   close: async () => pool?.close(),
 });

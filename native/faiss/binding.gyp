@@ -3,7 +3,7 @@
   "targets": [
     {
       "target_name": "precedent-faiss",
-      "sources": ["kernel.cpp", "checksum.cpp", "sixteen-bit.cpp", "content.cpp", "index.cpp", "rebuild.cpp", "file.cpp", "addon.cpp"],
+      "sources": ["kernel.cpp", "checksum.cpp", "eight-bit.cpp", "content.cpp", "index.cpp", "rebuild.cpp", "file.cpp", "addon.cpp"],
       "include_dirs": ["<!@(node -p \"require('node-addon-api').include\")"],
       "defines": ["NAPI_VERSION=8", "NODE_ADDON_API_CPP_EXCEPTIONS_ALL", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "cflags!": ["-fno-exceptions"],

@@ -5,7 +5,7 @@
 
 #include <faiss/utils/Heap.h>
 
-#include "sixteen-bit.hpp"
+#include "eight-bit.hpp"
 
 namespace precedent {
 
@@ -36,8 +36,7 @@ std::vector<float> Content::centroids() const {
 size_t Content::bytes() const {
   size_t bytes = 0;
   for (const List& list : lists_)
-    bytes += list.keys.bytes() + list.rows.single.bytes() + list.rows.steps.bytes() + list.rows.upper.bytes() +
-             list.rows.lower.bytes();
+    bytes += list.keys.bytes() + list.rows.single.bytes() + list.rows.steps.bytes() + list.rows.bytes.bytes();
   // A node and a bucket of the map from keys to places.
   return bytes + size() * 32;
 }
@@ -56,7 +55,7 @@ Content::Rows Content::encode(const float* vectors, size_t n) const {
     return rows;
   }
   for (size_t i = 0, at = 0; i < n; i++, at += dimension_)
-    rows.steps[i] = encode16(vectors + at, dimension_, rows.upper.data() + at, rows.lower.data() + at);
+    rows.steps[i] = encode8(vectors + at, dimension_, rows.bytes.data() + at);
   return rows;
 }
 
@@ -64,7 +63,7 @@ void Content::decode(size_t list, size_t offset, float* vector) const {
   const Rows& rows = lists_[list].rows;
   const size_t at = offset * dimension_;
   if (exact()) std::copy_n(rows.single.data() + at, dimension_, vector);
-  else decode16(rows.upper.data() + at, rows.lower.data() + at, dimension_, rows.steps[offset], vector);
+  else decode8(rows.bytes.data() + at, dimension_, rows.steps[offset], vector);
 }
 
 void Content::put(uint32_t key, size_t list, const Rows& rows, size_t i) {
@@ -108,8 +107,7 @@ int64_t Content::find(uint32_t key) const {
 void Content::resize(Rows& rows, size_t n) const {
   if (exact()) return rows.single.resize(n * dimension_);
   rows.steps.resize(n);
-  rows.upper.resize(n * dimension_);
-  rows.lower.resize(n * dimension_);
+  rows.bytes.resize(n * dimension_);
 }
 
 void Content::copy(const Rows& source, size_t from, Rows& rows, size_t to) const {
@@ -118,8 +116,7 @@ void Content::copy(const Rows& source, size_t from, Rows& rows, size_t to) const
   };
   if (exact()) return row(source.single, rows.single);
   rows.steps[to] = source.steps[from];
-  row(source.upper, rows.upper);
-  row(source.lower, rows.lower);
+  row(source.bytes, rows.bytes);
 }
 
 void Content::enter(size_t list) {
@@ -150,21 +147,11 @@ void Content::scan(const Query& query, size_t list, size_t room, float* best, in
   for (size_t start = 0; start < keys.size(); start += block) {
     const size_t count = std::min(block, keys.size() - start), at = start * dimension_;
     if (exact()) products(query.vector, dimension_, rows.single.data() + at, count, product);
-    else coarse_products(query.coarse, dimension_, rows.upper.data() + at, rows.steps.data() + start, count, product);
+    else coarse_products(query.coarse, dimension_, rows.bytes.data() + at, rows.steps.data() + start, count, product);
     for (size_t i = 0; i < count; i++)
       if (product[i] > best[0])
         faiss::heap_replace_top<Smallest>(room, best, labels, product[i], upper | keys[start + i]);
   }
-}
-
-float Content::product(const Query& query, int64_t place) const {
-  const size_t list = static_cast<size_t>(place) >> 32, offset = place & 0xffffffff, at = offset * dimension_;
-  const Rows& rows = lists_[list].rows;
-  if (!exact())
-    return product16(query.vector, rows.upper.data() + at, rows.lower.data() + at, dimension_, rows.steps[offset]);
-  float product;
-  products(query.vector, dimension_, rows.single.data() + at, 1, &product);
-  return product;
 }
 
 }  // namespace precedent

@@ -1,6 +1,6 @@
-// What an index holds: keys and vectors in lists. Exact: one list, single precision. Clustered: a list a centroid, 16 bits a number, of
-// which a search reads the upper 8 of all vectors in a list and the lower 8 of the few that come near (sixteen-bit.hpp): what a search
-// costs is its way through memory, and this halves it. A million vectors of 384 take 0.8 GB. No locks in here; Index (index.hpp) has them.
+// What an index holds: keys and vectors in lists. Exact: one list, single precision. Clustered: a list a centroid, 8 bits a number
+// (eight-bit.hpp): what a search costs is its way through memory. A million vectors of 384 take 0.4 GB. No locks in here; Index
+// (index.hpp) has them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -40,9 +40,9 @@ class Content {
   struct Rows {
     /** Exact: n x dimension. */
     Buffer<float> single;
-    /** Clustered: what one step of the 16 bits is worth, and n x dimension of each half. */
+    /** Clustered: what one step is worth, and n x dimension of them. */
     Buffer<float> steps;
-    Buffer<int8_t> upper, lower;
+    Buffer<int8_t> bytes;
   };
 
   /** The list of each vector: that of the nearest centroid. */
@@ -61,15 +61,11 @@ class Content {
 
   /** The `count` lists whose centroids are nearest to the query, nearest first. */
   std::vector<uint32_t> nearest_lists(const float* query, size_t count) const;
-  /** What scan() has to keep, so that the true k best are very likely among them. */
-  size_t candidates(size_t k) const { return exact() ? k : k + k / 2 + 16; }
   /**
-   * The `room` best of a list into a heap of as many (see faiss/utils/Heap.h) whose smallest stands first: by the upper 8 bits alone
-   * when clustered. A label is the key, with the list in its upper half.
+   * The `room` best of a list into a heap of as many (see faiss/utils/Heap.h) whose smallest stands first. A label is the key, with the
+   * list in its upper half.
    */
   void scan(const Query& query, size_t list, size_t room, float* best, int64_t* labels) const;
-  /** The product with a stored vector, by all of its bits. place: what find() gave. */
-  float product(const Query& query, int64_t place) const;
 
   /** Calls visit(data, bytes) for each part of a list, in a fixed order: what a file holds of it beside its size. */
   template <class Visit>
@@ -85,7 +81,7 @@ class Content {
     enter(list);
   }
   /** Bytes of each vector in a file, without its key. */
-  static size_t bytes_a_vector(size_t dimension, bool exact) { return exact ? 4 * dimension : 4 + 2 * dimension; }
+  static size_t bytes_a_vector(size_t dimension, bool exact) { return exact ? 4 * dimension : 4 + dimension; }
 
  private:
   struct List {
@@ -101,8 +97,7 @@ class Content {
     visit(list.keys.data(), list.keys.size() * sizeof(uint32_t));
     visit(list.rows.single.data(), list.rows.single.size() * sizeof(float));
     visit(list.rows.steps.data(), list.rows.steps.size() * sizeof(float));
-    visit(list.rows.upper.data(), list.rows.upper.size());
-    visit(list.rows.lower.data(), list.rows.lower.size());
+    visit(list.rows.bytes.data(), list.rows.bytes.size());
   }
 
   size_t dimension_;

@@ -19,7 +19,7 @@ namespace precedent {
 namespace {
 
 constexpr char magic[8] = {'P', 'R', 'E', 'C', 'F', 'A', 'I', 'S'};
-constexpr uint32_t version = 2;
+constexpr uint32_t version = 3;
 
 struct Head {
   char magic[8];

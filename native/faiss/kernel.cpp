@@ -89,10 +89,10 @@ PRECEDENT_AVX2 int32_t coarse_avx2(const int16_t* query, const int8_t* row, size
   return sum8(_mm256_add_epi32(a, b)) + coarse_portable(query, row, j, d);
 }
 
-PRECEDENT_AVX2 void coarse_products_avx2(const CoarseQuery& query, size_t d, const int8_t* upper, const float* steps,
+PRECEDENT_AVX2 void coarse_products_avx2(const CoarseQuery& query, size_t d, const int8_t* rows, const float* steps,
                                          size_t n, float* out) {
   for (size_t i = 0; i < n; i++)
-    out[i] = 256 * query.step * steps[i] * static_cast<float>(coarse_avx2(query.numbers.data(), upper + i * d, d));
+    out[i] = query.step * steps[i] * static_cast<float>(coarse_avx2(query.numbers.data(), rows + i * d, d));
 }
 #endif
 
@@ -122,13 +122,12 @@ CoarseQuery coarse_query(const float* vector, size_t d) {
   return query;
 }
 
-void coarse_products(const CoarseQuery& query, size_t d, const int8_t* upper, const float* steps, size_t n,
-                     float* out) {
+void coarse_products(const CoarseQuery& query, size_t d, const int8_t* rows, const float* steps, size_t n, float* out) {
 #if defined(__x86_64__)
-  if (fast) return coarse_products_avx2(query, d, upper, steps, n, out);
+  if (fast) return coarse_products_avx2(query, d, rows, steps, n, out);
 #endif
   for (size_t i = 0; i < n; i++)
-    out[i] = 256 * query.step * steps[i] * static_cast<float>(coarse_portable(query.numbers.data(), upper + i * d, 0, d));
+    out[i] = query.step * steps[i] * static_cast<float>(coarse_portable(query.numbers.data(), rows + i * d, 0, d));
 }
 
 }  // namespace precedent

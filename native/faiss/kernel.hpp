@@ -22,7 +22,7 @@ struct CoarseQuery {
 };
 CoarseQuery coarse_query(const float* vector, size_t d);
 
-/** out[i] = query · row i by the upper halves alone, of n rows of d; steps: one a row (sixteen-bit.hpp). */
-void coarse_products(const CoarseQuery& query, size_t d, const int8_t* upper, const float* steps, size_t n, float* out);
+/** out[i] = query · row i, for n rows of d bytes; steps: one a row (eight-bit.hpp). */
+void coarse_products(const CoarseQuery& query, size_t d, const int8_t* rows, const float* steps, size_t n, float* out);
 
 }  // namespace precedent

@@ -1,6 +1,5 @@
-// The nearest of one query: some more than wanted by what a scan sees of a vector, of which the best by all of it.
+// The nearest of one query among the lists that are scanned.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -14,7 +13,7 @@ namespace precedent {
 class Nearest {
  public:
   Nearest(const Content& content, const float* query, size_t k)
-      : content_(content), query_(query, content.dimension()), k_(k), best_(content.candidates(k)), labels_(best_.size()) {
+      : content_(content), query_(query, content.dimension()), best_(k), labels_(k) {
     faiss::heap_heapify<Smallest>(best_.size(), best_.data(), labels_.data());
   }
 
@@ -25,12 +24,8 @@ class Nearest {
     const size_t count = faiss::heap_reorder<Smallest>(best_.size(), best_.data(), labels_.data());
     std::vector<std::pair<float, int64_t>> best;
     best.reserve(count);
-    for (size_t i = 0; i < count; i++) {
-      const int64_t place = content_.find(static_cast<uint32_t>(labels_[i]));
-      if (place >= 0) best.emplace_back(content_.product(query_, place), labels_[i]);
-    }
-    std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    if (best.size() > k_) best.resize(k_);
+    for (size_t i = 0; i < count; i++)
+      if (content_.find(static_cast<uint32_t>(labels_[i])) >= 0) best.emplace_back(best_[i], labels_[i]);
     return best;
   }
 
@@ -38,7 +33,6 @@ class Nearest {
   using Smallest = faiss::CMin<float, int64_t>;
   const Content& content_;
   const Query query_;
-  const size_t k_;
   std::vector<float> best_;
   std::vector<int64_t> labels_;
 };

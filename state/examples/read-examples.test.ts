@@ -28,7 +28,8 @@ function tenStored(mostBytes?: number) {
     ...(mostBytes === undefined ? {} : { mostBytes }),
   } as unknown as ReadExamplesDependencies;
   const touch = (...keys: number[]): void => changed(new Map([[3, new Map(keys.map((key) => [key, null]))]]));
-  return { read: createReadExamples(dependencies), reads, rows, touch };
+  const { similarity, example: read } = createReadExamples(dependencies);
+  return { similarity, read, reads, rows, touch };
 }
 
 test("what was read is given again without reading, until it changes or expires", () => {
@@ -46,6 +47,19 @@ test("what was read is given again without reading, until it changes or expires"
   rows.delete(1);
   touch(1, 2);
   expect(read(3, 1, 0)).toBeUndefined();
+});
+
+test("a similarity is that of the present vector, and reads no text", () => {
+  const { similarity, rows, touch } = tenStored();
+  rows.set(2, { ...rows.get(2)!, example: Buffer.alloc(0) });
+  expect([1, 2].map((key) => similarity(3, key, axis(1), 0))).toEqual([1, 0]);
+  expect([999, 1_000].map((now) => similarity(3, 9, axis(1), now))).toEqual([1, undefined]);
+  rows.set(1, { ...rows.get(1)!, vector: encodeVector(slotOf(3, 1), axis(0), null) });
+  touch(1);
+  expect(similarity(3, 1, axis(1), 0)).toBe(0);
+  rows.delete(1);
+  touch(1);
+  expect(similarity(3, 1, axis(1), 0)).toBeUndefined();
 });
 
 test("it is bounded in bytes: what was longest not asked for goes first", () => {
