@@ -1,5 +1,4 @@
-// precedent examples remove: takes examples out of the pool for good, by tombstones on the topic,
-// where they lie and where their copies may.
+// precedent examples remove: takes examples out of the pool for good, by tombstones on the topic.
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { exampleMessages } from "../pipelines/curate/example-messages.ts";

@@ -6,7 +6,6 @@ import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Decided } from "./admit/decide.ts";
 import type { Eviction } from "./evict/evict.ts";
 import type { Solved } from "./learnt.ts";
-import type { Placed } from "./placement/placement.ts";
 import type { Published } from "./publish/publish.ts";
 
 export interface ReportDependencies {
@@ -16,22 +15,19 @@ export interface ReportDependencies {
 
 interface Curated extends Decided {
   evicted: readonly Eviction[];
-  placed: Placed;
   more: boolean;
 }
 
 export function createCurateReport({ metrics, log }: ReportDependencies) {
-  return function report({ decided, waiting, evicted, placed, more }: Curated): boolean {
+  return function report({ decided, waiting, evicted, more }: Curated): boolean {
     const admissions = decided.map(({ admission }) => admission);
     metrics.received(admissions.length);
     for (const { reason } of admissions) if (reason !== null) metrics.dropped(reason);
     const changed = admissions.reduce((sum, { changes }) => sum + changes.length, 0) + evicted.length;
     if (changed > 0) metrics.sent("examples", changed);
-    if (placed.copied > 0) metrics.sent("examples", placed.copied);
-    if (placed.placed > 0) log.info({ ...placed }, "domains are whole on more partitions");
     const admitted = admissions.filter(({ outcome }) => outcome === "admitted" || outcome === "replaced").length;
     if (admitted + evicted.length > 0) log.info({ admitted, evicted: evicted.length }, "examples changed");
-    return (more && waiting === 0) || placed.more;
+    return more && waiting === 0;
   };
 }
 

@@ -27,6 +27,7 @@ it("lets a stage read its sources and tables, write its outputs, and no more", (
   );
   expect(of("gateway").filter((acl) => acl.includes("transactional-id"))).toEqual([
     "Write transactional-id p.policies.*",
+    "Write transactional-id p.dead-letters.sent.*",
   ]);
   expect(of("plan")).toContain("Write transactional-id p.plan.*");
   expect(of("learn")).toEqual(expect.arrayContaining(["Read topic p.locks", "Write transactional-id p.policies.*"]));

@@ -116,6 +116,13 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
     ...(transactional
       ? [prefixed("transactional-id", name === "learn" || reverts ? `${topic("policies")}.` : `${own}.`, "Write")]
       : []),
+    // A dead letter that is sent again has an id and a group of its own.
+    ...(reverts
+      ? [
+          prefixed("transactional-id", `${topic("dead-letters")}.sent.`, "Write"),
+          prefixed("group", `${topic("dead-letters")}.sent.`, "Read"),
+        ]
+      : []),
   ];
 }
 

@@ -106,7 +106,7 @@ describe("a declaration", () => {
 export function undeclared(session: SessionOf<typeof curate>, whole: Session): void {
   const { kafka, clickhouse, topic } = session;
   const producer = kafka.plainProducer();
-  void producer.send([{ topic: topic("policies"), key: "", value: null }]);
+  void producer.send([{ topic: topic("examples"), key: "", value: null }]);
   // @ts-expect-error curate writes no documents
   void producer.send([{ topic: topic("documents"), key: "", value: null }]);
   // @ts-expect-error nor what is just any name

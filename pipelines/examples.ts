@@ -1,25 +1,26 @@
-// The examples that a process holds: embedder, pool, followed partitions. The store is under the
-// stack's folder, so that a restart reads only the tail.
+// The examples that a process searches: embedder and pool, in memory or in Milvus. In memory it
+// holds all of them; the store is under the stack's folder, so that a restart reads only the tail.
 import { join } from "node:path";
 import type { Embedder } from "../connections/embedder/port.ts";
+import { followExamples } from "../state/examples/follow-examples.ts";
 import { createPool } from "../state/examples/pool.ts";
 import type { ExamplePool, ExampleSearch } from "../state/examples/port.ts";
 import { createVectorIndexes } from "../state/vectors/create.ts";
-import type { PlacementMode } from "../state/policies/placement.ts";
 import { observePool } from "../state/examples/metrics.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { SessionOf } from "../state/session.ts";
 import { openEmbedder } from "./embedder.ts";
 import type { Session } from "./session.ts";
-import { createPartitionAssignment, type PartitionAssignment } from "../state/examples/partition-assignment.ts";
 
 /** Tombstones stay a day (delete.retention.ms): what is older is read anew. */
 const maxAgeMs = 0.9 * 86_400_000;
 
-export interface HeldExamples extends Omit<PartitionAssignment, "start" | "stop"> {
+export interface HeldExamples {
   embedder: Embedder;
   pool: ExampleSearch;
+  /** Resolves when all examples can be searched; in Milvus also when that takes too long. */
+  restored(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,11 +28,9 @@ export interface HoldOptions {
   /** Stable id of this process, and which of its stages holds them. */
   instance: string;
   stage: string;
-  mode: PlacementMode;
   log: Session["log"];
 }
 
-/** In Milvus or in this process, as configured. restored() resolves when all are loaded. */
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,
   options: HoldOptions,
@@ -41,10 +40,10 @@ export async function holdExamples(
   return holdRemoteExamples(session, options);
 }
 
-/** restored() resolves when all are loaded. Rejects without the embedding model. */
+/** Rejects without the embedding model. */
 export async function holdInMemory(
   session: SessionOf<{ tables: ["examples"] }>,
-  { instance, stage, mode, log }: HoldOptions,
+  { instance, stage, log }: HoldOptions,
 ): Promise<HeldExamples & { pool: ExamplePool }> {
   const { config, kafka, codec } = session;
   const topic = session.topic("examples");
@@ -75,22 +74,14 @@ export async function holdInMemory(
       await pool.release(partition);
     },
   });
-  const assignment = createPartitionAssignment({
-    follower,
-    pool,
-    spans: () => kafka.spans(topic),
-    graceMs: config.selection.graceMs,
-    log,
-  });
-  await assignment.start(mode);
+  const followed = await followExamples({ follower, pool, spans: () => kafka.spans(topic), log });
   const observing = observePool({ registry: session.metrics, stage, pool, embedder });
   return {
-    ...assignment,
-    embedder,
-    pool,
+    ...{ embedder, pool },
+    restored: followed.restored,
     async stop() {
       observing.stop();
-      assignment.stop();
+      await followed.stop();
       await follower.stop();
       await pool.close();
       await embedder.close();

@@ -77,12 +77,6 @@ export async function holdRemoteExamples(
   return {
     ...{ embedder, pool },
     restored: () => withTimeout(firstMs, pool.ready),
-    complete: () => true,
-    adopt: () => Promise.resolve(),
-    drop: () => undefined,
-    setMode: () => undefined,
-    examplesPartition: (requests) => requests,
-    position: () => undefined,
     async stop() {
       stopped = true;
       clearTimeout(timer);

@@ -11,10 +11,10 @@ export function leaseWriter<T extends string>(lease: Lease<T>): FencedProducer<T
   };
   return {
     initialise,
-    async publish(messages, read) {
+    async publish(messages) {
       if (!isWriter) await initialise();
       isWriter = false;
-      await lease.publish(messages, read);
+      await lease.publish(messages);
       isWriter = true;
     },
   };

@@ -3,9 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
-import { withOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
-import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
+import type { GroupMember, Kafka, OutgoingMessage } from "../connections/kafka/port.ts";
 
 /** L, T: the types of the names of the lock's topic and of the topics written. */
 export interface SingletonOptions<L extends string, T extends string> {
@@ -28,17 +27,8 @@ export interface SingletonOptions<L extends string, T extends string> {
 export interface FencedProducer<T extends string = string> {
   /** Fences others. Needed before the first publish and after each that rejected. */
   initialise(): Promise<void>;
-  /**
-   * All messages or none, with the group's positions of what was read. Rejects with
-   * TransactionAborted or TransactionOutcomeUnknown.
-   */
-  publish: (messages: readonly OutgoingMessage<T>[], read?: readonly ReadPosition[]) => Promise<void>;
-}
-
-export interface ReadPosition extends TopicPartition {
-  offset: number;
-  /** What it belongs to, if that is known. */
-  origin?: Origin;
+  /** All messages or none. Rejects with TransactionAborted or TransactionOutcomeUnknown. */
+  publish: (messages: readonly OutgoingMessage<T>[]) => Promise<void>;
 }
 
 export interface Lease<T extends string = string> extends FencedProducer<T> {
@@ -85,22 +75,11 @@ export function createSingleton<L extends string, T extends string>({
       signal.throwIfAborted();
       return producer.initialise();
     },
-    async publish(messages, read = []) {
+    async publish(messages) {
       signal.throwIfAborted();
       if (member === undefined) throw new Error("not a member of the group");
       // The offset means nothing; that it may be committed does.
-      const own = { topic, partitions: [{ partition: 0, offset: "0", metadata: options.instance }] };
-      const others = [...new Set(read.map((position) => position.topic))].map((name) => ({
-        topic: name,
-        partitions: read
-          .filter((position) => position.topic === name)
-          .map(({ partition, offset, origin }) => ({
-            partition,
-            offset: String(offset),
-            metadata: origin === undefined ? null : withOrigin(origin, ""),
-          })),
-      }));
-      const offsets = [own, ...others];
+      const offsets = [{ topic, partitions: [{ partition: 0, offset: "0", metadata: options.instance }] }];
       try {
         await producer.transact({ group, member, offsets, messages });
       } catch (error) {

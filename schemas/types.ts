@@ -25,7 +25,17 @@ export interface ArmBreaker {
   tenant: string;
   instance: string;
   state: "closed" | "open" | "half-open";
+  replicas: ReplicaReport[];
   createdAt: number;
+}
+
+export interface ReplicaReport {
+  name: string;
+  state: "closed" | "open" | "half-open";
+  calls: number;
+  running: number | null;
+  waiting: number | null;
+  cacheUsage: number | null;
 }
 
 /** A line of an uploaded file of requests. Lines of a file lie in one partition, in their order. */

@@ -1,5 +1,6 @@
 // Compares the logged choices with always choosing one arm, from sums over the same decisions: the
 // difference of two SNIPS means with its interval (delta method). Pure.
+import { normalQuantile } from "../numeric/gaussian.ts";
 
 /**
  * Sums over rated decisions. r is the reward, w the importance weight of the arm, h the inverse
@@ -21,23 +22,23 @@ export interface Rival {
   /** Mean reward of the logged choices, and of the arm (SNIPS). */
   logged: number;
   always: number;
-  /** logged less always; its 95 % interval is difference -+ reach. */
+  /** logged less always; its interval is difference -+ reach. */
   difference: number;
   reach: number;
 }
 
-const z = 1.959963984540054;
+const error = 0.05;
 
-/** null: the arm was never chosen, or nothing is rated. */
-export function rivalOf({
-  weight,
-  weightReward,
-  squares,
-  heard,
-  heardReward,
-  heardSquares,
-  both,
-}: RivalSums): Rival | null {
+/**
+ * null: the arm was never chosen, or nothing is rated. The intervals of all `arms` (1 or more) hold
+ * together with 95 % (Bonferroni: Dunn, Multiple comparisons among means, JASA 1961). So that of
+ * any arm holds, however it was picked by the same ratings, such as the best (Berk et al., Valid
+ * post-selection inference, Annals of Statistics 2013).
+ */
+export function rivalOf(
+  { weight, weightReward, squares, heard, heardReward, heardSquares, both }: RivalSums,
+  arms: number,
+): Rival | null {
   if (!(weight > 0) || !(heard > 0)) return null;
   const [always, logged] = [weightReward / weight, heardReward / heard];
   // Terms of a decision: h (r - logged) / H - w (r - always) / W; they add up to 0.
@@ -47,6 +48,7 @@ export function rivalOf({
     spread(heardSquares, logged, logged) / (heard * heard) +
     spread(squares, always, always) / (weight * weight) -
     (2 * spread(both, logged, always)) / (heard * weight);
+  const z = normalQuantile(1 - error / 2 / arms);
   return { logged, always, difference: logged - always, reach: z * Math.sqrt(Math.max(0, variance)) };
 }
 

@@ -5,7 +5,6 @@ import { documentKey } from "../../connections/documents/port.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import type { Erased } from "../../operators/erased.ts";
-import { copyHeader } from "../../operators/placement/mirror.ts";
 import { decodeWithRetries } from "../../runtime/decode.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { Document, Example } from "../../schemas/types.ts";
@@ -106,12 +105,9 @@ export async function putFormerExamples(
   const known = new Map<string, boolean>();
   await copy(target, history, {
     name: "examples",
-    // At home alone: a removal goes to copies, too, and partitions have no order among them.
-    wants: (key, { timestamp, headers }, partition) =>
-      timestamp < at &&
-      changed.has(key) &&
-      !(copyHeader in headers) &&
-      kafka.partitionOf(key, partitions) === partition,
+    // In the key's own partition: a removal goes to all, and they have no order among them.
+    wants: (key, { timestamp }, partition) =>
+      timestamp < at && changed.has(key) && kafka.partitionOf(key, partitions) === partition,
     onSent: (key, value) => known.set(key, value !== null),
     moved: (example) => ({
       ...example,

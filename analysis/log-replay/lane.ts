@@ -144,8 +144,8 @@ function laneConfig(
     instance: undefined,
     // What it holds depends on which answer came first.
     cache: { ...config.cache, enabled: false },
-    // All examples are here, and a vector does not depend on what was computed beside it.
-    selection: { ...config.selection, index: "memory", pool: "global" },
+    selection: { ...config.selection, index: "memory" },
+    // A vector does not depend on what was computed beside it.
     embedder: { ...config.embedder, maxBatch: 1 },
   };
 }

@@ -8,6 +8,7 @@ import { median, significant } from "../support/statistics.ts";
 import { fixtureErrors, fixtureVsocb, readFixture } from "./fixture.ts";
 import { dataFolder } from "../support/data-file.ts";
 import { defaultPolicy, policies } from "./policies.ts";
+import { runRegret } from "./regret.ts";
 import { runServed } from "./served.ts";
 import { realSettings, syntheticSettings, type Setting } from "./settings.ts";
 import { play, type Stream } from "./stream.ts";
@@ -16,7 +17,7 @@ import { fixtureStream, largeStream } from "./synthetic.ts";
 export const cache: Benchmark = {
   name: "cache",
   about: "what the policies of the response cache pay, by setting",
-  parts: ["served"],
+  parts: ["served", "regret"],
   run,
 };
 
@@ -29,6 +30,7 @@ const oracleQueries = (quick: boolean): number => (quick ? 200 : 1_000);
 
 async function run(context: BenchContext): Promise<Measured> {
   if (context.only === "served") return runServed(context);
+  if (context.only === "regret") return runRegret(context);
   const { quick, data, signal } = context;
   const reasons: Record<string, string> = {};
   const real = data ?? join(dataFolder(), "gsm8k-two-models-a.jsonl");

@@ -89,6 +89,7 @@ const viewsOf = (clickhouse: ClickHouse, until: number): Record<string, () => Pr
       return findConversation(clickhouse, rows[0]!.id, rows[0]!.tenant, { seesShared: true });
     },
     examples: () => readExamples(clickhouse, {}),
+    examples_newest: () => readExamples(clickhouse, { sort: "newest" }),
     example_uses: () => readExample(clickhouse, "example-17"),
     sessions_month: () => readSessions(clickhouse, of(30 * day)),
     sessions_month_none: () => readSessions(clickhouse, of(30 * day, { search: "none begins so" })),

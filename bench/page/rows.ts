@@ -1,6 +1,7 @@
 // A month of requests as rows, made by ClickHouse itself from numbers: 20 tenants, 40 keys, three
 // arms, 18 % cache hits, 2 % failures, one in twenty rated, one in ten with an example, a quarter
-// in sessions of five. Ids are ordered by time, as UUIDs of version 7 are.
+// in sessions of five, one in a hundred in one endless session. Ids are ordered by time, as UUIDs
+// of version 7 are.
 
 const monthMs = 30 * 86_400_000;
 
@@ -22,7 +23,8 @@ export const statements = (from: number, count: number, until: number, all: numb
   return [
     `INSERT INTO requests (request_id, tenant, domain, messages, metadata, created_at, kafka_offset)
      SELECT id, owner, place, [('user', concat('question ', toString(hash % 100000), ' about order ', toString(number)))],
-       if(hash % 4 = 0, map('user', concat('user-', toString(other % 50000)), 'session', concat('session-', toString(intDiv(number, 64)), '-', toString(hash % 3))),
+       multiIf(hash % 4 = 0, map('user', concat('user-', toString(other % 50000)), 'session', concat('session-', toString(intDiv(number, 64)), '-', toString(hash % 3))),
+         hash % 100 = 3, map('user', 'robot', 'session', 'endless'),
          map('user', concat('user-', toString(other % 50000)))), at, number FROM (${rows})`,
     `INSERT INTO decisions (request_id, tenant, domain, arm, probability, policy_version, arms, source, created_at, kafka_offset)
      SELECT id, owner, place, chosen, 0.5, 1 + intDiv(number, 100000),

@@ -1,32 +1,23 @@
 // Both stages on a pool of n examples: nearest of the domain from the index, vectors and texts from
 // the store, features, one call of an ONNX model for two arms, each arm's choice. Everything that
 // select does for a request but its embedding, which others measure.
-import { join } from "node:path";
-import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
-import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { parseConfig } from "../../config/load.ts";
-import { createPool } from "../../state/examples/pool.ts";
 import type { ExamplePool } from "../../state/examples/port.ts";
-import { createFaissIndexes } from "../../state/vectors/faiss.ts";
 import type { HelpfulnessRow } from "../../connections/training/helpfulness.ts";
 import { createSelection, type SelectArm } from "../../operators/select/selection.ts";
 import { createLog } from "../../runtime/log.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
-import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { benchHelpfulnessModel } from "../helpfulness/model.ts";
-import { examplePairs, readPairs, type Pair } from "../loop/history.ts";
 import { watchCollections } from "../support/collections.ts";
 import { ownCpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
-import { dimension, readRows, row, rowsIn, type VectorFiles } from "./data.ts";
+import { row, rowsIn, type VectorFiles } from "./data.ts";
 import type { Row } from "./measure.ts";
+import { domain, fillPool, fromFile, indexesBuilt, openPool, poolFolder, tenant, texts } from "./pool.ts";
 
-const atOnce = 2_000;
-const tenant = "default";
-const domain = sharingDomain(tenant, null);
 const log = createLog({ level: "error" });
 
 export async function measureBoth(
@@ -36,15 +27,7 @@ export async function measureBoth(
   searches: number,
 ): Promise<Row> {
   const { model, kind } = await benchHelpfulnessModel(context, helpfulnessRows());
-  const open = (): Promise<ExamplePool> =>
-    createPool({
-      folder: join(context.folder, `pool-${name}`),
-      embedder: { model: "generated", dimension, embedAll: () => Promise.reject(new Error("nothing to embed here")) },
-      openIndexes: () => createFaissIndexes(dimension, { log }),
-      clusterId: "bench",
-      maxAgeMs: Number.MAX_SAFE_INTEGER,
-      log,
-    });
+  const open = (): Promise<ExamplePool> => openPool(poolFolder(context, name));
   let restoring = performance.now();
   let pool = await open();
   try {
@@ -124,67 +107,6 @@ export async function measureBoth(
     await model.close();
     await pool.close();
   }
-}
-
-/** Examples a second. Kept for later runs. */
-async function fillPool(
-  { progress, signal }: BenchContext,
-  name: string,
-  files: VectorFiles,
-  pool: ExamplePool,
-): Promise<number> {
-  const pairs = texts();
-  const bar = progress(`${name}: filling the pool (kept for later runs)`, files.n, "examples");
-  const from = Number(pool.position(0) ?? 0n);
-  const began = performance.now();
-  for (let done = from; done < files.n; done += atOnce) {
-    signal.throwIfAborted();
-    const rows = await readRows(files.vectors, done, Math.min(files.n, done + atOnce));
-    const examples = Array.from({ length: rows.length / dimension }, (_, i) =>
-      exampleOf(pairs[(done + i) % pairs.length]!, done + i, row(rows, i)),
-    );
-    await pool.apply(
-      0,
-      examples.map((value) => ({ id: value.id, domain, value })),
-      BigInt(done + examples.length),
-    );
-    bar.update(done);
-  }
-  bar.finish();
-  await indexesBuilt(pool);
-  return (files.n - from) / ((performance.now() - began) / 1_000);
-}
-
-/**
- * Whether its indexes were restored: one that was built here from the store was swapped in, or is
- * too small for clusters and for a file.
- */
-const fromFile = (pool: ExamplePool): boolean =>
-  pool.figures().indexes.every(({ figures }) => figures.swaps === 0 && figures.kind === "ivf");
-
-/** Until they are built; closing the pool writes their files. */
-async function indexesBuilt(pool: ExamplePool): Promise<void> {
-  const settled = (): boolean => pool.figures().indexes.every(({ figures }) => !figures.building);
-  do await new Promise((resolve) => setTimeout(resolve, 2_000));
-  while (!settled());
-}
-
-const texts = (): Pair[] => examplePairs(readPairs(new URL("../../deploy/shell-pairs.jsonl", import.meta.url)), 3_000);
-
-function exampleOf({ request, response }: Pair, i: number, vector: Float32Array): Example {
-  const own = `${request} (${i})`;
-  return {
-    id: exampleId(domain, own, response),
-    ...{ tenant, domain, request: own, response },
-    embedding: embeddingToBytes(vector),
-    embeddingModel: "generated",
-    source: { arm: "large", model: "large", requestId: null },
-    quality: 0.5 + (i % 50) / 100,
-    bytes: own.length + response.length + 2 * dimension,
-    expiresAt: null,
-    replays: 0,
-    createdAt: 1_700_000_000_000,
-  };
 }
 
 /**

@@ -11,6 +11,7 @@ import { recordedPeers } from "./recorded.ts";
 import { generatedVectors, givenVectors, type VectorFiles } from "./data.ts";
 import { measureBoth } from "./both.ts";
 import { measureIndexes, type Plan, type Row } from "./measure.ts";
+import { runMemory } from "./memory.ts";
 import { runMilvus } from "./milvus.ts";
 import { runSmall } from "./only-small.ts";
 import { dataFolder } from "../support/data-file.ts";
@@ -22,9 +23,12 @@ export const selection: Benchmark = {
   name: "selection",
   about:
     "nearest examples and both stages of selection at 10 thousand to a million, beside exact search, hnswlib and usearch",
-  parts: ["ours", "small", "milvus"],
-  run: (context) =>
-    context.only === "small" ? runSmall(context) : context.only === "milvus" ? runMilvus(context) : run(context),
+  parts: ["ours", "small", "milvus", "memory"],
+  run(context) {
+    if (context.only === "small") return runSmall(context);
+    if (context.only === "milvus") return runMilvus(context);
+    return context.only === "memory" ? runMemory(context) : run(context);
+  },
 };
 
 async function run(context: BenchContext): Promise<Measured> {

@@ -16,10 +16,17 @@ export function cpuSecondsOf(stat: string): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** Resident MiB now and at most, from the text of /proc/<pid>/status. */
-export function residentOf(status: string): { now: number; peak: number } {
+/**
+ * Resident MiB from the text of /proc/<pid>/status: now and at most; anonymous pages, and those of
+ * mapped files, which the system takes back when it needs memory.
+ */
+export function residentOf(status: string): { now: number; peak: number; anonymous: number; mapped: number } {
   const kibibytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]);
-  return { now: (kibibytes("VmRSS") * 1024) / mebibyte, peak: (kibibytes("VmHWM") * 1024) / mebibyte };
+  const mebibytes = (name: string): number => (kibibytes(name) * 1024) / mebibyte;
+  return {
+    ...{ now: mebibytes("VmRSS"), peak: mebibytes("VmHWM") },
+    ...{ anonymous: mebibytes("RssAnon"), mapped: mebibytes("RssFile") + mebibytes("RssShmem") },
+  };
 }
 
 /**
@@ -28,7 +35,7 @@ export function residentOf(status: string): { now: number; peak: number } {
  */
 export const cpuSeconds = (pid: number): number => cpuSecondsOf(readFileSync(`/proc/${pid}/stat`, "utf8"));
 
-export const resident = (pid: number): { now: number; peak: number } =>
+export const resident = (pid: number): ReturnType<typeof residentOf> =>
   residentOf(readFileSync(`/proc/${pid}/status`, "utf8"));
 
 /** CPU seconds of this process. */

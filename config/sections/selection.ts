@@ -1,7 +1,7 @@
 // What a prompt is made of besides the request: how texts become vectors, which examples are shown,
 // how documents are cut.
 import { z } from "zod";
-import { countOrNone, httpUrl, millisecondsOrNone } from "./common.ts";
+import { countOrNone, httpUrl } from "./common.ts";
 
 const embedderShape = z.strictObject({
   /** onnx: in this process; openai: an endpoint with OpenAI's API. */
@@ -73,12 +73,6 @@ export const selection = z.strictObject({
   /** Where examples are searched (docs/operations.md says from how many on in Milvus). */
   index: z.enum(["memory", "milvus"]).default("memory"),
   milvus: milvus.optional(),
-  /** Examples that a plan process holds: all, its partitions', or by shareAbove (auto). */
-  pool: z.enum(["auto", "global", "shared"]).default("auto"),
-  /** Examples above which a plan process holds only those of its partitions. */
-  shareAbove: countOrNone.default(100_000),
-  /** How long examples of a partition that moved away are kept up to date. */
-  graceMs: millisecondsOrNone.default(60_000),
 });
 
 export const documents = z.strictObject({

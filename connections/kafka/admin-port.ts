@@ -118,7 +118,7 @@ export interface KafkaGroups {
   lag(
     group: string,
     topic: string,
-  ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string; origin?: Origin }[]>;
+  ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string }[]>;
 }
 
 /** Whether what is written is safe, and what hangs. */

@@ -4,7 +4,7 @@ import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
-import { splitOrigin, type Origin } from "../../algorithms/identity/origin.ts";
+import { splitOrigin } from "../../algorithms/identity/origin.ts";
 import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
@@ -116,8 +116,8 @@ export function createKafka(options: KafkaOptions): Kafka {
         committedOffsets(connected, group, topic),
       ]);
       return ends.map(({ partition, high }) => {
-        const { offset, metadata, origin } = committed.get(partition) ?? { offset: -1, ...splitOrigin("") };
-        return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata, origin };
+        const { offset, metadata } = committed.get(partition) ?? { offset: -1, metadata: "" };
+        return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata };
       });
     },
     hangingTransactions: (search) => findHanging(transactions, search),
@@ -146,13 +146,13 @@ export function createKafka(options: KafkaOptions): Kafka {
     connected: Admin,
     group: string,
     topic: string,
-  ): Promise<Map<number, { offset: number; metadata: string; origin: Origin }>> {
-    const stable = new Map<number, { offset: number; metadata: string; origin: Origin }>();
+  ): Promise<Map<number, { offset: number; metadata: string }>> {
+    const stable = new Map<number, { offset: number; metadata: string }>();
     for (let look = 0; look < stableLooks.most; look++) {
       const [found] = await connected.fetchOffsets({ groupId: group, topics: [topic] });
       for (const { partition, offset, metadata } of found?.partitions ?? [])
         if (offset !== unstableOffset)
-          stable.set(partition, { offset: Number(offset), ...splitOrigin(metadata ?? "") });
+          stable.set(partition, { offset: Number(offset), metadata: splitOrigin(metadata ?? "").metadata });
       if (found?.partitions.every(({ partition }) => stable.has(partition)) ?? true) return stable;
       await sleep(stableLooks.everyMs);
     }

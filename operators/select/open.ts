@@ -3,19 +3,16 @@
 import type { Logger } from "pino";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Opened } from "../../runtime/opened.ts";
-import type { PartitionAssignment } from "../../state/examples/partition-assignment.ts";
 import type { ExampleSearch } from "../../state/examples/port.ts";
 import type { Helpfulness } from "../../state/helpfulness/helpfulness.ts";
 import { followInventories } from "../../state/inventory/inventory.ts";
-import type { PlacementTable } from "../../state/policies/placement.ts";
 import { createPromptMemory, type PromptMemory } from "../../state/prefixes/prompt-memory.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { createSelectionMetrics } from "./metrics.ts";
 import type { SelectDependencies } from "./select.ts";
 
 export interface SelectOptions {
-  examples: Pick<PartitionAssignment, "complete" | "examplesPartition" | "position"> & { pool: ExampleSearch };
-  placements: Pick<PlacementTable, "isComplete">;
+  pool: ExampleSearch;
   helpfulness: Pick<Helpfulness, "model" | "threshold" | "outcomes">;
   clock: () => number;
   log: Logger;
@@ -28,18 +25,14 @@ type Dependencies = { memory: PromptMemory } & Omit<SelectDependencies, "arms" |
 
 export function openSelect(
   session: SessionOf<{ tables: ["kv-inventory"] }>,
-  { examples, placements, helpfulness, clock, log }: SelectOptions,
+  { pool, helpfulness, clock, log }: SelectOptions,
 ): Opened<Dependencies> {
   const { config, metrics } = session;
   const caches = followInventories(session, log);
   return {
     dependencies: {
-      pool: examples.pool,
+      pool,
       selection: config.selection,
-      wholeAt(domain, requests) {
-        const [partition, position] = [examples.examplesPartition(requests), examples.position(requests)];
-        return { topic: examples.complete(), partition: placements.isComplete(domain, partition, position) };
-      },
       onSelection: createSelectionMetrics(metrics).count,
       helpfulnessModel: helpfulness.model,
       threshold: helpfulness.threshold,

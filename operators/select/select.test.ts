@@ -15,7 +15,7 @@ import type { Embedded, Selected } from "../flow.ts";
 import { exampleHash } from "../../state/inventory/table.ts";
 import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import type { RatingModel } from "./rate.ts";
-import { createSelect, type SelectDependencies, type WholeAt } from "./select.ts";
+import { createSelect, type SelectDependencies } from "./select.ts";
 
 const defaults = configSchema.shape.selection.parse({ explore: { trials: 0, thresholds: 0, orders: 0 } });
 const context: StepContext = {
@@ -101,35 +101,6 @@ describe("of tenants that share a domain", () => {
     const misplaced = poolOf([of("beta's own", 0.9, "beta", "beta/shell")]);
     expect(ids(await select({ pool: misplaced, sharing }))).toEqual([]);
     expect(ids(await select({ pool: poolOf([of("theirs", 0.9, "beta")]) }))).toEqual([]);
-  });
-
-  test("both domains are to be whole", async () => {
-    const wholeAt = (domain: string): WholeAt => ({ topic: false, partition: domain === "acme/shell" });
-    expect((await select({ pool, sharing, wholeAt })).degraded).toEqual(["examples_incomplete"]);
-    expect((await select({ pool, wholeAt })).degraded).toEqual([]);
-  });
-
-  const [nowhere, onTopic, onPartition, onBoth] = [0, 1, 2, 3].map((bits): WholeAt => ({
-    topic: (bits & 1) > 0,
-    partition: (bits & 2) > 0,
-  })) as [WholeAt, WholeAt, WholeAt, WholeAt];
-  test.each<[WholeAt, WholeAt, string[]]>([
-    [onTopic, onTopic, []],
-    [onPartition, onPartition, []],
-    [onBoth, onPartition, []],
-    [onTopic, nowhere, ["examples_incomplete"]],
-    [nowhere, onPartition, ["examples_incomplete"]],
-    [onTopic, onPartition, ["examples_incomplete"]],
-  ])("a domain that is whole at %o before the search and at %o after it", async (before, after, degraded) => {
-    let now = before;
-    const moving: typeof pool = {
-      nearest: async (...args) => {
-        const found = await pool.nearest(...args);
-        now = after;
-        return found;
-      },
-    };
-    expect((await select({ pool: moving, wholeAt: () => now })).degraded).toEqual(degraded);
   });
 
   test("no answer of another tenant is given as it is", async () => {

@@ -1,45 +1,35 @@
 import { expect, test } from "vitest";
-import type { Example } from "../../schemas/types.ts";
-import { copyHeader } from "../../operators/placement/mirror.ts";
-import { encode, exampleOf, homeOf, partitions } from "../../operators/placement/topic.testing.ts";
+import { plainExample } from "../../schemas/example.testing.ts";
 import { exampleMessages } from "./example-messages.ts";
 
 const domain = "t/one";
-const home = homeOf(`${domain}/a`);
-const others = Array.from({ length: partitions }, (_, i) => i).filter((partition) => partition !== home);
+const exampleOf = (id: string) => plainExample({ id, tenant: "t", domain, request: id, response: "r" });
 let looks = 0;
 const session = {
-  codec: { encode: (_topic: string, example: unknown) => encode(example as Example) },
+  codec: { encode: (_topic: string, { id }: { id: string }) => Buffer.from(id) },
   kafka: {
-    spans: () => {
+    spans() {
       looks++;
-      return Promise.resolve(
-        Array.from({ length: partitions }, (_, partition) => ({ partition, beginning: 0, end: 9 })),
-      );
+      return Promise.resolve([0, 1, 2].map((partition) => ({ partition, beginning: 0, end: 9 })));
     },
-    partitionOf: homeOf,
   },
   topic: (name: string) => `x.${name}`,
   // What is used of a session, as the function names it.
 } as unknown as Parameters<typeof exampleMessages>[0];
 
-test("a state goes to its home alone, and no partitions are looked up", async () => {
-  const value = exampleOf(domain, "a");
-  const [message, ...more] = await exampleMessages(session, [{ id: "a", domain, value }]);
-  expect(message).toMatchObject({ topic: "x.examples", key: "t/one/a", value: encode(value) });
-  expect([message?.partition, message?.headers, more, looks]).toEqual([undefined, undefined, [], 0]);
+test("a state goes to its key's partition alone, and no partitions are looked up", async () => {
+  const [message, ...more] = await exampleMessages(session, [{ id: "a", domain, value: exampleOf("a") }]);
+  expect(message).toMatchObject({ topic: "x.examples", key: "t/one/a", value: Buffer.from("a") });
+  expect([message?.partition, more, looks]).toEqual([undefined, [], 0]);
 });
 
-test("a removal goes to its home and, marked as a copy, wherever a copy may be; all with one time", async () => {
-  const removal = { id: "a", domain, value: null };
-  const everywhere = await exampleMessages(session, [removal, { id: "b", domain, value: exampleOf(domain, "b") }]);
-  const tombstones = everywhere.filter(({ value }) => value === null);
-  expect(new Set(tombstones.map(({ key }) => key))).toEqual(new Set(["t/one/a"]));
-  expect(tombstones.map(({ partition }) => partition)).toEqual([home, ...others]);
-  expect(tombstones.map(({ headers = {} }) => copyHeader in headers)).toEqual([false, ...others.map(() => true)]);
-  expect(new Set(everywhere.map(({ timestamp }) => timestamp)).size).toBe(1);
-
-  const placed = await exampleMessages(session, [removal], (of) => (of === domain ? [home, others[0]!] : []));
-  expect(placed.map(({ partition }) => partition)).toEqual([home, others[0]]);
-  expect(await exampleMessages(session, [removal], () => [])).toHaveLength(1);
+test("a removal goes to every partition, and all messages have one time", async () => {
+  const messages = await exampleMessages(session, [
+    { id: "a", domain, value: null },
+    { id: "b", domain, value: exampleOf("b") },
+  ]);
+  const tombstones = messages.filter(({ value }) => value === null);
+  expect(tombstones.map(({ key, partition }) => [key, partition])).toEqual([0, 1, 2].map((at) => ["t/one/a", at]));
+  expect(messages).toHaveLength(4);
+  expect(new Set(messages.map(({ timestamp }) => timestamp)).size).toBe(1);
 });

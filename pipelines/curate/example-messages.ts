@@ -1,16 +1,14 @@
-// Changed examples as messages: a state to its key's home (operators/placement copies it), a
-// removal to copies as well. For one transaction.
+// Changed examples as messages, for one transaction: a state to the partition of its key, a removal
+// to all partitions, since the key was in another one before partitions were added.
 import type { OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { ExampleChange } from "../../operators/example-change.ts";
-import { removalMessages } from "../../operators/placement/removal.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
 
-/** partitionsOf: where a domain is placed; default all. Rejects while the broker is away. */
+/** Rejects while the broker is away. */
 export async function exampleMessages(
   { codec, kafka, topic: topicOf }: Pick<SessionOf<object>, "codec" | "kafka" | "topic">,
   changes: readonly ExampleChange[],
-  partitionsOf?: (domain: string) => Iterable<number>,
 ): Promise<OutgoingMessage<Topic<"examples">>[]> {
   const topic = topicOf("examples");
   const removes = changes.some(({ value }) => value === null);
@@ -18,13 +16,9 @@ export async function exampleMessages(
   // One time for all: a state and its removal in one call are told apart by their order, as their
   // offsets are.
   const timestamp = Date.now();
-  return changes.flatMap(({ id, domain, value }) => {
+  return changes.flatMap(({ id, domain, value }): OutgoingMessage<Topic<"examples">>[] => {
     const key = `${domain}/${id}`;
     if (value !== null) return [{ topic, key, value: codec.encode("examples", value), timestamp }];
-    return removalMessages(
-      { topic, key, timestamp },
-      kafka.partitionOf(key, all.length),
-      partitionsOf?.(domain) ?? all,
-    );
+    return all.map((partition) => ({ topic, key, value: null, timestamp, partition }));
   });
 }

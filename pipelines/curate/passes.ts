@@ -4,7 +4,6 @@ import { openAdmit } from "../../operators/admit/open.ts";
 import { createErasedAmong } from "../../operators/erased.ts";
 import { openEvict } from "../../operators/evict/open.ts";
 import { createCurateReport } from "../../operators/pass-reports.ts";
-import { openPlacer } from "../../operators/placement/open.ts";
 import { createPublishChanges } from "../../operators/publish-changes.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import { leaseWriter } from "../../runtime/lease-writer.ts";
@@ -22,8 +21,6 @@ type CurateSession = SessionOf<typeof curate>;
 
 export interface Run {
   instance: string;
-  /** As place reads their positions. */
-  groups: { own: string; record: string };
   lease: Lease<Sent<typeof curate>>;
   passes: PassHealth;
   metrics: StageMetrics;
@@ -31,17 +28,14 @@ export interface Run {
 }
 
 /** Resolves when the lease ends; then everything is closed. */
-export async function runPasses(
-  session: CurateSession,
-  { instance, groups, lease, passes, metrics, log }: Run,
-): Promise<void> {
+export async function runPasses(session: CurateSession, { instance, lease, passes, metrics, log }: Run): Promise<void> {
   const { config, clickhouse } = session;
   const { signal } = lease;
   const clock = Date.now;
   const sharing = createSharedDomains(config.sharing);
   const isRemote = config.selection.index === "milvus";
   const held = lazily(async () => {
-    if (!isRemote) return holdInMemory(session, { instance, stage: curate.name, mode: "global", log });
+    if (!isRemote) return holdInMemory(session, { instance, stage: curate.name, log });
     const { keepRemoteExamples } = await import("./remote-store.ts");
     return keepRemoteExamples(session, { signal, log });
   });
@@ -50,16 +44,12 @@ export async function runPasses(
     await store.restored();
     return store;
   };
-  const writer = leaseWriter(lease);
-  const place = isRemote ? placesNothing : openPlacer(session, { writer, groups, sharing, clock, signal, log });
   const pass = curate.bind({
     ...openAdmit(session, { examples, sharing, clock, signal, log }),
     ...openEvict(session, { clock, log }),
-    place: place.pass,
     publish: createPublishChanges({
-      writer,
-      // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
-      messages: (changes) => exampleMessages(session, changes, place.partitionsOf),
+      writer: leaseWriter(lease),
+      messages: (changes) => exampleMessages(session, changes),
       pool: () => held.opened()?.then(({ pool }) => pool),
       erasedAmong: createErasedAmong({ clickhouse, clock }),
     }),
@@ -73,22 +63,12 @@ export async function runPasses(
     await repeat(async () => report(await pass()), timing);
   } finally {
     passes.clear();
-    await Promise.all([
-      place.stop(),
-      held.opened()?.then(
-        (store) => store.stop(),
-        () => undefined,
-      ),
-    ]);
+    await held.opened()?.then(
+      (store) => store.stop(),
+      () => undefined,
+    );
   }
 }
-
-/** Any process may read any partition: a removal is written to all of them. */
-const placesNothing = {
-  pass: () => Promise.resolve({ mode: "global" as const, placed: 0, copied: 0, more: false }),
-  partitionsOf: undefined,
-  stop: () => Promise.resolve(),
-};
 
 function keepOpen(held: Lazily<unknown>, { signal, log }: { signal: AbortSignal; log: Run["log"] }): void {
   held.get().catch((error: unknown) => {

@@ -21,7 +21,6 @@ function setUp(
         waiting: options.waiting ?? 0,
       }),
     evict: () => Promise.resolve([{ ...change, id: "e2", reason: "expired" as const }]),
-    place: () => Promise.resolve({ mode: "global", placed: 0, copied: 0, more: false }),
     async publish(changes) {
       await options.publish?.();
       done.push(`publish ${changes.map(({ id }) => id).join()}`);

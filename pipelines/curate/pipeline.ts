@@ -1,11 +1,10 @@
-// curate: good answers become examples, expired or worthless ones leave, and the rest is placed. A
-// singleton (runtime/singleton.ts), repeated. Changes are published, then decisions written, then
-// the cursor moves: a broken-off pass repeats.
+// curate: good answers become examples, expired or worthless ones leave. A singleton
+// (runtime/singleton.ts), repeated. Changes are published, then decisions written, then the cursor
+// moves: a broken-off pass repeats.
 import type { Admission } from "../../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../../operators/admit/candidates.ts";
 import type { Decided } from "../../operators/admit/decide.ts";
 import { createEviction, noEviction, type EvictionDependencies } from "../../operators/evict/evict.ts";
-import type { Placed } from "../../operators/placement/placement.ts";
 import type { Declaration } from "../../runtime/declaration.ts";
 import { pass } from "../../runtime/pass.ts";
 
@@ -13,8 +12,6 @@ export interface CurateDependencies extends EvictionDependencies {
   candidates: () => Promise<CandidateBatch>;
   /** Decides on one batch; what fails is left for later and holds no other up. */
   decide: (candidates: readonly Candidate[]) => Promise<Decided>;
-  /** After everything else of a pass, so that what it has published is on its way. */
-  place: () => Promise<Placed>;
   remember: (
     decided: readonly { candidate: Candidate; admission: Admission }[],
     cursors: readonly Cursor[],
@@ -26,9 +23,8 @@ export interface CurateDependencies extends EvictionDependencies {
 const declaration = {
   name: "curate",
   sources: ["ClickHouse"],
-  // The pool; which domain lies where.
-  tables: ["examples", "policies"],
-  outputs: ["examples", "policies", "ClickHouse"],
+  tables: ["examples"],
+  outputs: ["examples", "ClickHouse"],
 } as const satisfies Declaration;
 
 const steps = pass<CurateDependencies>()
@@ -58,7 +54,6 @@ const steps = pass<CurateDependencies>()
         remember(decided, waiting > 0 ? [] : cursors),
   )
   .every("evict", ({ evictEveryMs }) => evictEveryMs, noEviction, createEviction)
-  .step("placement", ({ place }) => async () => ({ placed: await place() }))
   .end();
 
 export const curate = { ...declaration, ...steps } as const;

@@ -1,11 +1,10 @@
-// What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate,
-// the embedder and the pool. Followers wait for the lock and hold nothing else.
+// What curate needs: the lock, ClickHouse and, once there is a candidate, the embedder and the
+// pool. Followers wait for the lock and hold nothing else.
 import { createStageMetrics } from "../../runtime/metrics/stage.ts";
 import { watchPasses } from "../../runtime/pass-health.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
 import { createSingleton } from "../../runtime/singleton.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { record } from "../record/pipeline.ts";
 import { runPasses } from "./passes.ts";
 import { curate } from "./pipeline.ts";
 
@@ -14,7 +13,6 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
   const { prefix, sessionTimeoutMs } = config.kafka;
   const log = session.log.child({ stage: curate.name });
   const group = groupName(prefix, curate.name);
-  const groups = { own: group, record: groupName(prefix, record.name) };
   const metrics = createStageMetrics(session.metrics, curate.name);
   const passes = watchPasses(config.health);
   const singleton = createSingleton({
@@ -23,9 +21,9 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
     instance,
     sessionTimeoutMs,
     transactionalId: `${group}.writer`,
-    outputs: [topic("examples"), topic("policies")],
+    outputs: [topic("examples")],
     kafka,
-    task: (lease) => runPasses(session, { instance, groups, lease, passes, metrics, log }),
+    task: (lease) => runPasses(session, { instance, lease, passes, metrics, log }),
     log,
   });
   await singleton.start();

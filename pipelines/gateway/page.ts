@@ -5,7 +5,7 @@ import type { Embedder } from "../../connections/embedder/port.ts";
 import { findConversation } from "../../gateway/conversation.ts";
 import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import { priceList, pricesAt } from "../../config/prices.ts";
-import type { Dashboard, Health } from "../../gateway/page/data/port.ts";
+import type { Dashboard } from "../../gateway/page/data/port.ts";
 import type { BatchTable } from "../../gateway/batches/table.ts";
 import { createAskAgain } from "./ask-again.ts";
 import { createExampleActs } from "./page-examples.ts";
@@ -39,17 +39,16 @@ export function openDashboard(
     ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
   });
   const find = (id: string, tenant: string) => findConversation(clickhouse, id, tenant, { seesShared: true });
-  const breakers = async (): Promise<Health["breakers"]> => {
+  const armRows = async (): Promise<ArmBreaker[]> => {
     const table = createRowTable<ArmBreaker>(Date.now);
     const rows = await readTable({ kafka, codec, topic: topic("breakers"), record: "breakers", log });
     for (const [key, value] of rows) table.apply(key, value);
-    const all = arms.configured().flatMap(({ name }) => table.others(name, ""));
-    return all.flatMap(({ arm, state, instance }) => (state === "closed" ? [] : [{ arm, state, instance }]));
+    return arms.configured().flatMap(({ name }) => table.others(name, ""));
   };
   const dashboard = createDashboard({
     clickhouse,
     policies: policiesOf(session),
-    health: { kafka, stages: () => stageGroups(session), breakers, loadByArm },
+    health: { kafka, stages: () => stageGroups(session), arms: armRows, loadByArm },
     prices(arm, at, promptTokens) {
       const known = arms.configured().find(({ name }) => name === arm);
       return known === undefined ? null : pricesAt(priceList(known), at, promptTokens);

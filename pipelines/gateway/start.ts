@@ -2,22 +2,17 @@
 // requests once partitions and keys are read.
 import { setTimeout as sleep } from "node:timers/promises";
 import { mostCost, mostTokens } from "../../arms/routed.ts";
-import { createAsk, deadlineOf } from "../../gateway/ask.ts";
-import { createCancel } from "../../gateway/cancel.ts";
+import { deadlineOf } from "../../gateway/ask.ts";
 import { openBatches } from "../../gateway/batches/open.ts";
-import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
 import { openKeys } from "../../gateway/keys/open.ts";
-import { createSpending } from "../../gateway/keys/spending.ts";
 import { openServer } from "../../gateway/open-server.ts";
-import { createConnectionLimit, type ConnectionLimit } from "../../gateway/connection-limit.ts";
-import { createReplies } from "../../gateway/replies.ts";
-import { createSend } from "../../gateway/send.ts";
+import type { ConnectionLimit } from "../../gateway/connection-limit.ts";
 import { listen } from "../../gateway/server.ts";
-import { createWaiting } from "../../gateway/waiting.ts";
-import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
+import type { RunningStage } from "../../runtime/running-stage.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { watchWhenAsked } from "../replay/load.ts";
 import type { Session } from "../session.ts";
+import { openAsking } from "./asking.ts";
 import { openWhenAsked } from "./embedder.ts";
 import { openDashboard } from "./page.ts";
 import { gateway } from "./pipeline.ts";
@@ -33,22 +28,11 @@ export async function startGateway(
   session: SessionOf<typeof gateway> & Pick<Session, "connections">,
   instance: string,
 ): Promise<RunningGateway> {
-  const { config, kafka, codec, clickhouse, topic } = session;
-  const { prefix, sessionTimeoutMs } = config.kafka;
+  const { config } = session;
   const log = session.log.child({ stage: gateway.name });
   const clock = Date.now;
-  const [waiting, connectionLimit] = [createWaiting(), createConnectionLimit(config.gateway.maxOpen)];
-  const spending = createSpending({
-    read: (accounts, since) => readAccountCosts(clickhouse, accounts, since),
-    gateways: () => replies.gateways(),
-    ...{ now: clock, clock: () => performance.now(), log },
-  });
-  const replies = await createReplies({
-    ...{ kafka, codec, topic: topic("responses"), deltas: topic("deltas"), group: groupName(prefix, gateway.name) },
-    ...{ instance, sessionTimeoutMs, waiting, onResponse: spending.answered, log },
-  });
-  const producer = kafka.plainProducer();
-  const send = createSend(producer, config.gateway.acceptMs);
+  const asking = await openAsking(session, { instance, log, clock });
+  const { producer, send, ask, cancel, replies, spending, connectionLimit } = asking;
   const arms = () => session.arms.routed();
   const additions = {
     tokenBudget: config.selection.examples > 0 ? config.selection.tokenBudget : 0,
@@ -62,11 +46,6 @@ export async function startGateway(
   });
   const embedder = openWhenAsked(config, log);
   const load = watchWhenAsked(session, log);
-  const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
-  const ask = createAsk({
-    ...{ waiting, connectionLimit, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
-    replyPartition: replies.next,
-  });
   const batches = openBatches({
     ...{ session, producer, send, ask, cancel, keys: keys.table, arms, load: load.load, clock, log },
     owns: replies.owns,

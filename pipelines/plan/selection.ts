@@ -45,7 +45,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
       apply: helpfulness.apply,
     });
     closers.push(() => policies.stop());
-    const examples = await holdExamples(session, { instance: instance.id, stage: "select", mode: "global", log });
+    const examples = await holdExamples(session, { instance: instance.id, stage: "select", log });
     closers.push(examples.stop);
     const caches = followInventories(session, log);
     closers.push(caches.stop);

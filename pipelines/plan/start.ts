@@ -1,5 +1,5 @@
-// What plan needs, opened in order. The first request of a partition is taken only when the
-// policies, its examples and its ids are restored.
+// What plan needs, opened in order. The first request of a partition is taken only when policies,
+// examples and the partition's ids are restored.
 import { randomBytes } from "node:crypto";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ArmConfig } from "../../config/schema.ts";
@@ -40,7 +40,7 @@ export async function startPlan(
   const inline = await openInlineArms(session, breakers, cached);
   const tables = await openTables(session, { instance, clock, log });
   const { documents, policies, examples, lookup, helpfulness, sent } = tables;
-  const select = openSelect(session, { examples, placements: policies.placements, helpfulness, clock, log });
+  const select = openSelect(session, { pool: examples.pool, helpfulness, clock, log });
   const calls = shareCalls(session, { own: inline.calls, instance, log });
   // A log replay's arms call no engine.
   const engines = logReplay ? undefined : openEngines(session.arms.configured, log, inline.replicas);
@@ -60,14 +60,8 @@ export async function startPlan(
   });
   const stage = assembleStage(session, {
     ...{ pipeline, instance },
-    async onAdopt(partitions) {
-      const indexes = partitions.map(({ partition }) => partition);
-      await Promise.all([examples.adopt(indexes), deduplicate.adopt(indexes)]);
-    },
-    onDropped({ partition }) {
-      deduplicate.drop(partition);
-      examples.drop(partition);
-    },
+    onAdopt: (partitions) => deduplicate.adopt(partitions.map(({ partition }) => partition)),
+    onDropped: ({ partition }) => deduplicate.drop(partition),
   });
   await stage.start();
   const stop = async (): Promise<void> => {

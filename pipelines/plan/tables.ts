@@ -44,8 +44,7 @@ export async function openTables(
   const documents = holdDocuments(session, await openDocuments(folder, session.logReplay ? () => 0 : Date.now), log);
   const onReuse = createReuseMetrics(session.metrics).domains;
   const policies = await openPolicies(session, { apply: helpfulness.apply, onReuse, clock, log });
-  const examples = await holdExamples(session, { instance, stage: plan.name, mode: policies.mode(), log });
-  policies.onMode(examples.setMode);
+  const examples = await holdExamples(session, { instance, stage: plan.name, log });
   await examples.restored();
   const sent = createSentResponses(session, log);
   const lookup = await openLookup(session, { sent: sent.find, log });

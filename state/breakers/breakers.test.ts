@@ -106,7 +106,26 @@ describe("what plan may choose", () => {
     others.length = 1;
     await ask(answered);
     expect(breakers.state("a")).toBe("closed");
-    expect([...breakers.own()]).toEqual([["a", { state: "closed" }]]);
+    expect([...breakers.own()]).toEqual([["a", { state: "closed", replicas: [] }]]);
+  });
+
+  it("says how the replicas of a called arm are, where there are several or one reports its load", async () => {
+    const { breakers } = setUp();
+    const engine = { running: 3, waiting: 1, cacheUsage: 0.123 };
+    const replica = { name: "http://a/v1", calls: 2, load: 4, breaker: "open" as const, engine };
+    const named = { name: "http://a/v1", state: "open", calls: 2, running: 3, waiting: 1, cacheUsage: 0.12 };
+    const guarded = (
+      name: string,
+      ...replicas: (typeof replica | (Omit<typeof replica, "engine"> & { engine: undefined }))[]
+    ) => breakers.guard(name, { answer: () => Promise.resolve(answered), replicas: () => replicas });
+    const silent = { ...replica, engine: undefined };
+    const arms = [guarded("reported", replica), guarded("pair", silent, replica), guarded("single", silent), guarded("idle", replica)]; // prettier-ignore
+    await Promise.all(arms.slice(0, 3).map((arm) => arm.answer(request, new AbortController().signal)));
+    expect([...breakers.own()].map(([arm, { replicas }]) => [arm, replicas])).toEqual([
+      ["reported", [named]],
+      ["pair", [{ ...named, running: null, waiting: null, cacheUsage: null }, named]],
+      ["single", []],
+    ]);
   });
 
   it("has its word for half a minute after its last call", async () => {

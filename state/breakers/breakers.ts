@@ -4,6 +4,7 @@ import { createBreaker, type Breaker, type BreakerState, type Verdict } from "..
 import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
 import type { Config } from "../../config/schema.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
+import { shownReplicas } from "../load/replica-metrics.ts";
 import { createBreakerMetrics, type BreakerMetrics } from "./metrics.ts";
 import { shareRows, voidMs, type RowSession } from "../process-rows.ts";
 import type { SessionOf } from "../session.ts";
@@ -24,12 +25,12 @@ export interface BreakersOptions {
 }
 
 export interface Breakers {
-  guard(name: string, arm: Pick<Arm, "answer">): Pick<Arm, "answer">;
+  guard(name: string, arm: Pick<Arm, "answer" | "replicas">): Pick<Arm, "answer">;
   /** By what all processes say; half-open as long as this process may choose it for a probe. */
   state(arm: string): BreakerState;
   probed(arm: string): void;
   /** What this process says of arms that it called lately, or whose breaker is not closed. */
-  own(): ReadonlyMap<string, { state: BreakerState }>;
+  own(): ReadonlyMap<string, Pick<ArmBreaker, "state" | "replicas">>;
 }
 
 interface Known {
@@ -37,6 +38,7 @@ interface Known {
   calledAt: number;
   /** As it was last looked at. */
   seen: BreakerState;
+  arm: Pick<Arm, "replicas">;
 }
 
 export function createBreakers({ settings, clock, random, others, metrics, log }: BreakersOptions): Breakers {
@@ -45,7 +47,7 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
   const probes = new Map<string, { left: number; since: number }>();
 
   const of = (arm: string): Known => {
-    const found = known.get(arm) ?? { breaker: createBreaker(settings), calledAt: -Infinity, seen: "closed" };
+    const found = known.get(arm) ?? { breaker: createBreaker(settings), calledAt: -Infinity, seen: "closed", arm: {} };
     known.set(arm, found);
     return found;
   };
@@ -69,12 +71,13 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
       new Map(
         [...known].flatMap(([arm, one]) => {
           const state = ownOf(arm, one);
-          return state === undefined ? [] : [[arm, { state }] as const];
+          return state === undefined ? [] : [[arm, { state, replicas: replicasOf(one.arm) }] as const];
         }),
       ),
     guard: (name, arm) => ({
       async answer(request, signal, onText): Promise<ArmResult> {
         const one = of(name);
+        one.arm = arm;
         const turn = one.breaker.enter(clock());
         look(name, one);
         if (turn === undefined && request.replaceable === true) return broken(name);
@@ -111,6 +114,16 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
   };
 }
 
+const replicasOf = (arm: Pick<Arm, "replicas">): ArmBreaker["replicas"] =>
+  shownReplicas(arm).map(({ name, breaker, calls, engine }) => ({
+    ...{ name, state: breaker, calls },
+    running: roundedOrNull(engine?.running),
+    waiting: roundedOrNull(engine?.waiting),
+    // Rows are sent when they have changed.
+    cacheUsage: engine?.cacheUsage == null ? null : Math.round(engine.cacheUsage * 100) / 100,
+  }));
+const roundedOrNull = (value: number | null | undefined): number | null => (value == null ? null : Math.round(value));
+
 export function verdictOf(result: ArmResult, ms: number, slowCallMs: number): Verdict {
   if (result.kind === "answer") return "success";
   // The replica has a breaker of its own (arms/openai/replicas).
@@ -133,7 +146,7 @@ export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "a
 
 export type BreakersOf<B = Breakers> = (session: BreakerSession) => B;
 
-/** With one arm there is nothing to choose: nothing is read, and nothing sent. */
+/** With one arm there is nothing to choose: nothing is read, and only its replicas are sent. */
 export function shareBreakers(session: BreakerSession, instance: string): SharedBreakers {
   const { log } = session;
   const several = (): boolean => session.arms.configured().length > 1;
@@ -146,7 +159,7 @@ export function shareBreakers(session: BreakerSession, instance: string): Shared
   });
   const rows = shareRows(session, {
     topic: "breakers",
-    own: () => (several() ? breakers.own() : new Map()),
+    own: () => new Map([...breakers.own()].filter(([, { replicas }]) => several() || replicas.length > 0)),
     isIdle: () => false,
     follows: several,
     ...{ instance, log },

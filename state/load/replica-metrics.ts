@@ -11,14 +11,16 @@ export interface ReplicaMetrics {
   watch(arm: Arm): Arm;
 }
 
+/** Those worth showing: several, or one that reports its load. */
+export function shownReplicas({ replicas }: Pick<Arm, "replicas">): ReplicaState[] {
+  const all = replicas?.() ?? [];
+  return all.length > 1 || all.some(({ engine }) => engine !== undefined) ? all : [];
+}
+
 export const createReplicaMetrics = oncePerRegistry((registry: MetricsRegistry): ReplicaMetrics => {
   const watched = new Set<Arm>();
   const shown = (): { arm: string; replica: ReplicaState }[] =>
-    [...watched].flatMap(({ name, replicas }) => {
-      const all = replicas?.() ?? [];
-      const isTold = all.length > 1 || all.some(({ engine }) => engine !== undefined);
-      return isTold ? all.map((replica) => ({ arm: name, replica })) : [];
-    });
+    [...watched].flatMap((arm) => shownReplicas(arm).map((replica) => ({ arm: arm.name, replica })));
   const gauge = (name: string, help: string, valueOf: (replica: ReplicaState) => number | null | undefined): void => {
     new Gauge({
       ...{ name, help, labelNames: ["arm", "replica"], registers: [registry] },

@@ -1,22 +1,16 @@
-// The policies that plan goes by, as one table of the topic `policies`: the router's,
-// where the examples are, and where answers are reused.
+// The policies that plan goes by, as one table of the topic `policies`: the router's, and where
+// answers are reused.
 import { followTable, type TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { SessionOf } from "../session.ts";
 import { createPolicyMetrics } from "./metrics.ts";
-import { createPlacementTable, type PlacementMode, type PlacementTable } from "./placement.ts";
 import { createReuseTable, REUSE, type ReuseTable } from "./reuse.ts";
 import { ROUTER } from "./router.ts";
 import { createPolicyTable, type PolicyTable } from "./router-table.ts";
 
 export interface OpenedPolicies {
   router: PolicyTable;
-  placements: PlacementTable;
   reuse: ReuseTable;
-  /** Where the examples are held, of configuration and placement. */
-  mode(): PlacementMode;
-  /** Called with what is in force now, and again with what comes into force. */
-  onMode(listener: (mode: PlacementMode) => void): void;
   stop(): Promise<void>;
 }
 
@@ -35,19 +29,10 @@ export async function openPolicies(
   { apply, onReuse, clock, log }: PoliciesOptions,
 ): Promise<OpenedPolicies> {
   const { config, kafka, codec } = session;
-  let modeChanged: (mode: PlacementMode) => void = () => undefined;
   const metrics = createPolicyMetrics(session.metrics);
   const router = createPolicyTable(config.routing.statistics);
-  const pool = config.selection.pool;
-  const placements = createPlacementTable(
-    ({ mode }) => {
-      if (pool === "auto") modeChanged(mode);
-    },
-    (problem) => log.error({ problem }, "the examples stay where they are"),
-  );
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
-  const tables = [router, placements, reuse];
-  const mode = (): PlacementMode => (pool === "auto" ? placements.current().mode : pool);
+  const tables = [router, reuse];
 
   const follower = followTable({
     ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },
@@ -65,12 +50,5 @@ export async function openPolicies(
     },
   });
   await follower.caughtUp;
-  return {
-    ...{ router, placements, reuse, mode },
-    onMode(listener) {
-      modeChanged = listener;
-      listener(mode());
-    },
-    stop: () => follower.stop(),
-  };
+  return { router, reuse, stop: () => follower.stop() };
 }

@@ -5,7 +5,6 @@ import type { Policy } from "../../schemas/types.ts";
 import { appendOnce, type Policies } from "./append.ts";
 import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
-import { PLACEMENT } from "./placement.ts";
 
 /**
  * Publishes the body of `version`, by default the last that says something else, as the next one.
@@ -17,8 +16,6 @@ export async function revertPolicy(
   version: number | undefined,
   now: number,
 ): Promise<Policy> {
-  if (name === PLACEMENT)
-    throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
   if (isLinkPolicy(name))
     throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
   const old =

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startExampleReplay } from "../../pipelines/replay/start.ts";
-import { examplesOf } from "../../operators/placement/stored.ts";
+import { readTable } from "../../runtime/table.ts";
 import { createReferenceJudge, readReferences } from "../../operators/example-replay/judge.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { ExampleReplayRun } from "../../pipelines/replay/replay.ts";
@@ -200,9 +200,9 @@ test("an example is replayed five times, over all runs, and not again when it co
   await runs("again");
   expect((await attempts()).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
   // Imported anew it has the same id, and a count of its own.
-  const { kafka, codec, topic, clickhouse } = system.session;
-  const stored = await examplesOf(clickhouse, ["default/default"]);
-  const example = stored.find((one) => one.example.request === request)?.example;
+  const { kafka, codec, topic, log } = system.session;
+  const stored = await readTable({ kafka, codec, topic: topic("examples"), record: "examples", log });
+  const example = [...stored.values()].find((one) => one.request === request);
   expect(example?.replays).toBe(5);
   const producer = kafka.plainProducer();
   const value = codec.encode("examples", { ...example!, replays: 0 });

@@ -26,6 +26,7 @@ import { groupName } from "../../runtime/running-stage.ts";
 import { entries, numbers } from "../support/acls.ts";
 import { makeAuthority, makeCertificate } from "../support/certificates.ts";
 import { follow } from "../support/follow.ts";
+import type { LetterRow } from "../../gateway/page/data/dead-letters.ts";
 import { answersAs, startSecureBroker, type SecureBroker } from "../support/secure-broker.ts";
 import { databaseName, testStack, uniquePrefix } from "../support/stack.ts";
 import { eventually, requestOf } from "../support/system.ts";
@@ -196,6 +197,22 @@ test("and works on a batch: a line that is answered, and one that is refused", a
   expect(counts).toEqual({ total: 2, completed: 1, failed: 1 });
 });
 
+test("and sends a dead letter to its topic again", async () => {
+  const { origin } = new URL(running.find(({ stages: { baseUrl: url } }) => url !== undefined)?.stages.baseUrl ?? "");
+  const topic = operator.topic("requests");
+  const producer = operator.kafka.plainProducer();
+  await producer.send([{ topic, key: "odd", value: Buffer.from([0, 0, 0, 0, 99, 1]) }]).finally(() => producer.close());
+  const { partition, offset } = await eventually("the dead letter", async () => {
+    const found = await fetch(`${origin}/page/api/letters?${new URLSearchParams({ topic, stage: "plan" }).toString()}`);
+    return ((await found.json()) as LetterRow[])[0];
+  });
+  const sent = await fetch(`${origin}/page/api/letter-retry`, {
+    ...{ method: "POST", headers: { "content-type": "application/json", origin } },
+    body: JSON.stringify({ topic, partition: String(partition), offset: String(offset), stage: "plan" }),
+  });
+  expect([sent.status, await sent.text()]).toEqual([200, expect.any(String)]);
+});
+
 test("tokens are fetched anew, and what is under way goes on", async () => {
   const before = provider.given();
   await eventually("another token", () => Promise.resolve(provider.given() > before ? true : undefined));
@@ -221,12 +238,11 @@ const idle = [
     "gateway Read reader.policies.",
   ],
   ...["gateway Write policies", "gateway Write policies.", "gateway Write examples"],
-  // Its acts on keys and dead letters.
-  ...["gateway Write keys", "gateway Read dead-letters", "gateway Write dead-letters"],
-  "gateway Read reader.dead-letters.",
+  // Its acts on keys; it follows dead letters without a group.
+  ...["gateway Write keys", "gateway Read reader.dead-letters."],
   ...["gateway Read breakers", "gateway Read reader.breakers."],
   ...["gateway Read inline-calls", "gateway Read reader.inline-calls."],
-  ...["plan Write response-cache", "plan Write dead-letters", "plan Write deltas"],
+  ...["plan Write response-cache", "plan Write deltas"],
   // Repeats of what is recorded with placeholders (privacy.redact).
   ...["plan Read responses", "plan Read reader.responses."],
   ...["inline-calls", "breakers"].flatMap((topic) => [
@@ -236,7 +252,6 @@ const idle = [
   ...["work.small", "alternative-answers", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
     (topic) => `generate Write ${topic}`,
   ),
-  "record Write dead-letters",
 ];
 
 test("no stage was denied what it needs, and its ACLs were of use", async () => {

@@ -53,6 +53,7 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
             <Prefill arms={data.arms.filter(({ linkedTokens }) => linkedTokens > 0)} />
           </>
         ))}
+      <Replicas replicas={health.data?.replicas ?? []} />
     </>
   );
 }
@@ -131,6 +132,38 @@ const Prefill = ({ arms }: { arms: Overview["arms"] }) =>
           ["Linked", ({ linkedTokens }) => count(linkedTokens), numeric],
           ["Computed again", ({ recomputedTokens }) => count(recomputedTokens), numeric],
           ["As usual", ({ prefilledTokens }) => count(prefilledTokens), numeric],
+        ]}
+      />
+    </Panel>
+  );
+
+const Replicas = ({ replicas }: Pick<Health, "replicas">) =>
+  replicas.length === 0 ? null : (
+    <Panel
+      title="Replicas"
+      note="As the processes that called the arm in the last half minute see them. Running, waiting and KV cache are the engine's own figures, other clients' requests included."
+    >
+      <Table
+        rows={replicas}
+        keyOf={({ arm, name }) => `${arm}/${name}`}
+        class="cards"
+        scrolls="Replicas"
+        columns={[
+          ["Replica", ({ name }) => <code>{name}</code>, rowHead],
+          ["Arm", ({ arm }) => <Arm name={arm} />],
+          [
+            "State",
+            ({ without, processes }) =>
+              without === 0 ? (
+                "in use"
+              ) : (
+                <strong class="bad">{`left out by ${without} of ${processes} processes`}</strong>
+              ),
+          ],
+          ["Calls under way", ({ calls }) => count(calls), numeric],
+          ["Running", ({ running }) => (running === null ? "–" : count(running)), numeric],
+          ["Waiting", ({ waiting }) => (waiting === null ? "–" : count(waiting)), numeric],
+          ["KV cache", ({ cacheUsage }) => (cacheUsage === null ? "–" : share(cacheUsage)), numeric],
         ]}
       />
     </Panel>

@@ -1,8 +1,8 @@
 // Examples by what bettering them would gain, or the newest; one of them whole (example.tsx).
 import { useEffect, useState } from "preact/hooks";
-import type { ExampleRow } from "../data/port.ts";
+import type { ExampleList } from "../data/port.ts";
 import { Example } from "./example.tsx";
-import { count, figure } from "./format.ts";
+import { count, figure, time } from "./format.ts";
 import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
 import { Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
 import { Choice } from "./range.tsx";
@@ -17,9 +17,9 @@ export function Examples({ id }: { id: string }) {
     if (asked !== (query.get("search") ?? "")) set({ search: asked });
   }, [asked]);
   const sort = query.get("sort") ?? undefined;
-  const { data, error } = useData<ExampleRow[]>("examples", { search: asked, sort }, 30_000);
+  const { data, error } = useData<ExampleList>("examples", { search: asked, sort }, 30_000);
   const kept = { search: query.get("search") ?? "", sort: sort ?? "" };
-  const most = Math.max(...(data ?? []).map(({ gain }) => gain), 0);
+  const most = Math.max(...(data?.rows ?? []).map(({ gain }) => gain), 0);
   return (
     <>
       {id !== "" && <Example key={id} id={id} onEdited={(edited) => set({ id: edited })} />}
@@ -30,17 +30,17 @@ export function Examples({ id }: { id: string }) {
       <Problem error={error} />
       <Panel
         title={sort === "newest" ? "The newest examples" : "Examples by gain"}
-        note="Gain is what bettering one would gain: the decayed sum of (1 - quality) × cost of the arm over the answers that it was shown for in two weeks. Those that were not shown have none, and only the order by time lists them."
+        note={`Gain is what bettering one would gain: the sum of (1 - quality) × cost of the arm over the answers that it was shown for ${rangeWords(data?.countedFrom ?? null)}, each weighed less by a tenth an hour. Those that were not shown have none, and only the order by time lists them.`}
       >
         {data === undefined ? (
           <Nothing>…</Nothing>
-        ) : data.length === 0 ? (
-          <Nothing>{sort === "newest" ? "None fits." : "None was used in two weeks, or none fits."}</Nothing>
+        ) : data.rows.length === 0 ? (
+          <Nothing>{sort === "newest" ? "None fits." : "None was used in this time, or none fits."}</Nothing>
         ) : (
           <Table
             class="list cards"
             scrolls="Examples"
-            rows={data}
+            rows={data.rows}
             keyOf={(row) => row.id}
             rowClass={(row) => (row.id === id ? "chosen" : "")}
             columns={[
@@ -70,3 +70,6 @@ export function Examples({ id }: { id: string }) {
     </>
   );
 }
+
+const rangeWords = (from: number | null): string =>
+  from === null ? "in two weeks" : `since ${time(from)} (the newest 50,000 uses)`;

@@ -59,7 +59,12 @@ export function Sessions({ names }: { names: Names }) {
                 ["Tenant", (row) => <bdi>{row.tenant}</bdi>],
                 ["Last request", ({ lastAt }) => ago(lastAt), { class: "nowrap", hint: ({ lastAt }) => whole(lastAt) }],
                 ["Lasted", ({ firstAt, lastAt }) => duration(lastAt - firstAt), numeric],
-                ["Requests", ({ requests }) => count(requests), numeric],
+                [
+                  "Requests",
+                  ({ requests, summed }) =>
+                    summed < requests ? `${count(requests)} (figures of the last ${count(summed)})` : count(requests),
+                  numeric,
+                ],
                 ["Unanswered", ({ unanswered }) => count(unanswered), numeric],
                 ["Arms", ({ arms }) => arms.join(", "), { class: "text" }],
                 ["Switches", ({ switches }) => count(switches), numeric],

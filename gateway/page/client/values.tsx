@@ -93,7 +93,7 @@ function Verdict({ arms }: Pick<PolicyValues, "arms">) {
     <>
       {[...new Set([best, mostExpensive ?? best])].map((one) => (
         <p key={one.arm}>
-          <strong>{sentenceOf(one)}</strong>
+          <strong>{sentenceOf(one, arms.length)}</strong>
         </p>
       ))}
     </>
@@ -108,9 +108,9 @@ const outcomes = {
 } as const;
 
 type Known = PolicyValues["arms"][number] & { rival: NonNullable<PolicyValues["arms"][number]["rival"]> };
-const sentenceOf = ({ arm, rival, unsupported, effective, cost: price }: Known): string =>
+const sentenceOf = ({ arm, rival, unsupported, effective, cost: price }: Known, arms: number): string =>
   `Beside always ${arm}${price === null ? "" : `, at ${cost(price)} an answer`}: ${outcomes[verdictOf(rival, effective ?? 0)]}. ` +
-  `Reward ${figure(rival.logged)} and ${figure(rival.always)}, difference ${rival.difference > 0 ? "+" : ""}${withReach(rival.difference, rival.reach)} (95 %).` +
+  `Reward ${figure(rival.logged)} and ${figure(rival.always)}, difference ${rival.difference > 0 ? "+" : ""}${withReach(rival.difference, rival.reach)} (95 %${arms > 1 ? ` for all ${arms} arms at once` : ""}).` +
   ((unsupported ?? 0) > 0.05
     ? ` The ${share(unsupported)} of decisions for which ${arm} could not be chosen are left out.`
     : "");
@@ -119,6 +119,10 @@ const terms: readonly (readonly [name: string, what: string])[] = [
   ["IPS", "rewards of the arm's answers, each divided by the probability of its choice; right on average, wide"],
   ["SNIPS", "the same, divided by the sum of those weights in place of the count; narrower, slightly biased"],
   ["DR", "a model's prediction for every decision, corrected by IPS where the arm was chosen"],
+  [
+    "Choices less arm",
+    "the difference on the same decisions; its interval is that wide that those of all arms hold together with 95 %, hence also that of the best, which the same ratings pick",
+  ],
   ["Decisions", "rated decisions that are used"],
   ["Effective", "how many equally weighted decisions would say as much; few of many: don't trust it"],
   [

@@ -22,7 +22,6 @@ export const degradedWord = say({
   embedder_busy: "the embedder was busy",
   embedder_unavailable: "the embedder did not answer",
   examples: "the example store did not answer",
-  examples_incomplete: "not all examples had been read yet",
   helpfulness: "the helpfulness model did not answer, and similarity took its place",
   features: "the features of the question were not known",
   policy: "the learnt policy could not be used, and the prior took its place",

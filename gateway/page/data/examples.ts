@@ -1,6 +1,6 @@
 // Examples by what bettering them would gain, or the newest; each whole, with how it was used.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { ExampleFilter, ExampleRow, ExampleUse, WholeExample } from "./port.ts";
+import type { ExampleFilter, ExampleList, ExampleRow, ExampleUse, WholeExample } from "./port.ts";
 
 type Reader = Pick<ClickHouse, "query">;
 
@@ -8,41 +8,67 @@ const mostExamples = 200;
 const mostUses = 100;
 const shown = 600;
 
-/** Columns of a table or view with the texts of examples. */
-const columns = (table: string): string =>
-  `example_id AS id, tenant, domain, substringUTF8(${table}.request, 1, ${shown}) AS request,
-   substringUTF8(${table}.response, 1, ${shown}) AS response, quality, replays, source_arm AS sourceArm`;
-const usage = "gain, uses, rated_uses AS ratedUses, mean_quality AS meanQuality";
-const fits = (table: string): string =>
-  `({search:String} = '' OR startsWith(example_id, {search:String})
-    OR positionCaseInsensitiveUTF8(${table}.request, {search:String}) > 0
-    OR positionCaseInsensitiveUTF8(${table}.response, {search:String}) > 0)`;
+/** Uses that figures are of, at most: the newest of two weeks. */
+const mostCounted = 50_000;
 
-export const readExamples = (clickhouse: Reader, { search = "", sort }: ExampleFilter): Promise<ExampleRow[]> =>
-  sort === "newest"
-    ? readNewest(clickhouse, search)
-    : clickhouse.query<ExampleRow>(
-        `SELECT ${columns("example_gain")}, ${usage} FROM example_gain WHERE ${fits("example_gain")}
-         ORDER BY gain DESC, uses DESC, id LIMIT ${mostExamples}`,
-        { search },
-      );
+/** The uses that count; their requests are few, so that answers are looked up by id. */
+const counted = `FROM example_uses WHERE created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
+  ORDER BY created_at DESC LIMIT ${mostCounted}`;
+
+/** By example, as the view example_gain has it. */
+const usage = (condition = "true"): string => `
+  SELECT example_id, 0.1 * sum(used.gain * pow(0.9, dateDiff('hour', toStartOfHour(used.created_at), toStartOfHour(now('UTC'))))) AS gain,
+    count() AS uses, countIf(used.rated) AS ratedUses, avg(used.quality) AS meanQuality
+  FROM example_use_quality AS used
+  WHERE ${condition} AND request_id GLOBAL IN (SELECT request_id ${counted}) GROUP BY example_id`;
+
+const columns = `example_id AS id, tenant, domain, substringUTF8(examples.request, 1, ${shown}) AS request,
+  substringUTF8(examples.response, 1, ${shown}) AS response, quality, replays, source_arm AS sourceArm`;
+const fitting = `FROM examples FINAL WHERE NOT deleted AND ({search:String} = '' OR startsWith(example_id, {search:String})
+  OR positionCaseInsensitiveUTF8(examples.request, {search:String}) > 0
+  OR positionCaseInsensitiveUTF8(examples.response, {search:String}) > 0)`;
+
+export const readExamples = (clickhouse: Reader, { search = "", sort }: ExampleFilter): Promise<ExampleList> =>
+  sort === "newest" ? readNewest(clickhouse, search) : readByGain(clickhouse, search);
+
+async function readByGain(clickhouse: Reader, search: string): Promise<ExampleList> {
+  const [rows, countedFrom] = await Promise.all([
+    clickhouse.query<ExampleRow>(
+      `SELECT example.*, used.gain AS gain, used.uses AS uses, used.ratedUses AS ratedUses, used.meanQuality AS meanQuality
+       FROM (SELECT ${columns} ${fitting}) AS example GLOBAL INNER JOIN (${usage()}) AS used ON used.example_id = example.id
+       ORDER BY gain DESC, uses DESC, id LIMIT ${mostExamples}`,
+      { search },
+    ),
+    readCountedFrom(clickhouse),
+  ]);
+  return { rows, countedFrom };
+}
 
 type Usage = Pick<ExampleRow, "id" | "gain" | "uses" | "ratedUses" | "meanQuality">;
 const unused = { gain: 0, uses: 0, ratedUses: 0, meanQuality: 0 };
 
 /** Those that were never shown, too. */
-async function readNewest(clickhouse: Reader, search: string): Promise<ExampleRow[]> {
+async function readNewest(clickhouse: Reader, search: string): Promise<ExampleList> {
   const rows = await clickhouse.query<Omit<ExampleRow, Exclude<keyof Usage, "id">>>(
-    `SELECT ${columns("examples")} FROM examples FINAL WHERE NOT deleted AND ${fits("examples")}
-     ORDER BY created_at DESC, id LIMIT ${mostExamples}`,
+    `SELECT ${columns} ${fitting} ORDER BY created_at DESC, id LIMIT ${mostExamples}`,
     { search },
   );
-  const used = await clickhouse.query<Usage>(
-    `SELECT example_id AS id, ${usage} FROM example_gain WHERE example_id IN {ids:Array(String)}`,
-    { ids: rows.map(({ id }) => id) },
+  const [used, countedFrom] = await Promise.all([
+    clickhouse.query<Omit<Usage, "id"> & { example_id: string }>(usage("example_id IN {ids:Array(String)}"), {
+      ids: rows.map(({ id }) => id),
+    }),
+    readCountedFrom(clickhouse),
+  ]);
+  const byId = new Map(used.map(({ example_id: id, ...one }) => [id, one]));
+  return { rows: rows.map((row) => ({ ...unused, ...row, ...byId.get(row.id) })), countedFrom };
+}
+
+/** Where the uses that count begin; null: all of two weeks count. */
+async function readCountedFrom(clickhouse: Reader): Promise<number | null> {
+  const [found] = await clickhouse.query<{ uses: number; oldest: number }>(
+    `SELECT count() AS uses, toUnixTimestamp64Milli(min(created_at)) AS oldest FROM (SELECT created_at ${counted})`,
   );
-  const byId = new Map(used.map((one) => [one.id, one]));
-  return rows.map((row) => ({ ...unused, ...row, ...byId.get(row.id) }));
+  return found === undefined || found.uses < mostCounted ? null : found.oldest;
 }
 
 export async function readExample(clickhouse: Reader, id: string): Promise<WholeExample> {

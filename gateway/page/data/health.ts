@@ -2,8 +2,10 @@
 import { messageOf } from "../../../connections/errors.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../../connections/kafka/port.ts";
+import type { ArmBreaker } from "../../../schemas/types.ts";
 import { isOpenLetter } from "./dead-letters.ts";
 import type { Health, StageLag } from "./port.ts";
+import { replicasOf } from "./replicas.ts";
 
 export interface StageGroup {
   stage: string;
@@ -15,8 +17,8 @@ export interface HealthDependencies {
   kafka: Pick<Kafka, "lag" | "members" | "stuck">;
   clickhouse: Pick<ClickHouse, "query">;
   stages: () => readonly StageGroup[];
-  /** Breakers that are not closed. */
-  breakers: () => Promise<Health["breakers"]>;
+  /** What processes say of the arms that they called in the last half minute. */
+  arms: () => Promise<ArmBreaker[]>;
   /** Utilisation; undefined: not read yet. */
   loadByArm: () => ReadonlyMap<string, number> | undefined;
 }
@@ -24,13 +26,7 @@ export interface HealthDependencies {
 const tables = ["requests", "decisions", "responses", "feedback", "policies"];
 
 /** What can't be reached is a problem in it, and no failure. */
-export async function readHealth({
-  kafka,
-  clickhouse,
-  stages,
-  breakers,
-  loadByArm,
-}: HealthDependencies): Promise<Health> {
+export async function readHealth({ kafka, clickhouse, stages, arms, loadByArm }: HealthDependencies): Promise<Health> {
   const problems: string[] = [];
   const orNothing = async <T>(what: string, look: () => Promise<T[]>): Promise<T[]> => {
     try {
@@ -40,9 +36,9 @@ export async function readHealth({
       return [];
     }
   };
-  const [lags, open, letters, fresh] = await Promise.all([
+  const [lags, reported, letters, fresh] = await Promise.all([
     Promise.all(stages().map((stage) => orNothing(stage.stage, () => lagsOf(kafka, stage)))),
-    orNothing("breakers", breakers),
+    orNothing("arms", arms),
     orNothing("dead letters", () =>
       clickhouse.query<Health["deadLetters"][number]>(
         `SELECT source_topic AS topic, stage, code, substringUTF8(argMax(reason, created_at), 1, 300) AS reason, uniqExact(source_partition, source_offset) AS count, toUnixTimestamp64Milli(max(created_at)) AS newest
@@ -64,7 +60,8 @@ export async function readHealth({
   return {
     stages: lags.flat(),
     stuck: kafka.stuck().map(({ topic, partition, since }) => ({ topic, partition, since })),
-    breakers: open,
+    breakers: reported.flatMap(({ arm, state, instance }) => (state === "closed" ? [] : [{ arm, state, instance }])),
+    replicas: replicasOf(reported),
     load: [...(loadByArm() ?? [])].map(([arm, load]) => ({ arm, load })),
     deadLetters: letters,
     tables: fresh.sort((one, other) => (order.get(one.table) ?? 0) - (order.get(other.table) ?? 0)),

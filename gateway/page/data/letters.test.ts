@@ -3,7 +3,10 @@ import { expect, it } from "vitest";
 import type { TopicName } from "../../../schemas/records.ts";
 import { createLetters, type LettersDependencies } from "./letters.ts";
 
-/** A letter at p.TOPIC 0, 7, whole in dead-letters at 0, 3; sent: what goes to topics. */
+/**
+ * A letter at p.TOPIC 0, 7, whole in dead-letters at 0, 3, and two gateways; sent: what goes to
+ * topics.
+ */
 function opened({
   letter = {},
   recordOf = "requests",
@@ -15,37 +18,50 @@ function opened({
     ...{ headers: {}, headerList: [], fullBytes: null, fullSha256: null, firstOffset: 7, createdAt: 1, ...letter },
   };
   const sent: { topic: string }[] = [];
+  const committed = new Set<string>();
+  const newest = new Map<string, symbol>();
   const kafka = {
     followTopic: (_topic: string, { onRecords }: { onRecords: (records: object[]) => void }) => ({
       follow: () => onRecords([{ offset: 3, value: Buffer.from("letter") }]),
       stop: () => Promise.resolve(),
     }),
     spans: () => Promise.resolve([{ partition: 0 }]),
-    plainProducer: () => ({
-      send: ([message]: { topic: string }[]) => {
-        if (fail && message?.topic === at.topic) return Promise.reject(new Error("timed out"));
-        sent.push(message!);
-        return Promise.resolve();
-      },
-      close: () => Promise.resolve(),
-    }),
+    lag: (group: string) => Promise.resolve([{ partition: 0, committed: committed.has(group) ? 4 : undefined }]),
+    transactionalProducer(id: string) {
+      const own = Symbol();
+      return {
+        initialise: () => Promise.resolve(void newest.set(id, own)),
+        transact({ group, messages }: { group: string; messages: { topic: string }[] }) {
+          if (fail) return Promise.reject(new Error("timed out"));
+          if (newest.get(id) !== own) return Promise.reject(new Error("fenced"));
+          committed.add(group);
+          sent.push(...messages);
+          return Promise.resolve();
+        },
+        close: () => Promise.resolve(),
+      };
+    },
   };
   const codec = { decode: () => Promise.resolve({ ok: true, value: whole }), encode: () => Buffer.alloc(0) };
   const session = { kafka, codec, log: pino({ level: "silent" }), topic: (name: string) => `p.${name}` };
   const row = { ...at, stage: "plan", retriedAt: null, headers: [], kafkaPartition: 0, kafkaOffset: 3 };
-  const letters = createLetters({
-    session: session as unknown as LettersDependencies["session"],
-    clickhouse: { query: <R>() => Promise.resolve([row] as R[]) },
-    ...{ recordOf: () => recordOf, clock: () => 9 },
-  });
-  return { retry: () => letters.retry({ ...at, stage: "plan" }), topics: () => sent.map(({ topic }) => topic) };
+  const gateway = () =>
+    createLetters({
+      session: session as unknown as LettersDependencies["session"],
+      clickhouse: { query: <R>() => Promise.resolve([row] as R[]) },
+      ...{ recordOf: () => recordOf, clock: () => 9 },
+    });
+  const [one, other] = [gateway(), gateway()];
+  const retry = (by = one) => by.retry({ ...at, stage: "plan" });
+  return { retry, retryElsewhere: () => retry(other), topics: () => sent.map(({ topic }) => topic) };
 }
 
-it("sends a record once, however often and at once it is asked for, and notes that", async () => {
-  const { retry, topics } = opened();
-  const done = await Promise.allSettled([retry(), retry(), retry()]);
+it("sends a record once, however often, at once and by which gateway it is asked for", async () => {
+  const { retry, retryElsewhere, topics } = opened();
+  const done = await Promise.allSettled([retry(), retryElsewhere(), retry()]);
   expect(done.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected", "rejected"]);
   await expect(retry()).rejects.toThrow("sent again already");
+  await expect(retryElsewhere()).rejects.toThrow("sent again already");
   expect(topics()).toEqual(["p.requests", "p.dead-letters"]);
 });
 
@@ -69,6 +85,6 @@ it.each([
 
 it("says that an unanswered send may have been one, and notes nothing", async () => {
   const { retry, topics } = opened({ fail: true });
-  await expect(retry()).rejects.toThrow("not known to be sent to p.requests; look before you repeat: timed out");
+  await expect(retry()).rejects.toThrow("not known to be sent to p.requests; ask again: timed out");
   expect(topics()).toEqual([]);
 });

@@ -1,12 +1,13 @@
 // Reads one dead letter, and sends its record to its topic again, byte for byte. The bytes come
-// from the topic dead-letters, since ClickHouse may have masked them.
+// from the topic dead-letters, since ClickHouse may have masked them. The record and the note that
+// it was sent are one transaction, with a position in a group of the letter's own: all gateways see
+// that position, and their producers of the same id fence each other, so that one of them sends.
 import { messageOf } from "../../../connections/errors.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { RawRecord } from "../../../connections/kafka/port.ts";
+import type { OutgoingMessage, RawRecord } from "../../../connections/kafka/port.ts";
 import type { DeadLetter } from "../../../schemas/types.ts";
 import type { Topic, TopicName } from "../../../schemas/records.ts";
 import { decodeWithRetries } from "../../../runtime/decode.ts";
-import { sendOnce } from "../../../runtime/send-once.ts";
 import { withTimeout } from "../../../runtime/with-timeout.ts";
 import type { SessionOf } from "../../../state/session.ts";
 import {
@@ -45,13 +46,11 @@ export interface LettersDependencies {
 const states: ReadonlySet<TopicName | undefined> = new Set<TopicName>(["examples", "policies"]);
 
 const waitMs = 10_000;
-/** Positions sent again that ClickHouse may not have yet. */
-const remembered = 10_000;
+const noMember = { id: "", generation: -1 };
 
 export function createLetters({ session, clickhouse, recordOf, clock }: LettersDependencies): Letters {
   const { kafka, codec, topic, log } = session;
   const letters = topic("dead-letters");
-  const sent = new Set<string>();
 
   const decoded = async (of: string, value: string | null, bytes: number | null): Promise<string | null> => {
     const name = recordOf(of);
@@ -93,7 +92,8 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
     return found.value;
   };
 
-  const send = async (letter: DeadLetter): Promise<void> => {
+  /** The record as it was, and the note that it was sent. */
+  const messagesOf = async (letter: DeadLetter, stage: string): Promise<OutgoingMessage<Topic<"dead-letters">>[]> => {
     if (letter.fullBytes !== null)
       throw new LetterRefused("it has only the beginning of its record, which is too large for a dead letter");
     if ((letter.firstOffset ?? letter.offset) < letter.offset)
@@ -107,20 +107,35 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
       throw new LetterRefused("its headers can't be sent as they were: some have no value, or repeat");
     const { key, value, topic: to, partition } = letter;
     const partitions = await kafka.spans(to);
-    await sendOnce(kafka, [
+    const note = codec.encode("dead-letters", retriedNote(letter, stage, clock()));
+    return [
       {
         // The broker decides by its ACLs whether the gateway may.
-        topic: to as Topic<"requests">,
+        topic: to as Topic<"dead-letters">,
         ...{ key, value, headers },
         ...(partitions.some((one) => one.partition === partition) ? { partition } : {}),
       },
-    ]);
+      { topic: letters, key, value: note },
+    ];
   };
 
-  /** Sent after the record: a crash between them allows a second send, and loses nothing. */
-  const note = async (letter: DeadLetter, stage: string): Promise<void> => {
-    const value = codec.encode("dead-letters", retriedNote(letter, stage, clock()));
-    await sendOnce(kafka, [{ topic: letters, key: letter.key, value }]);
+  const sendOnce = async (messages: Awaited<ReturnType<typeof messagesOf>>, { row, ...at }: StoredLetter) => {
+    const group = `${letters}.sent.${row.topic}.${row.partition}.${row.offset}`;
+    const producer = kafka.transactionalProducer(group);
+    try {
+      // Waits for the end of what another gateway has under way, or aborts it.
+      await producer.initialise();
+      const positions = await kafka.lag(group, letters);
+      if (positions.some(({ committed }) => committed !== undefined))
+        throw new LetterRefused("it was sent again already");
+      const position = { partition: at.kafkaPartition, offset: String(at.kafkaOffset + 1), metadata: null };
+      await producer.transact({
+        ...{ group, member: noMember, messages },
+        offsets: [{ topic: letters, partitions: [position] }],
+      });
+    } finally {
+      await producer.close();
+    }
   };
 
   return {
@@ -140,33 +155,20 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
     async retry(key) {
       const found = await findLetter(clickhouse, key);
       if (found === null) throw new LetterRefused("the dead letter no longer exists");
-      const position = `${key.topic}/${key.partition}/${key.offset}`;
-      if (found.row.retriedAt !== null || sent.has(position)) throw new LetterRefused("it was sent again already");
+      if (found.row.retriedAt !== null) throw new LetterRefused("it was sent again already");
       const record = recordOf(key.topic);
       if (record === undefined) throw new LetterRefused(`no stage reads the topic ${key.topic} now`);
       if (states.has(record))
         throw new LetterRefused(
           `it would take the place of what ${key.topic} has under its key since, or bring it back`,
         );
-      sent.add(position);
-      let letter: DeadLetter;
       try {
-        letter = await wholeLetter(found);
-        await send(letter);
+        await sendOnce(await messagesOf(await wholeLetter(found), key.stage), found);
       } catch (error) {
-        sent.delete(position);
         if (error instanceof LetterRefused) throw error;
-        throw new LetterRefused(
-          `it is not known to be sent to ${key.topic}; look before you repeat: ${messageOf(error)}`,
-        );
+        throw new LetterRefused(`it is not known to be sent to ${key.topic}; ask again: ${messageOf(error)}`);
       }
-      for (const oldest of sent)
-        if (sent.size > remembered) sent.delete(oldest);
-        else break;
       log.info({ ...key }, "a dead letter was sent to its topic again");
-      await note(letter, key.stage).catch((error: unknown) => {
-        throw new LetterRefused(`it was sent again, but that could not be noted: ${messageOf(error)}`);
-      });
       return key;
     },
   };

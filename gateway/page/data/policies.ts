@@ -3,7 +3,6 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Policies } from "../../../state/policies/append.ts";
 import { policyHistory } from "../../../state/policies/history.ts";
 import { isLinkPolicy } from "../../../state/policies/link.ts";
-import { PLACEMENT } from "../../../state/policies/placement.ts";
 import { resumePolicy, revertPolicy } from "../../../state/policies/revert.ts";
 import type { Policy } from "../../../schemas/types.ts";
 import { PolicyRefused, type PolicyVersion } from "./port.ts";
@@ -13,7 +12,7 @@ const mostPolicies = 200;
 
 const viewOf = ({ name, version, kind, createdAt, trainedThrough, revertOf, metrics }: Policy): PolicyVersion => ({
   ...{ name, version, kind, createdAt, trainedThrough, revertOf, metrics },
-  revertible: name !== PLACEMENT && !isLinkPolicy(name),
+  revertible: !isLinkPolicy(name),
 });
 
 /** The newest of each, or all of one. */

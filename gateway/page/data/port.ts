@@ -195,6 +195,12 @@ export interface ExampleRow {
   sourceArm: string;
 }
 
+export interface ExampleList {
+  rows: ExampleRow[];
+  /** Figures are of uses since then; null: of all in two weeks. */
+  countedFrom: number | null;
+}
+
 /** newest: unused ones, too; else by gain. */
 export interface ExampleFilter {
   search?: string | undefined;
@@ -263,12 +269,29 @@ export interface Health {
   stuck: { topic: string; partition: number; since: number }[];
   /** Arms whose breaker is not closed, in a process. */
   breakers: { arm: string; state: string; instance: string }[];
+  replicas: Replica[];
   /** Unfinished requests over slots, engines' own figures included; arms that are known so far. */
   load: { arm: string; load: number }[];
   tables: { table: string; newest: number | null; lastHour: number }[];
   /** Dead letters of the last week, by reason. */
   deadLetters: { topic: string; stage: string; code: string; reason: string; count: number; newest: number }[];
   problems: string[];
+}
+
+/** An endpoint of an arm, over the processes that called the arm in the last half minute. */
+export interface Replica {
+  arm: string;
+  /** Its address. */
+  name: string;
+  processes: number;
+  /** Those whose breaker of it is not closed. */
+  without: number;
+  /** Calls of all processes under way. */
+  calls: number;
+  /** As its engine reports; null: it does not. cacheUsage: used share of its KV cache, 0 to 1. */
+  running: number | null;
+  waiting: number | null;
+  cacheUsage: number | null;
 }
 
 /** As it happens, of the topics: nothing of its texts. */
@@ -352,7 +375,7 @@ export interface Dashboard {
   overview(filter: OverviewFilter): Promise<Overview>;
   /** The newest of each policy; of one, all its versions. */
   policies(name?: string): Promise<PolicyVersion[]>;
-  examples(filter: ExampleFilter): Promise<ExampleRow[]>;
+  examples(filter: ExampleFilter): Promise<ExampleList>;
   example(id: string): Promise<WholeExample>;
   values(): Promise<PolicyValues>;
   experiments(): Promise<ExperimentVariant[]>;

@@ -1,5 +1,6 @@
 // Sessions, newest first: found by their last requests, in ever longer windows before the end of
-// the time, so that a month of many requests is not read for one page. Their sums are looked up.
+// the time, so that a month of many requests is not read for one page. Their sums are looked up,
+// of a bounded number of requests each, so that a long session takes nothing from the others.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf, during, parametersOf } from "./answers.ts";
 import { readBack } from "./windows.ts";
@@ -18,6 +19,8 @@ export interface SessionRow {
   firstAt: number;
   lastAt: number;
   requests: number;
+  /** How many of them, the newest, the figures below are of: fewer where the session is long. */
+  summed: number;
   /** Failed, refused or under way. */
   unanswered: number;
   arms: string[];
@@ -37,8 +40,8 @@ export interface SessionList {
 }
 
 const mostShown = 100;
-/** Requests of the shown sessions that are read, at most. */
-const mostRequests = 20_000;
+/** Requests of a session that are summed, at most. */
+export const mostSummed = 1_000;
 const windows = { firstMs: 3_600_000, mostMs: 400 };
 /** How far back from its last request a session is followed. */
 const longestMs = 86_400_000;
@@ -60,9 +63,9 @@ export async function readSessions(
     for (const row of rows) if (!isEnough()) found.set(JSON.stringify([row.tenant, row.session]), row);
   });
   if (found.size === 0) return { rows: [], searchedFrom: end > from ? end : null };
-  const shown = [...found.values()];
+  const listed = [...found.values()];
   const rows = await clickhouse.query<SessionRow>(statement, {
-    ...{ sessions: shown.map(({ session }) => session), tenants: [...new Set(shown.map((row) => row.tenant))] },
+    ...{ sessions: listed.map(({ session }) => session), tenants: [...new Set(listed.map((row) => row.tenant))] },
     ...{ from: Math.max(0, end - longestMs), until },
   });
   return {
@@ -72,20 +75,25 @@ export async function readSessions(
 }
 
 const its = "request_id IN (SELECT request_id FROM asked)";
+const shown = `${during("created_at")} AND session IN {sessions:Array(String)} AND tenant IN {tenants:Array(String)}`;
 const statement = `
   WITH asked AS (
-    SELECT request_id, tenant, session, created_at FROM requests
-    WHERE ${during("created_at")} AND session IN {sessions:Array(String)} AND tenant IN {tenants:Array(String)}
-    ORDER BY created_at DESC LIMIT 1 BY request_id, tenant LIMIT ${mostRequests}
+    SELECT request_id, tenant, session, created_at FROM (
+      SELECT request_id, tenant, session, created_at FROM requests WHERE ${shown} LIMIT 1 BY request_id, tenant
+    ) ORDER BY created_at DESC LIMIT ${mostSummed} BY session, tenant
   )
-  , arraySort(groupArrayIf(1000)((asked.created_at, answer.arm), answer.arm != '')).2 AS in_order
-  SELECT asked.session AS session, asked.tenant AS tenant, toUnixTimestamp64Milli(min(asked.created_at)) AS firstAt,
-    toUnixTimestamp64Milli(max(asked.created_at)) AS lastAt, count() AS requests, countIf(answer.status != 'ok') AS unanswered,
+  , arraySort(groupArrayIf(${mostSummed})((asked.created_at, answer.arm), answer.arm != '')).2 AS in_order
+  SELECT asked.session AS session, asked.tenant AS tenant, toUnixTimestamp64Milli(any(whole.first_at)) AS firstAt,
+    toUnixTimestamp64Milli(any(whole.last_at)) AS lastAt, any(whole.requests) AS requests, count() AS summed, countIf(answer.status != 'ok') AS unanswered,
     arraySort(groupUniqArrayIf(answer.arm, answer.arm != '')) AS arms,
     toUInt64(arraySum(arrayMap((one, before) -> one != before, arrayPopFront(in_order), arrayPopBack(in_order)))) AS switches,
     sum(answer.cost) AS cost, sum(answer.prompt_tokens) AS promptTokens, sum(answer.cached_tokens) AS cachedTokens,
     if(countIf(rated.weight > 0) = 0, NULL, sumIf(rated.reward, rated.weight > 0) / countIf(rated.weight > 0)) AS reward
   FROM asked
+  LEFT JOIN (
+    SELECT session, tenant, uniqExact(request_id) AS requests, min(created_at) AS first_at, max(created_at) AS last_at
+    FROM requests WHERE ${shown} GROUP BY session, tenant
+  ) AS whole ON whole.session = asked.session AND whole.tenant = asked.tenant
   LEFT JOIN (
     SELECT request_id, tenant, status, ifNull(arm, '') AS arm, cost, prompt_tokens, cached_tokens FROM responses
     WHERE ${its} AND NOT duplicate LIMIT 1 BY request_id, tenant

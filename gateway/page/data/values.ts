@@ -55,12 +55,16 @@ async function readArms(clickhouse: Reader): Promise<PolicyValues["arms"]> {
   });
   const costOf = new Map(costs.map(({ arm, cost }) => [arm, cost]));
   return rows
-    .map((row) => valueOf(row, costOf.get(row.arm) ?? null))
+    .map((row) => valueOf(row, rows.length, costOf.get(row.arm) ?? null))
     .sort((a, b) => (b.snips ?? -1) - (a.snips ?? -1) || (a.arm < b.arm ? -1 : 1));
 }
 
-function valueOf({ arm, decisions, unsupported, ...sums }: ArmSums, cost: number | null): PolicyValues["arms"][number] {
-  const rival: Rival | null = rivalOf(sums);
+function valueOf(
+  { arm, decisions, unsupported, ...sums }: ArmSums,
+  arms: number,
+  cost: number | null,
+): PolicyValues["arms"][number] {
+  const rival: Rival | null = rivalOf(sums, arms);
   const [squares] = sums.squares;
   const snips = rival?.always ?? null;
   // The interval of snips alone, as docs/off-policy.md has it.

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { readBack, type Window } from "./windows.ts";
 
 const longEnough = { firstMs: 10, mostMs: 60_000 };
@@ -32,4 +32,21 @@ it("stops when it has enough, or no time, and says where", async () => {
   );
   expect([end, count]).toEqual([50, 2]);
   expect(await readBack(all, { ...longEnough, mostMs: 0 }, () => false, () => Promise.reject(new Error("read")))).toBe(100); // prettier-ignore
+});
+
+it("reads no more than fits into the rest of its time, by what the window before took", async () => {
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const read: number[] = [];
+  const end = await readBack(
+    { from: 0, until: 1_000 },
+    { firstMs: 10, mostMs: 100 },
+    () => false,
+    async ({ from, until }) => {
+      read.push(until - from);
+      now += until - from;
+    },
+  );
+  clock.mockRestore();
+  expect([end, read]).toEqual([900, [10, 40, 50]]);
 });

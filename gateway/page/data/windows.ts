@@ -8,8 +8,8 @@ export interface Window {
 
 /**
  * Calls read for windows back from the end of `all`, the first firstMs long, each four times as
- * long as the one before, until isEnough or for mostMs. Resolves with where it stopped; all.from:
- * everything was read.
+ * long as the one before, or as long as the one before says fits into the rest of mostMs; until
+ * isEnough or for mostMs. Resolves with where it stopped; all.from: everything was read.
  */
 export async function readBack(
   all: Window,
@@ -20,9 +20,12 @@ export async function readBack(
   const begun = performance.now();
   let [until, length] = [all.until, firstMs];
   while (until > all.from && !isEnough() && performance.now() - begun < mostMs) {
-    const from = Math.max(all.from, until - length);
+    const from = Math.max(all.from, Math.floor(until - length));
+    const beginning = performance.now();
     await read({ from, until });
-    [until, length] = [from, length * 4];
+    const now = performance.now();
+    const fitting = (begun + mostMs - now) / Math.max(1, now - beginning);
+    [until, length] = [from, Math.max(1, length * Math.min(4, fitting))];
   }
   return until;
 }
