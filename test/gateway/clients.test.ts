@@ -88,6 +88,7 @@ describe("Python", () => {
       responses_stream: [{ city: "Bonn" }, "weather"],
       responses_format: { answer: "in a format" },
       agent: "heard rain in Ulm",
+      ...{ agent_stream: "heard rain in Mainz", agent_format: "in a format", agent_failed: "model_not_found" },
       models: expect.arrayContaining(["auto", "mock", "tools"]) as string[],
       request_id: true,
       unknown_model: [404, "model_not_found"],
@@ -110,6 +111,7 @@ describe("Python", () => {
       model.received().map(({ messages }) => (messages as { content: string }[]).map(({ content }) => content)),
     ).toContainEqual(before);
     await callEnded("held until it is let go");
+    await callEnded("held by agents until");
   });
 
   test("Anthropic's client, and LangChain with it", async () => {
@@ -127,12 +129,15 @@ describe("Python", () => {
       models: expect.arrayContaining(["auto", "mock", "tools", "claude-*"]) as string[],
       unknown_model: [404, "not_found_error"],
       refused: ["invalid_request_error", "container"],
+      format: { answer: "in a format" },
       ...{ failed: 502, left: true },
       langchain_tool: ["weather", { city: "Ulm" }],
       langchain_result: "heard rain",
       langchain_stream: "langchain in many words",
+      ...{ langchain_format: { answer: "in a format" }, langchain_failed: 404 },
     });
     await callEnded("held by anthropic until");
+    await callEnded("held by langchain and anthropic until");
   });
 
   test("LiteLLM", async () => {

@@ -45,6 +45,15 @@ two = [tool, {**tool, "name": "time"}]
 with client.messages.stream(model="tools", max_tokens=64, messages=user("Bonn"), tools=two) as stream:
     got["tool_stream"] = [[block.name, block.input] for block in stream.get_final_message().content]
 
+schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "additionalProperties": False}
+formatted = client.messages.create(
+    model="tools",
+    max_tokens=64,
+    messages=user("in a format"),
+    output_config={"format": {"type": "json_schema", "schema": schema}},
+)
+got["format"] = json.loads(formatted.content[0].text)
+
 got["tokens"] = client.messages.count_tokens(model="mock", messages=user("four words are here")).input_tokens > 3
 got["models"] = sorted(model.id for model in client.models.list())
 
@@ -74,4 +83,15 @@ got["langchain_tool"] = [called.tool_calls[0]["name"], called.tool_calls[0]["arg
 asked += [called, ToolMessage("rain", tool_call_id=called.tool_calls[0]["id"])]
 got["langchain_result"] = bound.invoke(asked).text
 got["langchain_stream"] = "".join(piece.text for piece in chat.bind(model="mock").stream("langchain in many words"))
+structured = chat.with_structured_output({"title": "said", **schema}, method="json_schema")
+got["langchain_format"] = structured.invoke("in a format")
+try:
+    ChatAnthropic(model="unknown", base_url=base_url, api_key="none", max_retries=0).invoke("x")
+except anthropic.NotFoundError as error:
+    got["langchain_failed"] = error.status_code
+held = chat.bind(model="mock").stream("held by langchain and anthropic until")
+for piece in held:
+    if piece.text:
+        break
+held.close()
 print(json.dumps(got))

@@ -1,9 +1,11 @@
 # OpenAI's own client for Python and its Agents, as an application uses them. Prints the responses, as one object.
+import asyncio
 import json
 import os
 
 import agents
 import openai
+import pydantic
 
 base_url = os.environ["BASE_URL"]
 client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0)
@@ -82,6 +84,39 @@ agent = agents.Agent(name="a", instructions="Be brief.", model=model, tools=[wea
 said["agent"] = agents.Runner.run_sync(agent, "Ulm").final_output
 session = agents.Runner.run_sync(agent, "Bonn", previous_response_id=second.id)
 said["agent_goes_on"] = session.final_output
+
+
+async def text_of(run, leave=False):
+    text = ""
+    async for event in run.stream_events():
+        if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
+            text += event.data.delta
+            if leave:
+                run.cancel()
+    return text
+
+
+class Answer(pydantic.BaseModel):
+    answer: str
+
+
+async def more_of_agents():
+    told["agent_stream"] = await text_of(agents.Runner.run_streamed(agent, "Mainz"))
+    formatted = agents.Agent(name="f", model=model, output_type=Answer)
+    told["agent_format"] = (await agents.Runner.run(formatted, "in a format")).final_output.answer
+    unknown = agents.OpenAIResponsesModel("unknown", model._client)
+    try:
+        await agents.Runner.run(agents.Agent(name="u", model=unknown), "x")
+    except openai.NotFoundError as error:
+        told["agent_failed"] = error.code
+    plain_model = agents.OpenAIResponsesModel("mock", model._client)
+    leaver = agents.Agent(name="l", model=plain_model)
+    await text_of(agents.Runner.run_streamed(leaver, "held by agents until"), leave=True)
+
+
+told = {}
+asyncio.run(more_of_agents())
+said |= told
 second = client.responses.create(model="mock", input="python goes on", previous_response_id=plain.id)
 said["responses_previous"] = [second.output_text, second.previous_response_id == plain.id]
 try:
