@@ -252,6 +252,7 @@ const idle = [
   ...["work.small", "alternative-answers", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
     (topic) => `generate Write ${topic}`,
   ),
+  "record Write dead-letters",
 ];
 
 test("no stage was denied what it needs, and its ACLs were of use", async () => {
