@@ -120,9 +120,11 @@ const replicasOf = (arm: Pick<Arm, "replicas">): ArmBreaker["replicas"] =>
     running: roundedOrNull(engine?.running),
     waiting: roundedOrNull(engine?.waiting),
     // Rows are sent when they have changed.
-    cacheUsage: engine?.cacheUsage == null ? null : Math.round(engine.cacheUsage * 100) / 100,
+    cacheUsage: roundedOrNull(engine?.cacheUsage, 100),
   }));
-const roundedOrNull = (value: number | null | undefined): number | null => (value == null ? null : Math.round(value));
+/** To a share of 1 / parts. */
+const roundedOrNull = (value: number | null | undefined, parts = 1): number | null =>
+  value === null || value === undefined ? null : Math.round(value * parts) / parts;
 
 export function verdictOf(result: ArmResult, ms: number, slowCallMs: number): Verdict {
   if (result.kind === "answer") return "success";

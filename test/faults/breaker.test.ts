@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Health } from "../../gateway/page/data/port.ts";
 import type { Request, Response } from "../../schemas/types.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";
@@ -151,7 +152,7 @@ describe("an arm with three replicas, one slow, one killed, one whose metrics st
       ...{ name: dispatch, type: "openai", model: "m", stream: false, dispatch, concurrency: 64 },
       ...{ endpoints: replicas.map(({ baseUrl }) => baseUrl), metricsUrl: "/metrics" },
     }));
-    system = await startSystem({ arms, routing: noFallback }, { stages: ["plan", "generate", "record"] });
+    system = await startSystem({ arms, routing: noFallback }, { stages: ["plan", "generate", "record", "gateway"] });
   });
   afterAll(async () => {
     await system.stop();
@@ -169,6 +170,15 @@ describe("an arm with three replicas, one slow, one killed, one whose metrics st
     await system.produce(requests(0, 30));
     for (const { id } of requests(0, 30)) expect(await system.response(id)).toMatchObject({ status: "ok" });
     for (const { asked } of replicas) expect(asked.length).toBeGreaterThan(0);
+    const { origin } = new URL(system.stages.baseUrl ?? "");
+    const shown = await system.eventually("the page shows them with their engines' load", async () => {
+      const { replicas: all } = (await (await fetch(`${origin}/page/api/health`)).json()) as Health;
+      return all.filter(({ running, waiting }) => running === 0 && waiting === 0).length === 6 ? all : undefined;
+    });
+    const names = replicas.map(({ baseUrl }) => baseUrl).toSorted();
+    expect(shown.map(({ arm, name, without }) => [arm, name, without])).toEqual(
+      ["inline", "queued"].flatMap((arm) => names.map((name) => [arm, name, 0])),
+    );
 
     slow.behave("hold");
     killed.behave("hold");

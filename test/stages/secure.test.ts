@@ -253,6 +253,7 @@ const idle = [
     (topic) => `generate Write ${topic}`,
   ),
   ...["generate Read provider-batches", "generate Write provider-batches", "generate Read reader.provider-batches."],
+  "record Write dead-letters",
 ];
 
 test("no stage was denied what it needs, and its ACLs were of use", async () => {

@@ -4,8 +4,9 @@ import type { Health, Overview } from "../data/port.ts";
 import { Answers, Costs, Latencies, Rewards } from "./arm-charts.tsx";
 import { cost, count, duration, share, shares } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
-import { Mean } from "./overview.tsx";
-import { Arm, type Column, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Mean } from "./overview-tables.tsx";
+import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
+import { type Column, numeric, rowHead, Table } from "./table.tsx";
 import { NameFields, narrowedBy, rangeOf, TimeFields } from "./range.tsx";
 import type { Names } from "../data/names.ts";
 

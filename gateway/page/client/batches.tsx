@@ -3,7 +3,8 @@ import type { BatchList } from "../data/batches.ts";
 import type { Names } from "../data/names.ts";
 import { ago, cost, count, duration, whole } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
-import { Bar, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Bar, Nothing, Panel, Problem } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 import { Choice } from "./range.tsx";
 
 export function Batches({ names }: { names: Names }) {

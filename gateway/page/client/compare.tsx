@@ -3,7 +3,8 @@
 import type { WholeRequest } from "../data/port.ts";
 import { figure, fraction, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
-import { Arm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 import { answerFacts, Facts, textOf, Words, type FactRow, type Two } from "./request/side-by-side.tsx";
 import { turnsOf } from "./request/turns.tsx";
 import { sourceWord } from "./words.ts";

@@ -1,5 +1,6 @@
 // First steps, shown while there are no requests.
-import { Copied, Panel } from "./parts.tsx";
+import { Copied } from "./copied.tsx";
+import { Panel } from "./parts.tsx";
 
 const curl = (origin: string): string => `curl ${origin}/v1/chat/completions -H 'Content-Type: application/json' -d '{
   "model": "auto",

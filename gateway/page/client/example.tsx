@@ -4,7 +4,8 @@ import type { WholeExample } from "../data/port.ts";
 import { post } from "./api.ts";
 import { domainOf, figure, fraction, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
-import { Arm, Bar, Confirm, Nothing, numeric, Panel, Problem, Table } from "./parts.tsx";
+import { Arm, Bar, Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { numeric, Table } from "./table.tsx";
 
 /** Until the tables have a new one. */
 const awaitedMs = 1_500;

@@ -4,7 +4,8 @@ import type { ExampleList } from "../data/port.ts";
 import { Example } from "./example.tsx";
 import { count, figure, time } from "./format.ts";
 import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
-import { Bar, Nothing, numeric, Panel, Problem, Search, Table } from "./parts.tsx";
+import { Bar, Nothing, Panel, Problem, Search } from "./parts.tsx";
+import { numeric, Table } from "./table.tsx";
 import { Choice } from "./range.tsx";
 
 const sorts = [["newest", "newest first"]] as const;

@@ -3,7 +3,8 @@ import { describeVerdict } from "../../../algorithms/off-policy/variant-verdict.
 import type { ExperimentVariant } from "../data/port.ts";
 import { ago, count, figure } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Nothing, Panel, Problem } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 
 export function Experiments() {
   const { data, error } = useData<ExperimentVariant[]>("experiments", {}, 60_000);

@@ -2,7 +2,8 @@
 import type { Health as Found } from "../data/port.ts";
 import { ago, count, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
-import { Arm, Nothing, numeric, Panel, Problem, rowHead, Stat, Table } from "./parts.tsx";
+import { Arm, Nothing, Panel, Problem, Stat } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 
 export function Health() {
   const { data, error } = useData<Found>("health", {}, 5_000);

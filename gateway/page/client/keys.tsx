@@ -7,7 +7,9 @@ import { cost, count, time, whole } from "./format.ts";
 import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { limitFields, limitsOf, limitTexts } from "./limit-fields.tsx";
-import { Confirm, Copied, Nothing, numeric, Panel, Problem, rowHead, Search, Table, type Column } from "./parts.tsx";
+import { Copied } from "./copied.tsx";
+import { Confirm, Nothing, Panel, Problem, Search } from "./parts.tsx";
+import { numeric, rowHead, Table, type Column } from "./table.tsx";
 import { useAct } from "./use-act.ts";
 
 export function Keys({ names }: { names: Names }) {

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import type { Letter, LetterRow, LetterText } from "../data/dead-letters.ts";
 import { ago, count, whole } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
-import { Confirm, Nothing, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { rowHead, Table } from "./table.tsx";
 import { useAct } from "./use-act.ts";
 
 const filters = ["topic", "stage", "code", "tenant", "before", "skip"] as const;

@@ -5,7 +5,8 @@ import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
 import { useData, useQuery } from "./hooks.ts";
 import { Changed, Rewards } from "./policy-change.tsx";
-import { Confirm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 
 export function Policies({ theme }: { theme: string }) {
   const [query, set] = useQuery();

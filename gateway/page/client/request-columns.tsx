@@ -2,7 +2,8 @@
 import type { RequestRow } from "../data/port.ts";
 import { cost, count, domainOf, duration, figure, fraction, time, whole } from "./format.ts";
 import { linkTo } from "./hooks.ts";
-import { Arm, type Column, numeric, State } from "./parts.tsx";
+import { Arm, State } from "./parts.tsx";
+import { type Column, numeric } from "./table.tsx";
 
 export const columns: readonly Column<RequestRow>[] = [
   ["Time", (row) => time(row.createdAt), { class: "time", hint: (row) => whole(row.createdAt) }],

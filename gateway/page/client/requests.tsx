@@ -1,25 +1,22 @@
 // Requests as they happen: the newest of a time, narrowed, sorted and paged; the address holds the
 // view. What the stream brings shows at once; the list is read again soon after, for what only the
 // tables know.
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Names } from "../data/names.ts";
-import type { LiveBatch, RequestList, RequestRow } from "../data/port.ts";
-import { get, watch } from "./api.ts";
+import type { RequestList, RequestRow } from "../data/port.ts";
 import { saveCsv } from "./csv.ts";
 import { count, time } from "./format.ts";
 import { nameOf } from "./compare.tsx";
 import { linkTo, useData, useQuery, useSettled, type Query } from "./hooks.ts";
-import { keyOf, merged, shownRows } from "./live-rows.ts";
-import { type Column, Nothing, Problem, Search, Table } from "./parts.tsx";
+import { keyOf, shownRows } from "./live-rows.ts";
+import { Nothing, Problem, Search } from "./parts.tsx";
+import { type Column, Table } from "./table.tsx";
 import { Choice, NameFields, rangeOf, TimeFields } from "./range.tsx";
 import { columns, optional } from "./request-columns.tsx";
 import { MoreFilters, narrowing } from "./request-filters.tsx";
+import { useLive, useOlder } from "./use-rows.ts";
 import { sourceWord } from "./words.ts";
 
-const pageRows = 200;
-/** The gateway skips at most so many rows. */
-const mostOffset = 49_000;
-const settleMs = 1_200;
 /** Between two readings while something is not known, or not answered yet. */
 const openMs = 3_000;
 
@@ -151,70 +148,3 @@ const pickColumn = (picked: readonly string[], pick: (names: string[]) => void):
   },
   { isHidden: true, class: "pick" },
 ];
-
-/** The live stream; reloads the list soon after each event. */
-function useLive(paused: boolean, reload: () => void) {
-  const [live, setLive] = useState(false);
-  const [skipped, setSkipped] = useState(0);
-  const [fresh, setFresh] = useState<ReadonlyMap<string, RequestRow>>(new Map());
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const again = useRef(reload);
-  again.current = reload;
-  const take = useCallback(({ events, skipped: more }: LiveBatch): void => {
-    setFresh((before) => merged(before, events));
-    if (more > 0) setSkipped((sum) => sum + more);
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      again.current();
-    }, settleMs);
-  }, []);
-  useEffect(() => {
-    if (paused) return undefined;
-    const stopping = new AbortController();
-    again.current();
-    void watch(take, setLive, stopping.signal);
-    return () => {
-      stopping.abort();
-      clearTimeout(timer.current);
-      timer.current = undefined;
-    };
-  }, [paused, take]);
-  return { fresh, live, skipped };
-}
-
-/** Further pages, fixed to the time at which the first of them was loaded. */
-function useOlder(asked: Query, first: RequestList | undefined) {
-  const [rows, setRows] = useState<RequestRow[]>([]);
-  const [isEnd, setEnd] = useState(false);
-  const [isLoading, setLoading] = useState(false);
-  const [error, setError] = useState<Error>();
-  const until = useRef<number | undefined>(undefined);
-  const key = JSON.stringify(asked);
-  const current = useRef(key);
-  current.current = key;
-  useEffect(() => {
-    [until.current] = [undefined];
-    setRows([]);
-    setEnd(false);
-    setError(undefined);
-  }, [key]);
-  const load = (): void => {
-    const { last, ...rest } = asked;
-    until.current ??= Date.now();
-    const times = last === undefined ? {} : { until: until.current, from: until.current - Number(last) };
-    setLoading(true);
-    get<RequestList>("requests", { ...rest, ...times, offset: pageRows + rows.length })
-      .then(
-        (page) => {
-          if (current.current !== key) return;
-          setRows((before) => [...before, ...page.rows]);
-          setEnd(page.rows.length < pageRows);
-        },
-        (cause: unknown) => setError(cause instanceof Error ? cause : new Error(String(cause))),
-      )
-      .finally(() => setLoading(false));
-  };
-  const isThere = !isEnd && (first?.rows.length ?? 0) >= pageRows;
-  const isFull = isThere && pageRows + rows.length > mostOffset;
-  return { rows, load, isLoading, error, isFull, isMore: isThere && !isFull };
-}

@@ -4,7 +4,8 @@ import type { Names } from "../data/names.ts";
 import type { SessionList } from "../data/sessions.ts";
 import { ago, cost, count, duration, fraction, share, time, whole } from "./format.ts";
 import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
-import { Nothing, numeric, Panel, Problem, rowHead, Search, Table } from "./parts.tsx";
+import { Nothing, Panel, Problem, Search } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 import { Choice, rangeOf, TimeFields } from "./range.tsx";
 
 export function Sessions({ names }: { names: Names }) {

@@ -5,7 +5,8 @@ import { armColour } from "./colours.ts";
 import { Experiments } from "./experiments.tsx";
 import { cost, count, figure, share, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Arm, Nothing, numeric, Panel, Problem, rowHead, Table } from "./parts.tsx";
+import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
+import { numeric, rowHead, Table } from "./table.tsx";
 
 export function Values() {
   const { data, error } = useData<PolicyValues>("values", {}, 60_000);

@@ -109,9 +109,13 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
     maxReward === undefined || table === "rewards FINAL"
       ? ""
       : ` AND (request_id, tenant) IN (SELECT request_id, tenant FROM rewards FINAL WHERE newest_at >= ${at("from", -dayMs)}${rated})`;
+  // Times alone are read of a month, and ids of few rows.
+  const isPlain = table === "requests" && request + searched + response + isRated === "" && state !== "open";
+  const newest = `SELECT created_at FROM requests WHERE ${during("created_at")}${owner} ORDER BY created_at DESC LIMIT {most:UInt32}`;
+  const isNewest = isPlain ? ` AND created_at >= (SELECT min(created_at) FROM (${newest}))` : "";
   const isOpen = state === "open" ? ` AND NOT${among("responses", "")}` : "";
   return `SELECT request_id AS id, tenant FROM (
-      SELECT request_id, tenant FROM ${table} WHERE ${conditions}${isRated}${isOpen}
+      SELECT request_id, tenant FROM ${table} WHERE ${conditions}${isRated}${isOpen}${isNewest}
       ORDER BY ${order} LIMIT {most:UInt32}
     ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}
     SETTINGS distributed_product_mode = 'local'`;

@@ -5,7 +5,8 @@ import type { AskedAgain, PolicyVersion, WholeRequest } from "../../data/port.ts
 import { post } from "../api.ts";
 import { fraction } from "../format.ts";
 import { useData } from "../hooks.ts";
-import { Copied, Panel, Problem } from "../parts.tsx";
+import { Copied } from "../copied.tsx";
+import { Panel, Problem } from "../parts.tsx";
 import { curlOf, pythonOf } from "./code.ts";
 import { answerFacts, Facts, textOf, Words } from "./side-by-side.tsx";
 

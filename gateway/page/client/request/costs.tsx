@@ -1,7 +1,8 @@
 // What an answer cost, by kind of token, at the prices that are configured.
 import type { WholeRequest } from "../../data/port.ts";
 import { cost, count } from "../format.ts";
-import { numeric, Panel, rowHead, Table } from "../parts.tsx";
+import { Panel } from "../parts.tsx";
+import { numeric, rowHead, Table } from "../table.tsx";
 
 export function Costs({ conversation: { response, prices } }: { conversation: WholeRequest }) {
   if (response === undefined || response.source !== "generated" || prices === null) return null;

@@ -2,7 +2,8 @@
 import { diffWordsWithSpace } from "diff";
 import { useMemo } from "preact/hooks";
 import { cost, count, duration } from "../format.ts";
-import { Arm, rowHead, Table } from "../parts.tsx";
+import { Arm } from "../parts.tsx";
+import { rowHead, Table } from "../table.tsx";
 import { errorWord } from "../words.ts";
 import type { Answer } from "./conversation.ts";
 import { callsIn } from "./turns.tsx";

@@ -1,7 +1,8 @@
 // Why this arm: every arm with its probability, its expected quality and its score.
 import { armColour } from "../colours.ts";
 import { count, figure, fraction, probabilities, share } from "../format.ts";
-import { Arm, Bar, numeric, Panel, rowHead, Table } from "../parts.tsx";
+import { Arm, Bar, Panel } from "../parts.tsx";
+import { numeric, rowHead, Table } from "../table.tsx";
 import { degradedWord, errorWord, reuseWord } from "../words.ts";
 import type { Answer, Decision } from "./conversation.ts";
 

@@ -4,7 +4,8 @@ import { fraction } from "../format.ts";
 import { linkTo } from "../hooks.ts";
 import { useState } from "preact/hooks";
 import { post } from "../api.ts";
-import { Bar, Confirm, Nothing, numeric, Panel, Problem, Table } from "../parts.tsx";
+import { Bar, Confirm, Nothing, Panel, Problem } from "../parts.tsx";
+import { numeric, Table } from "../table.tsx";
 import type { Decision } from "./conversation.ts";
 
 const chosenOf = (decision: Decision) => decision.arms.find(({ arm }) => arm === decision.arm);

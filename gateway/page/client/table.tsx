@@ -1,0 +1,77 @@
+// Tables: rows by columns that say what is particular about them.
+import type { ComponentChildren } from "preact";
+
+/** A column of rows R: its name, the cell of a row, and what is particular about it. */
+export type Column<R> = readonly [
+  name: string,
+  cell: (row: R, index: number) => ComponentChildren,
+  more?: {
+    /** Names the row. */
+    isHead?: boolean;
+    isNumber?: boolean;
+    /** The name is for screen readers alone. */
+    isHidden?: boolean;
+    title?: string;
+    /** Title of a cell. */
+    hint?: (row: R) => string | undefined;
+    class?: string;
+  },
+];
+
+export const numeric = { isNumber: true } as const;
+export const rowHead = { isHead: true } as const;
+
+interface TableProps<R> {
+  rows: readonly R[];
+  columns: readonly Column<R>[];
+  keyOf: (row: R) => string | number;
+  rowClass?: (row: R, index: number) => string;
+  class?: string;
+  /** Name of the region in which a long table scrolls; absent: it is short. */
+  scrolls?: string;
+}
+
+export function Table<R>({ rows, columns, keyOf, rowClass, class: kind, scrolls }: TableProps<R>) {
+  const table = (
+    <table class={kind}>
+      <thead>
+        <tr>
+          {columns.map(([name, , { isNumber, isHidden, title } = {}]) => (
+            <th key={name} scope="col" class={isNumber === true ? "number" : undefined} title={title}>
+              {isHidden === true ? <span class="hidden">{name}</span> : name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, i) => (
+          <tr key={keyOf(row)} class={rowClass?.(row, i)}>
+            {columns.map(([name, cell, more = {}]) =>
+              more.isHead === true ? (
+                <th key={name} scope="row">
+                  {cell(row, i)}
+                </th>
+              ) : (
+                <td
+                  key={name}
+                  data-label={name}
+                  class={more.class ?? (more.isNumber === true ? "number" : undefined)}
+                  title={more.hint?.(row)}
+                >
+                  {cell(row, i)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  return scrolls === undefined ? (
+    table
+  ) : (
+    <div class="scroll" tabIndex={0} role="region" aria-label={scrolls}>
+      {table}
+    </div>
+  );
+}
