@@ -24,7 +24,7 @@ const filesOf = (stage: string): string[] =>
     ...(stage === "curate" ? ["pipelines/curate/passes.ts"] : []),
     ...(stage === "record" ? ["pipelines/record/dead-letters.ts"] : []),
     ...(stage === "plan" ? ["pipelines/plan/tables.ts"] : []),
-    ...(stage === "gateway" ? ["pipelines/gateway/page.ts", "pipelines/gateway/page-examples.ts"] : []),
+    ...(stage === "gateway" ? ["asking", "page", "page-examples"].map((name) => `pipelines/gateway/${name}.ts`) : []),
     ...(stage === "example-replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);
 

@@ -17,8 +17,9 @@ test("user and system time are read past any name", () => {
 });
 
 test("resident memory in MiB", () => {
-  const status = "Name:\tnode\nVmHWM:\t  204800 kB\nVmRSS:\t  102400 kB\nThreads:\t11\n";
-  expect(residentOf(status)).toEqual({ now: 100, peak: 200 });
+  const status =
+    "Name:\tnode\nVmHWM:\t  204800 kB\nVmRSS:\t  102400 kB\nRssAnon:\t   61440 kB\nRssFile:\t   30720 kB\nRssShmem:\t   10240 kB\n";
+  expect(residentOf(status)).toEqual({ now: 100, peak: 200, anonymous: 60, mapped: 40 });
 });
 
 test.runIf(process.platform === "linux")("this process has used CPU and memory", () => {
