@@ -188,6 +188,17 @@ describe("configuration", () => {
   });
 
   it.each([
+    "type: openai, endpoints: [{ baseUrl: http://h/v1 }]",
+    "type: openai, baseUrl: http://h/v1, discover: dns",
+    "type: anthropic, baseUrl: http://h/v1, discover: dns",
+  ])("refuses provider batches of several addresses: %s", (keys) => {
+    const other = "{ name: b, type: llama }";
+    expect(problemsIn(`arms: [${other}, { name: a, model: m, batch: provider, ${keys} }]`)).toEqual([
+      "line 1: arms[1].batch: needs one address: write it as baseUrl",
+    ]);
+  });
+
+  it.each([
     ["device: 'a b'", /^line 1: arms\[0\]\.device: .*cpu, auto, gpu/],
     ["device: ''", /^line 1: arms\[0\]\.device: /],
     ["gpuLayers: 3", /^line 1: arms\[0\]\.gpuLayers: .*set device/],

@@ -191,9 +191,14 @@ export async function startBatchProvider(): Promise<BatchProvider> {
       request.socket.destroy();
     };
     if (kind === "messages") {
+      if (request.headers["anthropic-version"] === undefined || request.headers["x-api-key"] === undefined)
+        return send({ type: "error", error: { type: "invalid_request_error", message: "headers" } }, 400);
       const [, , , , one = "", what] = url.pathname.split("/");
       if (one === "" && request.method === "POST") {
         const { requests } = JSON.parse(body.toString()) as { requests: { custom_id: string; params: object }[] };
+        const ids = new Set(requests.map((one) => one.custom_id));
+        if (ids.size < requests.length || [...ids].some((one) => !/^[a-zA-Z0-9_-]{1,64}$/.test(one)))
+          return send({ type: "error", error: { type: "invalid_request_error", message: "custom_id" } }, 400);
         const lines = requests.map(({ custom_id, params }) => ({ custom_id, method: "POST", body: params }));
         return create(addFile(lines.map((line) => JSON.stringify(line)).join("\n")), {}, messageBatch);
       }
@@ -206,7 +211,8 @@ export async function startBatchProvider(): Promise<BatchProvider> {
       }
       const batch = batches.get(one);
       if (batch === undefined) return missing();
-      if (what === "results") return void response.writeHead(200).end(batch.results);
+      const lines = batch.results.trimEnd().split("\n");
+      if (what === "results") return void response.writeHead(200).end(`${lines.flatMap(distorted).join("\n")}\n`);
       if (what === "cancel") batch.status = "cancelling";
       else step(batch);
       return send(messageBatch(batch));

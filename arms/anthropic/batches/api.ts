@@ -49,13 +49,16 @@ export function createBatchesApi(
     async list(since) {
       const found: MessageBatch[] = [];
       let query: Record<string, string> = { limit: "100" };
-      for (;;) {
+      for (let listed = 0; ;) {
         const { data, has_more: hasMore, last_id: last } = await client.get<Json>(urlOf(""), { query });
         const page = listOf(data).filter(isObject).map(batchOf);
         found.push(...page.filter(({ createdAt }) => createdAt >= since));
         if (hasMore !== true || typeof last !== "string" || page.some(({ createdAt }) => createdAt < since))
           return found;
-        if (found.length > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
+        listed += page.length;
+        if (listed > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
+        if (page.length === 0 || last === query["after_id"])
+          throw new Error("the provider's list of batches has no end");
         query = { ...query, after_id: last };
       }
     },

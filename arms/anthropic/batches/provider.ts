@@ -43,6 +43,7 @@ export function createMessageBatches(
     },
     async create(id) {
       const lines = uploaded?.id === id ? uploaded.lines : [];
+      uploaded = undefined;
       const ids = bytesOf(lines.map((line) => line.id));
       const record = { id, arm: name, lines: ids, batch: null, createdAt: Date.now() };
       const requests = lines.map((line) => `{"custom_id":${JSON.stringify(line.id)},"params":${line.body}}`);
