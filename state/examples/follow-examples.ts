@@ -50,6 +50,8 @@ export async function followExamples({
     const restored = follower
       .caughtUp(partition)
       .then(() => log.info({ partition, from: start, ms: Date.now() - began }, "examples restored"));
+    // Those of partitions that were added later are waited for by nothing.
+    restored.catch(() => undefined);
     followed.set(partition, restored);
   }
   async function followAll(): Promise<void> {

@@ -77,7 +77,11 @@ function common(sections: readonly Section[]): string {
   const lines = commonKeys.map((key) => {
     const cells = found.get(key);
     if (cells === undefined) throw new Error(`no key ${key}: tools/generate/common-keys.ts`);
-    return { key: key.replace(/^arms\.\w+\./, "arms[]."), cells };
+    const [value = "", text = ""] = cells;
+    // What endpoint arms share stands at openai.
+    const type = /^arms\.(?!openai)(\w+)\./.exec(key)?.[1];
+    const shown = type === undefined ? cells : [value, `${type}: ${text}`];
+    return { key: key.replace(/^arms\.\w+\./, "arms[]."), cells: shown };
   });
   return `## Keys that people set\n\n${table(lines)}`;
 }
