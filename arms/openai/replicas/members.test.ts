@@ -2,7 +2,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { armSchema, type OpenAiArmConfig } from "../../../config/schema.ts";
-import { followMembers, type Members } from "./members.ts";
+import { endpointsOf, followMembers, type Members } from "./members.ts";
 import { createReplicas } from "./replicas.ts";
 
 const config = armSchema.parse({
@@ -99,4 +99,14 @@ it("a host with ever new addresses fills no memory", async () => {
   expect(names()).toHaveLength(256);
   await answer("10.0.0.1");
   expect(stateOf("10.0.0.1")).toMatchObject({ breaker: "closed" });
+});
+
+it("a key in an address's query shows in no name, and names stay apart", () => {
+  const endpoints = ["http://one/v1", "http://two/v1?key=secret", "http://two/v1?key=other"];
+  const named = endpointsOf(armSchema.parse({ name: "a", type: "openai", model: "m", endpoints }) as OpenAiArmConfig);
+  expect(named.map(({ baseUrl }) => baseUrl)).toEqual(endpoints);
+  expect(named[0]!.name).toBe("http://one/v1");
+  expect(named[1]!.name).toMatch(/^http:\/\/two\/v1\?[0-9a-f]{8}$/);
+  expect(new Set(named.map(({ name }) => name)).size).toBe(3);
+  expect(named.map(({ name }) => name).join()).not.toMatch(/secret|other|key/);
 });

@@ -1,4 +1,5 @@
 // The replicas of an openai arm: the configured endpoints, or the current addresses of a host.
+import { hash } from "node:crypto";
 import { lookup as systemLookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import type { Logger } from "pino";
@@ -11,7 +12,7 @@ import { readEngineLoad, watchEngine, type EngineSource, type EngineWatch } from
 
 /** An endpoint that an arm calls. */
 export interface Endpoint {
-  /** Its address, up to /v1; unique. */
+  /** Its address, up to /v1, without its query; unique. */
   name: string;
   baseUrl: string;
   apiKey: string;
@@ -33,7 +34,7 @@ export function endpointsOf({ type, baseUrl, endpoints, apiKey, metricsUrl }: En
   const only = baseUrl ?? (type === "anthropic" ? anthropicUrl : undefined);
   const several: NonNullable<typeof endpoints> = endpoints ?? (only === undefined ? [] : [{ baseUrl: only }]);
   return several.map((one) => ({
-    ...{ name: one.baseUrl, baseUrl: one.baseUrl },
+    ...{ name: nameOf(one.baseUrl), baseUrl: one.baseUrl },
     apiKey: one.apiKey ?? apiKey,
     metricsUrl: one.metricsUrl ?? metricsUrl,
   }));
@@ -53,8 +54,16 @@ export async function addressesOf(config: EndpointArmConfig, lookup = lookupAll)
     .map((address) => {
       const at = new URL(url);
       at.hostname = family === 6 ? `[${address}]` : address;
-      return { ...endpoint, name: at.href, address: { address, family } };
+      return { ...endpoint, name: nameOf(at.href), address: { address, family } };
     });
+}
+
+/** As metrics and the page show it: a query may hold a key, so its digest stands for it. */
+function nameOf(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  if (url.search === "") return baseUrl;
+  url.search = hash("sha256", url.search).slice(0, 8);
+  return url.href;
 }
 
 /** Connects to the endpoint's own address. Calls keep the host's name for TLS certificates. */
