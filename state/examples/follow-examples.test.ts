@@ -10,7 +10,8 @@ afterEach(() => running?.stop());
 function setUp(held: Record<number, number> = {}) {
   const calls: string[] = [];
   const ready = new Map<number, () => void>();
-  const topic = { partitions: 3, isAway: false };
+  /** looks: under way. */
+  const topic = { partitions: 3, isAway: false, awayMs: 0, looks: 0, mostLooks: 0 };
   const follow = async (): Promise<FollowedExamples> =>
     (running = await followExamples({
       follower: {
@@ -21,12 +22,13 @@ function setUp(held: Record<number, number> = {}) {
         position: (partition) => (held[partition] === undefined ? null : BigInt(held[partition])),
         release: (partition) => Promise.resolve(void calls.push(`release ${partition}`)),
       },
-      spans: () =>
-        topic.isAway
-          ? Promise.reject(new Error("no broker"))
-          : Promise.resolve(
-              Array.from({ length: topic.partitions }, (_, partition) => ({ partition, beginning: 2, end: 50 })),
-            ),
+      async spans() {
+        topic.mostLooks = Math.max(topic.mostLooks, ++topic.looks);
+        if (topic.isAway) await sleep(topic.awayMs);
+        topic.looks--;
+        if (topic.isAway) throw new Error("no broker");
+        return Array.from({ length: topic.partitions }, (_, partition) => ({ partition, beginning: 2, end: 50 }));
+      },
       log: silent,
       everyMs: 5,
     }));
@@ -70,4 +72,16 @@ test("waits for the broker, and follows a partition that was added, once", async
   await expect.poll(() => calls).toEqual(["follow 3 from 2"]);
   await sleep(20);
   expect(calls).toHaveLength(1);
+});
+
+test("looks for added partitions don't pile up while the broker is away", async () => {
+  const { topic, follow } = setUp();
+  const followed = await follow();
+  Object.assign(topic, { isAway: true, awayMs: 40, mostLooks: 0 });
+  await sleep(100);
+  await followed.stop();
+  expect([topic.mostLooks, topic.looks]).toEqual([1, 0]);
+  topic.mostLooks = 0;
+  await sleep(60);
+  expect(topic.mostLooks).toBe(0);
 });

@@ -55,15 +55,17 @@ export async function followExamples({
     followed.set(partition, restored);
   }
   async function followAll(): Promise<void> {
+    if (stopped) return;
     for (const span of await spans()) if (!stopped && !followed.has(span.partition)) await follow(span);
   }
 
   await untilReachable(followAll, log);
-  let looking: Promise<void> = Promise.resolve();
+  let looking: Promise<void> | null = null;
   const timer = setInterval(() => {
-    looking = looking
-      .then(followAll)
-      .catch((error: unknown) => log.debug({ err: error }, "added partitions of examples are not known yet"));
+    // While the broker is away a look may take longer than the time between two.
+    looking ??= followAll()
+      .catch((error: unknown) => log.debug({ err: error }, "added partitions of examples are not known yet"))
+      .finally(() => (looking = null));
   }, everyMs).unref();
   return {
     async restored() {
