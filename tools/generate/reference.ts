@@ -103,12 +103,10 @@ function advanced({ title, comment, path, rows }: Section): string[] {
     const keys = inner(key);
     return keys.length === 0 ? !commonKeys.includes(`${path}${key}`) : cells[1] !== "" && keys.some(isLeft);
   };
-  const left = rows
-    .filter(isLeft)
-    .map(({ key, cells: [value = "", text = ""] }) => ({
-      key,
-      cells: [inner(key).length > 0 ? "string" : value, text],
-    }));
+  const left = rows.filter(isLeft).map(({ key, cells: [value = "", text = ""] }) => ({
+    key,
+    cells: [inner(key).length > 0 ? "string" : value, text],
+  }));
   if (left.length === 0) return [];
   return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), list(left)].join("\n\n")];
 }
