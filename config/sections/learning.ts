@@ -56,6 +56,7 @@ export const routing = z.strictObject({
       minimum: z.number().int().min(1).max(100).default(5),
       /** How long it is open at first; doubled by each failed probe. */
       openMs: milliseconds.default(5_000),
+      /** How long it is open at most. */
       mostOpenMs: milliseconds.default(60_000),
     })
     .prefault({}),

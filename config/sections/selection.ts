@@ -17,6 +17,7 @@ const embedderShape = z.strictObject({
   threads: z.number().int().min(1).max(16).default(1),
   /** Texts embedded in one call. */
   maxBatch: z.number().int().min(1).max(256).default(16),
+  /** Vectors of texts that are kept in memory. */
   cacheEntries: countOrNone.default(50_000),
 });
 const ofEndpoints = ["model", "baseUrl", "dimension"] as const;

@@ -40,17 +40,27 @@ export function generateReference(): string {
     if (node.properties === undefined) top.push(row(name, node, false, comment));
     else sections.push({ title: name, comment, path: `${name}.`, rows: rows(node, name, comments) });
   }
-  const listed = new Set<string>();
+  // A key that means the same for several types stands once, by the types that have it.
+  const byKey = new Map<string, { types: string[]; row: Row }>();
   const types: string[] = [];
-  const arms = (jsonSchema(armSchema).oneOf ?? []).map((node): Section => {
+  for (const node of jsonSchema(armSchema).oneOf ?? []) {
     const type = String(node.properties?.["type"]?.const);
     types.push(type);
-    const own = rows(node, `${type}Arm`, comments).filter((one) => {
-      const known = JSON.stringify(one);
-      return one.key !== "type" && !listed.has(known) && listed.add(known);
-    });
-    return { title: `arms, type ${type}`, path: `arms.${type}.`, rows: own };
-  });
+    for (const one of rows(node, `${type}Arm`, comments)) {
+      if (one.key === "type") continue;
+      const known = byKey.get(JSON.stringify(one)) ?? { types: [], row: one };
+      known.types.push(type);
+      byKey.set(JSON.stringify(one), known);
+    }
+  }
+  const arms: Section[] = [];
+  for (const { types: having, row } of byKey.values()) {
+    const isCommon = having.length > types.length / 2;
+    const title = `arms, ${isCommon ? "every type" : `type ${having.join(" or ")}`}`;
+    const section = arms.find((other) => other.title === title);
+    if (section === undefined) arms.push({ title, path: `arms.${having[0]}.`, rows: [row] });
+    else section.rows.push(row);
+  }
   arms[0]?.rows.push({ key: "type", cells: [`${types.map(code).join(", ")}; required`, ""] });
   const all: Section[] = [{ title: "Top level", path: "", rows: top }, ...sections, ...arms];
   return [preface, common(all), advancedPreface, ...all.flatMap(advanced)].join("\n\n") + "\n";
@@ -86,10 +96,17 @@ function common(sections: readonly Section[]): string {
   return `## Keys that people set\n\n${table(lines)}`;
 }
 
-/** The keys of a section that stand nowhere above. */
+/** The keys of a section that stand nowhere above, and the comments of their objects. */
 function advanced({ title, comment, path, rows }: Section): string[] {
-  const isParent = (key: string): boolean => rows.some((other) => other.key.startsWith(`${key}.`));
-  const left = rows.filter(({ key }) => !commonKeys.includes(`${path}${key}`) && !isParent(key));
+  const inner = (key: string): Row[] => rows.filter((other) => other.key.startsWith(`${key}.`));
+  const isLeft = ({ key, cells }: Row): boolean => {
+    const keys = inner(key);
+    return keys.length === 0 ? !commonKeys.includes(`${path}${key}`) : cells[1] !== "" && keys.some(isLeft);
+  };
+  const left = rows.filter(isLeft).map(({ key, cells: [value = "", text = ""] }) => ({
+    key,
+    cells: [inner(key).length > 0 ? "string" : value, text],
+  }));
   if (left.length === 0) return [];
   return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), list(left)].join("\n\n")];
 }
@@ -98,9 +115,10 @@ const preface = `# Configuration
 
 <!-- Made by tools/generate/reference.ts from config/. Do not edit: run "npm run reference". -->
 
-One YAML file, \`precedent.yaml\` in the working folder or the one that \`--config\` names. Unknown keys, wrong types and impossible combinations
-are refused before anything starts, all at once, each with its line and what is allowed (\`precedent config check\`). Without a file the defaults
-hold, with the one arm \`small\` of type \`llama\`.
+After this page you can write the configuration: one YAML file, \`precedent.yaml\` in the working folder or the one
+that \`--config\` names. Without a file the defaults hold, with the one arm \`small\` of type \`llama\`. An arm is a
+model that can answer. Unknown keys, wrong types and impossible combinations are refused before anything starts, all
+at once, each with its line and what is allowed (\`precedent config check\`).
 
 - \`\${NAME}\` and \`\${NAME:-otherwise}\` are filled in from the environment, in any string value; \`$\${\` is a plain \`\${\`. Secrets belong there.
 - Relative paths are taken from the file's own folder.
@@ -108,9 +126,9 @@ hold, with the one arm \`small\` of type \`llama\`.
 
 const advancedPreface = `## Advanced
 
-All other keys, with default and range in brackets; keys without are strings. Their defaults serve until a page
-or a measurement of yours says otherwise.
-\`arms\` holds 1 to 64 [arms](arms.md). A key that means the same for several types stands at the first.`;
+All other keys, with default and range in brackets; keys without are strings, or objects whose keys follow. Their
+defaults serve until a page or a measurement of yours says otherwise.
+\`arms\` holds 1 to 64 [arms](arms.md); where a type differs from every other, its section says so.`;
 
 const schemaSources = (): string[] =>
   ["schema.ts", ...readdirSync(new URL("sections/", configFolder)).map((file) => `sections/${file}`)].map((file) =>
