@@ -34,7 +34,8 @@ beforeAll(async () => {
   await writeFile(file, log.map((one) => JSON.stringify(one)).join("\n"));
   const port = await freePort(undefined, []);
   provider = await startBatchProvider();
-  const night = { baseUrl: provider.baseUrl, model: "m", batch: "provider", prices: { prompt: 1, completion: 1 } };
+  const prices = { prompt: 1, completion: 1 };
+  const night = { baseUrl: provider.baseUrl, apiKey: "key", model: "m", batch: "provider", prices };
   const arms = [
     { name: "log", type: "recorded", dispatch: "inline", file, cost: 1 },
     { ...night, type: "openai", name: "night", batchCollectMs: 1_000, batchPollMs: 100 },
