@@ -9,6 +9,8 @@ import { NoResponse } from "../openai/errors.ts";
 export const requestMs = 60_000;
 /** Milliseconds for reading one file, whatever its length. */
 export const fileMs = 900_000;
+/** A list that has more batches of two days has no end. */
+const mostListed = 20_000;
 const mostBodyBytes = 16 * 1_048_576;
 const mostLineBytes = 16 * 1_048_576;
 
@@ -39,6 +41,11 @@ async function readFetch(
   if (!response.ok || isFile(address.pathname)) return response;
   const headers = [...response.headers].filter(([name]) => !/^content-(length|encoding)$/.test(name));
   return new Response(await textOf(partsOf(response.body), mostBodyBytes), { status: response.status, headers });
+}
+
+/** Throws when a provider has listed so many batches that its list may have no end. */
+export function checkListed(listed: number): void {
+  if (listed > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
 }
 
 /** Repeating the call would not help. */

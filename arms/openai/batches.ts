@@ -3,7 +3,7 @@
 import { toFile, type OpenAI } from "openai";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
-import { createBatchClient, fileMs, objectsOf } from "../batches/http.ts";
+import { checkListed, createBatchClient, fileMs, objectsOf } from "../batches/http.ts";
 import type { Provider, ProviderBatch } from "../batches/port.ts";
 
 export interface OpenAiBatch extends ProviderBatch {
@@ -13,8 +13,6 @@ export interface OpenAiBatch extends ProviderBatch {
 
 const endpoint = "/v1/chat/completions";
 const armKey = "precedent_arm";
-/** A list that has more batches of two days has no end. */
-const mostListed = 20_000;
 /** The provider deletes the files after this time. */
 const keptSeconds = 3 * 86_400;
 
@@ -34,7 +32,7 @@ export function createOpenAiBatches(
       let listed = 0;
       for await (const batch of client.batches.list({ limit: 100 })) {
         if (batch.created_at * 1_000 < since) break;
-        if (++listed > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
+        checkListed(++listed);
         if (batch.metadata?.[armKey] === name) found.push(batchOf(batch));
       }
       return found;

@@ -34,3 +34,26 @@ export function leastPopularity(
     return Math.max(0, share - scale * Math.sqrt((3 * variance * log) / now) - (scale * 5 * log) / now);
   };
 }
+
+/** What was seen of a query. */
+export interface Counts {
+  arrivals: number;
+  misses: number;
+  /** Sum over its misses. */
+  costs: number;
+}
+
+/**
+ * Least popularity times least mean cost, 0 before the first miss. scale 1: as in the paper; 0:
+ * means.
+ */
+export function leastWorth(
+  horizon: Horizon,
+  scale: number,
+  costRange: number,
+): (counts: Counts, now: number) => number {
+  const radius = costRadius(horizon, costRange);
+  const popularity = leastPopularity(horizon, scale);
+  return ({ arrivals, misses, costs }, now) =>
+    misses === 0 ? 0 : popularity(arrivals, now) * Math.max(0, costs / misses - scale * radius(misses));
+}

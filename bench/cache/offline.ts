@@ -3,15 +3,12 @@
 // waiting for the next arrival costs.
 import { HIT, MISS, type CachePolicy, type Id } from "../../algorithms/response-cache/policy.ts";
 import type { KnapsackItem } from "../../algorithms/selection/knapsack.ts";
-import { costRadius, leastPopularity } from "./bounds.ts";
+import { leastWorth, type Counts } from "./bounds.ts";
 import type { Stream } from "./stream.ts";
 
-interface Query {
+interface Query extends Counts {
   id: Id;
   size: number;
-  arrivals: number;
-  misses: number;
-  costs: number;
 }
 
 export interface OfflineOptions {
@@ -21,14 +18,11 @@ export interface OfflineOptions {
 }
 
 export function createOffline({ capacity, queries, sizes }: Stream, { solve, scale }: OfflineOptions): CachePolicy {
-  const horizon = { rounds: queries.length, queries: sizes.length };
-  const radius = costRadius(horizon, 1);
-  const popularity = leastPopularity(horizon, scale);
+  const worth = leastWorth({ rounds: queries.length, queries: sizes.length }, scale, 1);
   const seen = new Map<Id, Query>();
   let held = new Map<Id, number>();
   let [now, used] = [0, 0];
-  const least = ({ arrivals, misses, costs }: Query): number =>
-    popularity(arrivals, now) * Math.max(0, costs / misses - scale * radius(misses));
+  const least = (query: Query): number => worth(query, now);
 
   function choose(): void {
     const all = [...seen.values()].filter(({ misses }) => misses > 0);

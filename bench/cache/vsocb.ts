@@ -3,7 +3,7 @@
 // repairs to the printed algorithm: line 26 intersects with the cache that holds the query just
 // answered, line 28 leaves what line 19 added, and an oracle without any value changes nothing.
 import type { KnapsackItem } from "../../algorithms/selection/knapsack.ts";
-import { costRadius, leastPopularity, type Horizon } from "./bounds.ts";
+import { leastWorth, type Counts, type Horizon } from "./bounds.ts";
 import {
   ADMITTED,
   checkAnswer,
@@ -35,12 +35,9 @@ export interface VsocbOptions extends Horizon {
   dropAnswered?: boolean;
 }
 
-interface Query {
+interface Query extends Counts {
   id: Id;
   size: number;
-  arrivals: number;
-  misses: number;
-  costs: number;
   /** Misses when the oracle was last asked because of it. */
   counted: number;
   held: boolean;
@@ -59,8 +56,7 @@ export const mostCalls = ({ rounds, queries, alpha }: Pick<VsocbOptions, "rounds
 export function createVsocb(capacity: number, options: VsocbOptions): Vsocb {
   const { solve, alpha, scale, costRange = 1, lazy = false, flushWorthless = false, dropAnswered = false } = options;
   checkCapacity(capacity);
-  const radius = costRadius(options, costRange);
-  const popularity = leastPopularity(options, scale);
+  const worth = leastWorth(options, scale, costRange);
   /** In the order in which they came first. */
   const queries = new Map<Id, Query>();
   const held = new Set<Query>();
@@ -71,8 +67,7 @@ export function createVsocb(capacity: number, options: VsocbOptions): Vsocb {
   let loose: Query[] = [];
   let [now, timer, calls, used, recommendedBytes] = [0, 0, 0, 0, 0];
 
-  const least = ({ costs, misses, arrivals }: Query): number =>
-    misses === 0 ? 0 : popularity(arrivals, now) * Math.max(0, costs / misses - scale * radius(misses));
+  const least = (query: Query): number => worth(query, now);
   const drop = (query: Query): Id => {
     query.held = false;
     held.delete(query);

@@ -56,7 +56,7 @@ export interface RouteConfig extends PriorConfig, Exploring {
 }
 
 export interface RouteDependencies {
-  /** Of the version that a variant names, or the newest. */
+  /** The router policy that a variant names, or the newest. */
   policy: (routerVersion?: number) => PolicyState;
   arms: () => readonly RouteArm[];
   /** Absent: prompts are bounded without documents. */

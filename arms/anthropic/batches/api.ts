@@ -1,7 +1,7 @@
 // Calls of Anthropic's Message Batches.
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { anthropicUrl, type AnthropicArmConfig } from "../../../config/sections/arms.ts";
-import { createBatchClient, fileMs, objectsOf } from "../../batches/http.ts";
+import { checkListed, createBatchClient, fileMs, objectsOf } from "../../batches/http.ts";
 import { messagesHeaders, messagesUrl } from "../anthropic.ts";
 
 export interface MessageBatch {
@@ -25,9 +25,6 @@ export interface BatchesApi {
   /** Lines of the results; none where they are gone. */
   results(id: string): ReturnType<typeof objectsOf>;
 }
-
-/** A list that has more batches of two days has no end. */
-const mostListed = 20_000;
 
 type Json = Record<string, unknown>;
 
@@ -55,8 +52,7 @@ export function createBatchesApi(
         found.push(...page.filter(({ createdAt }) => createdAt >= since));
         if (hasMore !== true || typeof last !== "string" || page.some(({ createdAt }) => createdAt < since))
           return found;
-        listed += page.length;
-        if (listed > mostListed) throw new Error(`the provider lists more than ${mostListed} batches`);
+        checkListed((listed += page.length));
         if (page.length === 0 || last === query["after_id"])
           throw new Error("the provider's list of batches has no end");
         query = { ...query, after_id: last };

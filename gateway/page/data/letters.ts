@@ -119,7 +119,7 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
     ];
   };
 
-  const sendOnce = async (messages: Awaited<ReturnType<typeof messagesOf>>, { row, ...at }: StoredLetter) => {
+  const sendAgain = async (messages: Awaited<ReturnType<typeof messagesOf>>, { row, ...at }: StoredLetter) => {
     const group = `${letters}.sent.${row.topic}.${row.partition}.${row.offset}`;
     const producer = kafka.transactionalProducer(group);
     try {
@@ -163,7 +163,7 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
           `it would take the place of what ${key.topic} has under its key since, or bring it back`,
         );
       try {
-        await sendOnce(await messagesOf(await wholeLetter(found), key.stage), found);
+        await sendAgain(await messagesOf(await wholeLetter(found), key.stage), found);
       } catch (error) {
         if (error instanceof LetterRefused) throw error;
         throw new LetterRefused(`it is not known to be sent to ${key.topic}; ask again: ${messageOf(error)}`);

@@ -14,7 +14,7 @@ export interface Found {
 
 const mostRows = 200;
 const dayMs = 86_400_000;
-/** Of a search for words, a user, a session or a tag. */
+/** How far a search for words, a user, a session or a tag reads back. */
 const windows = { firstMs: dayMs / 4, mostMs: 700 };
 
 export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<Found> {
