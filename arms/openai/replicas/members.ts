@@ -168,6 +168,8 @@ export function followMembers(
   return {
     now: () => members,
     close() {
+      // undici rejects a second close.
+      if (isClosed) return;
       isClosed = true;
       clearTimeout(timer);
       for (const one of watched.values()) one.stop();
