@@ -6,9 +6,9 @@ import { messagesHeaders, messagesUrl } from "../anthropic.ts";
 
 export interface MessageBatch {
   id: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch; NaN where the provider's date can't be read. */
   createdAt: number;
-  /** Lines. */
+  /** Lines; NaN where the provider's counts can't be read. */
   size: number;
   /** in_progress, canceling or ended. */
   status: string;
@@ -48,8 +48,9 @@ export function createBatchesApi(
       let query: Record<string, string> = { limit: "100" };
       for (let listed = 0; ;) {
         const { data, has_more: hasMore, last_id: last } = await client.get<Json>(urlOf(""), { query });
-        const page = listOf(data).filter(isObject).map(batchOf);
-        found.push(...page.filter(({ createdAt }) => createdAt >= since));
+        // One without an id can't be ours: its results could not be read.
+        const page = listOf(data).filter(hasId).map(batchOf);
+        found.push(...page.filter(({ createdAt }) => !(createdAt < since)));
         if (hasMore !== true || typeof last !== "string" || page.some(({ createdAt }) => createdAt < since))
           return found;
         checkListed((listed += page.length));
@@ -61,22 +62,27 @@ export function createBatchesApi(
     async create(requests) {
       const body = `{"requests":${requests}}`;
       const headers = { "content-type": "application/json" };
-      return batchOf(await client.post<Json>(urlOf(""), { body, headers, maxRetries: 0 }));
+      const created = await client.post<unknown>(urlOf(""), { body, headers, maxRetries: 0 });
+      if (!hasId(created)) throw new Error("the provider created a batch and did not name it");
+      return batchOf(created);
     },
-    look: async (id) => batchOf(await client.get<Json>(urlOf(`/${id}`))),
+    look: async (id) => batchOf(await client.get<Json>(urlOf(`/${encodeURIComponent(id)}`))),
     async cancel(id) {
-      await client.post(urlOf(`/${id}/cancel`));
+      await client.post(urlOf(`/${encodeURIComponent(id)}/cancel`));
     },
     // Not results_url: it may name an address that no configuration does.
     results: (id) =>
-      objectsOf(client.get(urlOf(`/${id}/results`), { signal: AbortSignal.timeout(fileMs) }).asResponse()),
+      objectsOf(
+        client.get(urlOf(`/${encodeURIComponent(id)}/results`), { signal: AbortSignal.timeout(fileMs) }).asResponse(),
+      ),
   };
 }
 
+const hasId = (value: unknown): value is Json => isObject(value) && typeof value["id"] === "string";
+
 function batchOf({ id, created_at: created, request_counts: counts, processing_status: status }: Json): MessageBatch {
-  const all = isObject(counts) ? Object.values(counts) : [];
   return {
     ...{ id: String(id), createdAt: Date.parse(String(created)), status: String(status) },
-    size: all.reduce<number>((sum, count) => sum + Number(count), 0),
+    size: isObject(counts) ? Object.values(counts).reduce<number>((sum, count) => sum + Number(count), 0) : NaN,
   };
 }
