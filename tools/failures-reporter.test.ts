@@ -43,7 +43,9 @@ test("tests, hooks, files and uncaught errors count once each", () => {
       ],
     },
   } as unknown as TestModule;
-  expect(reportOf([module], [{ ...error("lost"), type: "Unhandled Rejection" }], "/root")).toEqual({
+  const lost = { ...error("lost"), type: "Unhandled Rejection" };
+  const uncaught = [lost, ...Array.from({ length: 3 }, () => ({ ...lost, VITEST_TEST_PATH: "/root/a/c.test.ts" }))];
+  expect(reportOf([module], uncaught, "/root")).toEqual({
     passed: 1,
     skipped: 1,
     failures: [
@@ -51,6 +53,7 @@ test("tests, hooks, files and uncaught errors count once each", () => {
       { name: "a/b.test.ts > inner", message: "Error: a hook of the suite" },
       { name: "a/b.test.ts > inner > one", message: "Error: not so" },
       { name: "an uncaught error (Unhandled Rejection)", message: "Error: lost" },
+      { name: "an uncaught error (Unhandled Rejection) while a/c.test.ts ran, 3 times", message: "Error: lost" },
     ],
   });
 });

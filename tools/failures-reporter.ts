@@ -109,6 +109,17 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
       else report[state === "passed" ? "passed" : "skipped"]++;
     }
   }
-  for (const error of uncaught) failed(`an uncaught error (${String(error["type"])})`, [error]);
+  // One cause may have hundreds.
+  const alike = new Map<string, AnError[]>();
+  for (const error of uncaught) {
+    const key = JSON.stringify([error["type"], error["VITEST_TEST_PATH"], error.message]);
+    alike.set(key, [...(alike.get(key) ?? []), error]);
+  }
+  for (const [first = {}, ...others] of alike.values()) {
+    const path = first["VITEST_TEST_PATH"];
+    const where = typeof path === "string" ? ` while ${relative(root, path)} ran` : "";
+    const more = others.length === 0 ? "" : `, ${others.length + 1} times`;
+    failed(`an uncaught error (${String(first["type"])})${where}${more}`, [first]);
+  }
   return report;
 }
