@@ -102,7 +102,8 @@ const selectPolicies = `
 
 /**
  * The versions of router, threshold and helpfulness model that were in force, and the pinned
- * versions that the replayed configuration names.
+ * versions that the replayed configuration names. Throws where such a pin is not recorded: its
+ * experiment would be off in the replay.
  */
 export async function policiesAt(
   { live, at }: Omit<Beginning, "shift">,
@@ -110,6 +111,11 @@ export async function policiesAt(
 ): Promise<Policy[]> {
   const pins = routerVersionsOf(experiments).map(pinName);
   const rows = await live.query<PolicyRow>(selectPolicies, { names: [ROUTER, THRESHOLD, HELPFULNESS], pins, at });
+  const missing = pins.filter((pin) => !rows.some(({ name }) => name === pin));
+  if (missing.length > 0)
+    throw new Error(
+      `${missing.join(", ")}: experiments name this, and it is not recorded as pinned; pin it (precedent policy pin) and wait for record, or take it out of experiments`,
+    );
   return rows.map(({ feature_version, trained_ms, created_ms, ...row }) => ({
     ...row,
     featureVersion: feature_version,

@@ -14,6 +14,7 @@ import { runCommand } from "../../cli/run.testing.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { Document, Example } from "../../schemas/types.ts";
 import { exampleMessages } from "../../pipelines/curate/example-messages.ts";
+import { experiment } from "../../config/sections/experiments.ts";
 import { policiesAt } from "../../analysis/log-replay/prepare.ts";
 import { eventually, startSystem, type TestSystem } from "../support/system.ts";
 
@@ -134,6 +135,10 @@ test("what was removed, changed or added since the window's beginning is as it w
 
   const at = Date.parse(from);
   expect((await policiesAt({ live: session.clickhouse, at }, [])).map(({ version }) => version)).toEqual([1]);
+  const pinned = experiment.parse({ name: "two", variants: [{ name: "new" }, { name: "held", routerVersion: 7 }] });
+  await expect(policiesAt({ live: session.clickhouse, at }, [pinned])).rejects.toThrow(
+    "router@7: experiments name this, and it is not recorded as pinned",
+  );
 
   const said = await runCommand(folder, ["log-replay", "run", "--json", "--keep", "--from", from]);
   if (said.code !== 0) throw new Error(said.note);
