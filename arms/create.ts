@@ -8,14 +8,15 @@ import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
 import { createBatchArm } from "./batches/arm.ts";
 import { createOpenAiBatches } from "./openai/batches.ts";
-import { createOpenAiArm, type OpenAiArmDependencies } from "./openai/openai.ts";
+import type { EndpointArmDependencies } from "./openai/endpoint-arm.ts";
+import { createOpenAiArm } from "./openai/openai.ts";
 import { openAiProtocol } from "./openai/protocol.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
 
 /** Dependencies of all kinds of arms; each arm takes those that it needs. */
 type ArmDependencies = LlamaArmDependencies &
-  Pick<OpenAiArmDependencies, "headers" | "breaker" | "choose" | "fetch"> & {
+  Pick<EndpointArmDependencies, "headers" | "breaker" | "choose" | "fetch"> & {
     /** For arms of Anthropic's batches; absent: none can be submitted. */
     batchRecords?: BatchRecords | undefined;
   };

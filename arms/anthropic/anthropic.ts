@@ -4,14 +4,14 @@ import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../algorithms/text/message-blocks.ts";
 import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
-import { createEndpointArm, type OpenAiArmDependencies } from "../openai/openai.ts";
+import { createEndpointArm, type EndpointArmDependencies } from "../openai/endpoint-arm.ts";
 import type { Protocol } from "../openai/protocol.ts";
 import { createMessageAnswer } from "./answer.ts";
 import { messagesBody } from "./body.ts";
 
 const version = "2023-06-01";
 
-export const createAnthropicArm = (config: AnthropicArmConfig, dependencies: OpenAiArmDependencies): Arm =>
+export const createAnthropicArm = (config: AnthropicArmConfig, dependencies: EndpointArmDependencies): Arm =>
   createEndpointArm(config, anthropicProtocol(config), dependencies);
 
 export const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({

@@ -10,7 +10,7 @@ import { TAKEN_BACK, type Arm, type ArmFailure, type ArmRequest, type ArmResult 
 import { endedFailure } from "../calls.ts";
 import type { Completion } from "../openai/answer.ts";
 import { problemOf } from "../openai/errors.ts";
-import { answerOf, failureOf, unsendable } from "../openai/openai.ts";
+import { answerOf, failureOf, unsendable } from "../openai/outcome.ts";
 import { Unsendable, type Prepared, type Protocol } from "../openai/protocol.ts";
 import { createCollector, type BatchOutcome } from "./collector.ts";
 import type { Provider } from "./port.ts";

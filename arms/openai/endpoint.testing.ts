@@ -8,7 +8,8 @@ import { createAnthropicArm } from "../anthropic/anthropic.ts";
 import { armRequest, aTurn } from "../request.testing.ts";
 import { armSchema } from "../../config/schema.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
-import { type ArmClock, createOpenAiArm } from "./openai.ts";
+import type { ArmClock } from "./endpoint-arm.ts";
+import { createOpenAiArm } from "./openai.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, call: number) => void;
 interface Received {

@@ -9,7 +9,8 @@ import { verdictOf } from "../../../state/breakers/breakers.ts";
 import type { Arm, ArmRequest, ArmResult } from "../../arm.ts";
 import { armRequest, aTurn } from "../../request.testing.ts";
 import { chunk, good, type Handler, never, status, stream, usage } from "../endpoint.testing.ts";
-import { createOpenAiArm, type OpenAiArmDependencies } from "../openai.ts";
+import type { EndpointArmDependencies } from "../endpoint-arm.ts";
+import { createOpenAiArm } from "../openai.ts";
 
 const servers: Server[] = [];
 const arms: Arm[] = [];
@@ -45,7 +46,7 @@ async function replica(answer: Handler = good, host = "127.0.0.1"): Promise<Repl
   return made;
 }
 
-function armOf(config: object, dependencies: Partial<OpenAiArmDependencies> = {}): Arm {
+function armOf(config: object, dependencies: Partial<EndpointArmDependencies> = {}): Arm {
   const parsed = armSchema.parse({
     name: "large",
     type: "openai",
