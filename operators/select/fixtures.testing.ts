@@ -5,7 +5,7 @@ import { plainExample } from "../../schemas/example.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Embedded, LookedUp } from "../flow.ts";
-import type { SelectArm } from "./selection.ts";
+import type { SelectArm } from "./selection-types.ts";
 
 export function lookedUp(over: Partial<LookedUp> = {}): LookedUp {
   const given = { id: "request-1", tenant: "acme", domain: "shell", createdAt: 0 };

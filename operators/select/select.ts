@@ -4,7 +4,8 @@ import { ok, type Step } from "../../runtime/step.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
 import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
 import type { Embedded, Selected, SelectedExample } from "../flow.ts";
-import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
+import { createSelection } from "./selection.ts";
+import type { Asked, Selection, SelectionDependencies } from "./selection-types.ts";
 
 type Needs = Asked & Pick<Embedded, "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;

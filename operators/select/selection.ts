@@ -1,110 +1,34 @@
 // Two-stage selection (docs/design/selection.md): nearest examples of the domain, found once; their
 // helpfulness for each arm, in one call; each arm's choice. One path for serving and `precedent
 // select`. Rejects only for bugs.
-import { isSafe } from "../../algorithms/selection/example-traits.ts";
+import { bestLast } from "../../algorithms/selection/example-order.ts";
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/selection/helpfulness-features.ts";
-import { bestLast, ordered, type ExampleOrder } from "../../algorithms/selection/example-order.ts";
-import type { PrefixCandidate } from "../../algorithms/selection/live-prefixes.ts";
-import type { Random } from "../../algorithms/numeric/random.ts";
-import { nothingShared, type SharedDomains } from "../../algorithms/selection/shared-domains.ts";
-import type { Config } from "../../config/schema.ts";
-import type { Documents } from "../../connections/documents/port.ts";
-import type { Candidate, ExampleSearch } from "../../state/examples/port.ts";
-import { SimilarityDegraded } from "../../state/examples/remote/degraded.ts";
-import type { PromptMemory } from "../../state/prefixes/prompt-memory.ts";
-import { VectorError } from "../../state/vectors/port.ts";
+import { nothingShared } from "../../algorithms/selection/shared-domains.ts";
+import { mayReuse } from "../../arms/reuse/settings.ts";
 import type { StepContext } from "../../runtime/step.ts";
+import type { Candidate } from "../../state/examples/port.ts";
+import { exampleHash } from "../../state/inventory/table.ts";
 import { findDocuments } from "../documents.ts";
-import type { Embedded, NearMiss } from "../flow.ts";
-import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
-import { type CacheInventory, exampleHash } from "../../state/inventory/table.ts";
-import type { Chosen, Rated } from "./choose.ts";
+import type { NearMiss } from "../flow.ts";
+import { chooseForArm } from "./arm-choice.ts";
+import type { Chosen } from "./choose.ts";
 import { drawOrder, explore } from "./explore.ts";
+import { createFind, nothingFound } from "./find.ts";
 import { continuedTurn, keptChoice } from "./kept.ts";
-import { choosePreferringCached, choosePreferringPrefix } from "./prefer.ts";
-import { rate, type RatingModel, type Ratings } from "./rate.ts";
-import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
+import { rate } from "./rate.ts";
 import { reusable } from "./reuse.ts";
-import { unfit, type Asker, type Unfit } from "./screen.ts";
-
-export interface SelectArm extends RoomyArm {
-  name: string;
-  model: string;
-  cost: number;
-  examples: boolean;
-  /** Order of its examples; absent: the most helpful last. */
-  order?: ExampleOrder;
-  /** Settings of the arm that gives an example's answer as it is (reuse.ts). */
-  reuse?: ReuseSettings | undefined;
-}
-
-export interface SelectionDependencies {
-  pool: Pick<ExampleSearch, "nearest"> & Partial<Pick<ExampleSearch, "get">>;
-  selection: SelectionConfig;
-  arms: () => readonly SelectArm[];
-  clock: () => number;
-  random: Random;
-  /** The model in force; null, the default: similarity stands in. */
-  helpfulnessModel?: () => RatingModel | null;
-  /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
-  threshold?: () => number;
-  /** Which tenants share examples; by default none do. */
-  sharing?: SharedDomains;
-  /** The documents that requests name: they take room from examples. By default there are none. */
-  documents?: Documents;
-  /** Rewarded uses of an example and their mean, [0, 1]; null: unknown. */
-  outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
-  /** Which examples the arms have in their caches. By default nothing is known. */
-  caches?: CacheInventory;
-  /** Beginnings of recent prompts. Absent: none are kept. */
-  memory?: Pick<PromptMemory, "longest" | "keptOf">;
-}
-
-export type SelectionConfig = Pick<
-  Config["selection"],
-  | "examples"
-  | "candidates"
-  | "minimumSimilarity"
-  | "tokenBudget"
-  | "nearDuplicate"
-  | "explore"
-  | "cachedBonus"
-  | "prefixBonus"
->;
+import { roomFor } from "./room.ts";
+import { unfit, type Asker } from "./screen.ts";
+import { screen, withRatings } from "./screened.ts";
+import type { Asked, SelectArm, Selection, SelectionDependencies } from "./selection-types.ts";
 
 /** Its logger is made when it is read: few requests have anything to say. */
 type Logging = Pick<StepContext, "log">;
 
-export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embedding">;
-
-export interface Selection {
-  /** Choice of every arm; arms that are shown no examples have an empty one. */
-  byArm: ReadonlyMap<string, Chosen>;
-  /** Tokens that the examples of an arm may have; arms that are shown none are not in it. */
-  budgets: ReadonlyMap<string, number>;
-  candidates: number;
-  /** tau in force, and the one tried instead. */
-  threshold: number;
-  exploredThreshold: number | null;
-  /** Version of the helpfulness model that predicted; 0: similarity stood in. */
-  helpfulnessVersion: number;
-  nearMiss: NearMiss | null;
-  /**
-   * examples: the index is away; similarity: only popular examples were searched; helpfulness: the
-   * model failed.
-   */
-  degraded: ("examples" | "similarity" | "helpfulness")[];
-}
-
-interface Screened {
-  candidate: Candidate;
-  tokens: number;
-  unfit: Unfit | null;
-}
-
 const neutral = 0.5;
 const noChoice: Chosen = { examples: [], order: bestLast, trial: null, settled: [], open: 0, verdicts: [] };
 const noVector = new Float32Array(0);
+const nothingToLearn = { trials: 0, thresholds: 0, grid: [] };
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
@@ -118,6 +42,7 @@ export function createSelection(dependencies: SelectionDependencies) {
   } = dependencies;
   const { sharing = nothingShared } = dependencies;
   const features = createHelpfulnessFeatures();
+  const find = createFind({ pool, most: selection.candidates, clock });
 
   const factsOf = ({ example, similarity, vector, traits }: Candidate): CandidateFacts => {
     const { request, response, quality, source } = example;
@@ -126,39 +51,6 @@ export function createSelection(dependencies: SelectionDependencies) {
     const sourceCost = writer?.cost ?? null;
     return { request, response, vector, tokens: traits, similarity, quality, sourceCost, uses, outcome };
   };
-
-  async function nearest(
-    { domain, embedding }: Asked,
-    sharedDomain: string | null,
-    context: Logging,
-  ): Promise<{ candidates: Candidate[]; degraded: "examples" | "similarity" | null }> {
-    if (embedding === null) return { candidates: [], degraded: null };
-    let failure: VectorError | undefined;
-    const within = async (where: string): Promise<Candidate[]> => {
-      try {
-        return await pool.nearest(where, embedding, selection.candidates, clock());
-      } catch (error) {
-        if (!(error instanceof VectorError)) throw error;
-        failure = error;
-        return error instanceof SimilarityDegraded ? error.popular : [];
-      }
-    };
-    const found = await Promise.all([domain, ...(sharedDomain === null ? [] : [sharedDomain])].map(within));
-    const candidates =
-      found.length === 1
-        ? found[0]!
-        : found
-            .flat()
-            .sort((one, other) => other.similarity - one.similarity)
-            .slice(0, selection.candidates);
-    if (failure === undefined) return { candidates, degraded: null };
-    if (failure instanceof SimilarityDegraded) {
-      context.log.debug({ err: failure }, "popular examples only");
-      return { candidates, degraded: "similarity" };
-    }
-    context.log.warn({ err: failure }, "no candidates: the request goes on without examples");
-    return { candidates: [], degraded: "examples" };
-  }
 
   function keptByArm(
     { request, domain }: Asked,
@@ -190,8 +82,8 @@ export function createSelection(dependencies: SelectionDependencies) {
       selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
     const { candidates, degraded } =
       showing.length === 0 && reusing === undefined
-        ? { candidates: [], degraded: null }
-        : await nearest(asked, sharedDomain, context);
+        ? nothingFound
+        : await find([domain, ...(sharedDomain === null ? [] : [sharedDomain])], asked.embedding, context);
     const vector = asked.embedding ?? noVector;
     const asker = { requestId: request.id, tenant: request.tenant, domain, sharedDomain, vector };
     const space = {
@@ -205,13 +97,8 @@ export function createSelection(dependencies: SelectionDependencies) {
     const rooms = showing.map((arm) => roomFor(arm, space, selection.tokenBudget));
     const most = Math.max(0, ...rooms);
 
-    const screened = candidates.map((candidate): Screened => {
-      const reason = unfit(candidate, asker, selection.minimumSimilarity, sharing);
-      const { example, traits } = candidate;
-      const tokens = reason === null ? tokensWithin(example, most, traits?.tokens) : 0;
-      const readable = reason === null && tokens <= most;
-      return { candidate, tokens, unfit: readable && !(traits?.isSafe ?? isSafe(example)) ? "unsafe" : reason };
-    });
+    const limit = { most, minimumSimilarity: selection.minimumSimilarity, sharing };
+    const screened = candidates.map((candidate) => screen(candidate, asker, limit));
     const foreign = screened.filter((one) => one.unfit === "foreign").length;
     if (foreign > 0)
       context.log.error({ domain, foreign }, "the pool gave examples of another domain: they are not shown");
@@ -241,20 +128,10 @@ export function createSelection(dependencies: SelectionDependencies) {
         ...selection,
         ...{ threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]!, tenant: request.tenant },
       };
-      const rule = arm.order ?? bestLast.order;
-      const longest = (among: readonly PrefixCandidate[], count: number, loss: number): string[] =>
-        memory?.longest(arm.name, domain, among, count, loss) ?? [];
-      const chosen =
-        rule === "shared_prefix"
-          ? choosePreferringPrefix(rated, limits, exploration.trial, longest)
-          : choosePreferringCached(rated, limits, exploration.trial);
-      const drawn = orderOf(rule);
-      chosen.order = drawn;
-      // They come in the order of best_last.
-      if (drawn.order !== bestLast.order) {
-        const first = drawn.order === "shared_prefix" ? longest(chosen.examples, chosen.examples.length, Infinity) : [];
-        chosen.examples = ordered(chosen.examples, drawn.order, random, first);
-      }
+      const chosen = chooseForArm(rated, {
+        ...{ limits, trial: exploration.trial, order: arm.order, orderOf, random },
+        longest: (among, count, loss) => memory?.longest(arm.name, domain, among, count, loss) ?? [],
+      });
       byArm.set(arm.name, chosen);
     });
     let nearMiss: NearMiss | null = null;
@@ -285,36 +162,4 @@ export function createSelection(dependencies: SelectionDependencies) {
   };
 }
 
-const nothingToLearn = { trials: 0, thresholds: 0, grid: [] };
 const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
-
-/** Ratings and caches of arm `a`, given to the rated candidates. */
-function withRatings(
-  screened: readonly Screened[],
-  fit: readonly Screened[],
-  ratings: Ratings,
-  a: number,
-  cached: readonly boolean[],
-): Rated[] {
-  const { helpfulness, features } = ratings;
-  const featuresOf = (row: number): number[] => (row < 0 ? [] : features(a, row));
-  let i = 0;
-  return screened.map((one): Rated => {
-    const rated = one === fit[i];
-    const row = rated ? i++ : -1;
-    const { example, similarity, vector } = one.candidate;
-    // Written out: what V8 makes of `{ ...candidate, tokens }` outlives every young collection
-    // (seen: 18 % of all that a selection allocates).
-    return {
-      example,
-      similarity,
-      vector,
-      tokens: one.tokens,
-      unfit: one.unfit,
-      cached: rated && cached[row] === true,
-      helpfulness: rated ? helpfulness[a * fit.length + row]! : Number.NaN,
-      row,
-      features: featuresOf,
-    };
-  });
-}

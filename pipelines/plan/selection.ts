@@ -3,7 +3,8 @@
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
-import { createSelection, type Selection } from "../../operators/select/selection.ts";
+import { createSelection } from "../../operators/select/selection.ts";
+import type { Selection } from "../../operators/select/selection-types.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { IdentifiedRequest } from "../../operators/flow.ts";
 import { acquireInstance } from "../../stack/instance.ts";

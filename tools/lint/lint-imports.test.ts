@@ -57,7 +57,7 @@ describe("import rules", () => {
     ["pipelines/up.ts", 'import { readLog } from "../analysis/off-policy/read.ts";'],
     ["runtime/stage.ts", 'import { Gauge } from "prom-client";'],
     ["runtime/stage.ts", 'import { createArms } from "../state/arms.ts";'],
-    ["state/load/metrics.ts", 'import type { Selection } from "../../operators/select/selection.ts";'],
+    ["state/load/metrics.ts", 'import type { Selection } from "../../operators/select/selection-types.ts";'],
     ["operators/embed/embed.ts", 'import { createRoute } from "../route/route.ts";'],
     ["operators/solve/solve.ts", 'import { createRoute } from "../embed/embed.ts";'],
     ["operators/solve/solve.ts", 'import type { Aggregate } from "../aggregate/aggregate.ts";'],
