@@ -6,7 +6,7 @@ import { namedModel, namedModels } from "./models.ts";
 import type { Problem } from "./problems.ts";
 import type { Config } from "./schema.ts";
 import { references } from "./sections/curate.ts";
-import { fileKeys } from "./load.ts";
+import { fileKeys } from "./paths.ts";
 
 type Path = Problem["path"];
 

@@ -1,15 +1,17 @@
 // What zod found wrong, in words that say where (key path), what, and what would be allowed.
 import { z } from "zod";
 
+/** Keys from the top, e.g. ["arms", 0, "type"]. */
+export type Path = readonly (string | number)[];
+
 export interface Problem {
-  /** Keys from the top, e.g. ["arms", 0, "type"]. */
-  path: readonly (string | number)[];
+  path: Path;
   what: string;
   allowed?: string;
 }
 
 /** arms[0].type */
-export function pathText(path: readonly (string | number)[]): string {
+export function pathText(path: Path): string {
   const text = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
   return text.replace(/^\./, "") || "(the whole file)";
 }

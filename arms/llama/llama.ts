@@ -1,22 +1,19 @@
 // A GGUF model through llama.cpp in a process of its own, greedy by default. A dead or hanging
 // worker is replaced after a growing pause; its requests are tried once more, then fail with
 // model_failed.
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { LlamaArmConfig } from "../../config/schema.ts";
-import { everybody } from "../../connections/kv/keys.ts";
 import { superviseWorker } from "../../connections/worker/supervised.ts";
-import type { Arm, ArmFailure, ArmRequest, ArmResult, Caching } from "../arm.ts";
+import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
-import { priceList } from "../../config/prices.ts";
-import { answerCost } from "../cost.ts";
 import { type BuildAgenda, createIdleBuild } from "../linked/build.ts";
 import { createLinkedChoice } from "../linked/choice.ts";
 import { type CurveOf, followHistory, type LinkHistory } from "../linked/history.ts";
 import { startUpkeep } from "../linked/upkeep.ts";
 import { buildsCaches, llamaInput, piecesOf } from "./input.ts";
 import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaMethods } from "./methods.ts";
+import { failure, ownCalls, resultOf, wanted } from "./outcome.ts";
 import { createWatchdog } from "./watchdog.ts";
 
 type OnText = (text: string, attempt: number) => void;
@@ -207,76 +204,4 @@ export async function createLlamaArm(
     close,
     pid: () => facts.pid,
   };
-}
-
-/** The deployment's own requests: judging, example replays. */
-const ownCalls: Caching = { domain: everybody, mayStore: true };
-
-function wanted(
-  config: LlamaArmConfig,
-  { requestId, pieces, params, caching = ownCalls }: ArmRequest,
-): Omit<Generate, "stream" | "policy" | "compare"> {
-  return {
-    ...{ pieces, caching },
-    maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens ?? config.contextTokens),
-    temperature: params.temperature ?? 0,
-    topP: params.topP ?? 1,
-    // Fixed by the request, so that a repeated call gives the same answer.
-    seed: params.seed === null ? createHash("sha1").update(requestId).digest().readUInt32BE(0) : params.seed >>> 0,
-    stop: params.stop.length > 0 ? params.stop : config.stop,
-  };
-}
-
-/** null: it was cancelled. `before`: milliseconds from answer() until this attempt. */
-function resultOf(
-  config: LlamaArmConfig,
-  model: string,
-  { queueMs, before, attempt }: { queueMs: number; before: number; attempt: number },
-  { pieces }: Pick<ArmRequest, "pieces">,
-  result: Generated,
-): ArmResult | null {
-  if (result.kind === "cancelled") return null;
-  if (result.kind === "tooLarge") {
-    const message = `The prompt has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
-    return { ...failure("prompt_too_large", message, false, attempt), param: "messages" };
-  }
-  if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
-  const { text, finishReason, linkPolicy, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
-  const cached = Math.max(0, prompt - prefilled - recomputed);
-  const usage = {
-    ...{ prompt, linked, recomputed, prefilled, cached, cacheWrite: 0 },
-    ...{ completion, reasoning: 0, estimated: false },
-  };
-  return {
-    kind: "answer",
-    text,
-    finishReason,
-    model,
-    linkPolicy,
-    usage,
-    cost: answerCost(usage, priceList(config)),
-    attempts: attempt,
-    queueMs,
-    firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,
-  };
-}
-
-/** It is the arm's fault where its own system prompt is all that a template could refuse. */
-function refused(config: LlamaArmConfig, pieces: ArmRequest["pieces"], why: string, attempts: number): ArmFailure {
-  const others = pieces.filter(({ kind }) => kind !== "turn" && kind !== "example");
-  const turns = pieces.filter(({ kind }) => kind === "turn");
-  const alternate = turns.every(({ role }, at) => role === (at % 2 === 0 ? "user" : "assistant"));
-  const isArms = alternate && (others.length === 0 || (others.length === 1 && others[0]?.text === config.system));
-  const remedy = isArms
-    ? `leave out the system of arm "${config.name}", or set another chatTemplate`
-    : "let user and assistant take turns, and leave out system messages and documents";
-  const message = `Arm "${config.name}" refuses the conversation: ${why}; ${remedy}.`;
-  return {
-    ...failure(isArms ? "endpoint_rejected" : "request_rejected", message, false, attempts),
-    ...(isArms ? { unhealthy: true } : { param: "messages" }),
-  };
-}
-
-function failure(code: string, message: string, retriable: boolean, attempts: number): ArmFailure {
-  return { kind: "failure", code, message, attempts, retriable };
 }

@@ -1,20 +1,13 @@
 // First verb of learn: feedback to rewards, rewards and decisions to sums by arm and hour, in
 // ClickHouse. Idempotent: what changed is recomputed whole, then the position moves. Rejects as the
 // port does.
-import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics, DomainStatistics, Pair } from "../learnt.ts";
 import { readPairs, selectNewPairs } from "./pairs.ts";
 import { createExcess, type FeedbackLimits } from "./excess.ts";
-import {
-  answeredLate,
-  insertRewards,
-  rewardedBefore,
-  selectRanges,
-  selectTakenBack,
-  withFeedback,
-  type Table,
-} from "./statements.ts";
+import { boundsOf, createRanges, positionsOf, type Range } from "./ranges.ts";
+import { spans, type Bucket } from "./spans.ts";
+import { answeredLate, insertRewards, rewardedBefore, selectTakenBack, withFeedback } from "./statements.ts";
 import { insertDomains, selectDomains, sumsOf } from "./sums.ts";
 import { selectNamed, selectWithdrawnHours, withdrawnBetween } from "./withdrawals.ts";
 
@@ -50,27 +43,6 @@ export interface Aggregate {
   pairs(): Promise<Pair[]>;
 }
 
-interface Range {
-  /** Cluster and topic that the offsets belong to. */
-  origin: string;
-  partition: number;
-  next: number;
-  end: number;
-}
-interface Bucket {
-  tenant: string;
-  arm: string;
-  model: string;
-  /** Seconds since the epoch. */
-  hour: number;
-}
-
-const hourSeconds = 3_600;
-/** Hours recomputed in one statement: bounds what a rebuild holds in memory. */
-const spanHours = 24;
-/** Buckets of one statement: with many tenants an hour has many. */
-const mostBuckets = 20_000;
-
 export function createAggregate({
   clickhouse,
   topics,
@@ -87,28 +59,7 @@ export function createAggregate({
   const sums = sumsOf(byTenant !== undefined);
   const hasDomains = mostDomains > 0 && byTenant === undefined;
 
-  // Rows of a table whose topic is not named are looked at only with their decision or feedback.
-  const tables = (["feedback", "decisions", "responses", "withdrawals"] as const).filter(
-    (table) => topics[table] !== undefined,
-  );
-  const topicParameters = Object.fromEntries(tables.map((table) => [`${table}Topic`, topics[table]]));
-
-  /** Ranges of each table of one origin at a time; more: of another there is something new, too. */
-  const ranges = async (): Promise<Record<Table, Range[]> & { more: boolean }> => {
-    const rows = await clickhouse.query<Range & { table: Table }>(selectRanges(tables), { ...topicParameters, reader });
-    const of = (name: Table): Range[] => {
-      const own = rows.filter(({ table }) => table === name);
-      return own
-        .filter(({ origin }) => origin === own[0]?.origin)
-        .map(({ origin, partition, next, end }) => ({ origin, partition, next, end: Math.min(end, next + maxRows) }));
-    };
-    const found = {
-      ...{ feedback: of("feedback"), decisions: of("decisions") },
-      ...{ responses: of("responses"), withdrawals: of("withdrawals") },
-    };
-    const taken = Object.values(found).reduce((sum, { length }) => sum + length, 0);
-    return { ...found, more: taken < rows.length };
-  };
+  const ranges = createRanges({ clickhouse, topics, reader, maxRows });
 
   /** If there is none, learning continues without this statement. */
   const hasLate = async (ranges: readonly Range[], parameters: Record<string, unknown>): Promise<boolean> =>
@@ -138,15 +89,12 @@ export function createAggregate({
     async advance() {
       // Read before anything is computed: what comes meanwhile may be in the numbers already and is
       // new again next time, which does no harm.
-      const { more, ...found } = await ranges();
+      const { found, more } = await ranges();
       const all = Object.values(found).flat();
       const rows = all.reduce((sum, { next, end }) => sum + end - next, 0);
       if (rows === 0) return { rows, buckets: 0, more: false };
 
-      const parameters = Object.assign(
-        { featureVersion },
-        ...(Object.keys(found) as Table[]).map((table) => bounds(table, topics[table] ?? "", found[table])),
-      ) as Record<string, unknown>;
+      const parameters: Record<string, unknown> = { featureVersion, ...boundsOf(found, topics) };
       const named =
         found.withdrawals.length === 0
           ? []
@@ -185,15 +133,7 @@ export function createAggregate({
         above?.parameters ?? {},
       );
 
-      const positions = (Object.keys(found) as Table[])
-        .flatMap((table) => found[table].map((range) => ({ topic: topics[table] ?? "", ...range })))
-        .map(({ topic, origin, partition, end }) => ({
-          reader,
-          topic: positionName(topic, origin),
-          kafka_partition: partition,
-          next_offset: end,
-        }));
-      await clickhouse.insert("learn_positions", [...positions, ...(above?.positions ?? [])]);
+      await clickhouse.insert("learn_positions", [...positionsOf(found, topics, reader), ...(above?.positions ?? [])]);
       return {
         rows,
         buckets,
@@ -260,27 +200,4 @@ interface StatisticsRow {
   count: number;
   last_hour: number;
   newest: number;
-}
-
-/** Parameters for inRange (statements.ts); other partitions have the range [0, 0). */
-function bounds(table: Table, topic: string, ranges: readonly Range[]): Record<string, unknown> {
-  return {
-    [`${table}Topic`]: topic,
-    [`${table}Origin`]: ranges[0]?.origin ?? "",
-    [`${table}From`]: new Map(ranges.map(({ partition, next }) => [partition, next])),
-    [`${table}To`]: new Map(ranges.map(({ partition, end }) => [partition, end])),
-  };
-}
-
-/** In the order of their hours, cut so that each piece spans few hours and has few buckets. */
-function spans<T extends Pick<Bucket, "hour">>(buckets: readonly T[]): T[][] {
-  const pieces: T[][] = [];
-  for (const bucket of [...buckets].sort((one, other) => one.hour - other.hour)) {
-    const piece = pieces.at(-1);
-    const first = piece?.[0];
-    const fits = first !== undefined && bucket.hour - first.hour < spanHours * hourSeconds;
-    if (piece !== undefined && fits && piece.length < mostBuckets) piece.push(bucket);
-    else pieces.push([bucket]);
-  }
-  return pieces;
 }
