@@ -53,7 +53,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant)
 {ttl:created_at}
-COMMENT 'Requests as sent, the first of each request id';
+COMMENT 'Requests as sent';
 
 {distributed:requests:cityHash64(request_id)};
 
@@ -73,7 +73,7 @@ ENGINE = {replacing:kafka_offset}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, topic, kafka_partition, kafka_offset)
 {ttl:created_at}
-COMMENT 'Every record of the requests topic, repeats of an id included: when and where it arrived';
+COMMENT 'Every arrival of a request, repeats included';
 
 {distributed:request_arrivals:cityHash64(request_id)};
 
@@ -142,7 +142,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant)
 {ttl:created_at}
-COMMENT 'Why a request was answered as it was: every arm as scored, the choice and its exact probability';
+COMMENT 'Every arm as scored, the choice and its exact probability';
 
 {distributed:decisions:cityHash64(request_id)};
 
@@ -200,7 +200,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, duplicate)
 {ttl:created_at}
-COMMENT 'Final answers; a repeated request id gets another row with duplicate = true';
+COMMENT 'Final answers; a repeated id has another row with duplicate = true';
 
 {distributed:responses:cityHash64(request_id)};
 
@@ -256,7 +256,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, duplicate)
 {ttl:created_at}
-COMMENT 'Alternative answers: what the alternative arm answered to the same request, for comparison';
+COMMENT 'Alternative answers, for comparison';
 
 {distributed:alternative_answers:cityHash64(request_id)};
 
@@ -278,7 +278,7 @@ ENGINE = {replacing:kafka_offset}
 PARTITION BY toYYYYMM(day)
 ORDER BY (account, day, hash)
 TTL day + toIntervalDay(400)
-COMMENT 'What answers cost by gateway key, for spend limits; names no request; kept for 400 days';
+COMMENT 'What answers cost by gateway key, for spend limits; kept for 400 days';
 
 {distributed:account_costs:cityHash64(account)};
 
@@ -353,6 +353,6 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, arm, policy)
 {ttl:created_at}
-COMMENT 'Linked prefill measured beside a full prefill of the same prompt';
+COMMENT 'Linked prefill beside a full prefill of the same prompt';
 
 {distributed:prefill_samples:cityHash64(request_id)};

@@ -32,7 +32,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, feedback_id)
 {ttl:created_at}
-COMMENT 'Feedback as given, never reduced; withdrawn feedback included';
+COMMENT 'Feedback as given, withdrawn feedback included';
 
 {distributed:feedback:cityHash64(request_id)};
 
@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS {table:rewards} {on_cluster}
 ENGINE = {replacing:version}
 ORDER BY (request_id, tenant)
 {ttl:newest_at}
-COMMENT 'Reward of a request: all its feedback reduced to one number';
+COMMENT 'Reward of a request: its feedback as one number';
 
 {distributed:rewards:cityHash64(request_id)};
 
@@ -119,6 +119,6 @@ CREATE TABLE IF NOT EXISTS {table:judgements} {on_cluster}
 ENGINE = {replacing:judged_at}
 ORDER BY (request_id, tenant)
 {ttl:judged_at}
-COMMENT 'Requests whose answers the automatic judge compared; its verdict itself is feedback';
+COMMENT 'Comparisons by the automatic judge; its verdict itself is feedback';
 
 {distributed:judgements:cityHash64(request_id)};

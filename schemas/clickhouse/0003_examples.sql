@@ -27,7 +27,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, source_arm, source_model)
 {ttl:created_at}
-COMMENT 'Requests and their answers from other systems, offered as examples';
+COMMENT 'Answers from other systems, offered as examples';
 
 {distributed:observations:cityHash64(request_id)};
 
@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS {table:examples} {on_cluster}
 )
 ENGINE = {replacing:kafka_timestamp}
 ORDER BY (domain, example_id)
-COMMENT 'Examples in their newest state; a tombstone empties the texts and sets deleted';
+COMMENT 'Examples in their newest state; a removed one has no texts';
 
 {distributed:examples:cityHash64(example_id)};
 
@@ -97,7 +97,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (example_id, request_id, tenant)
 {ttl:created_at}
-COMMENT 'Examples shown to the chosen arm, one row for each example and request';
+COMMENT 'Examples shown to the chosen arm';
 
 {distributed:example_uses:cityHash64(request_id)};
 
@@ -133,7 +133,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant)
 {ttl:created_at}
-COMMENT 'Randomised trials: requests on which chance showed one candidate example or kept it out';
+COMMENT 'Randomised trials: chance showed a candidate or kept it out';
 
 {distributed:example_trials:cityHash64(request_id)};
 
@@ -153,7 +153,7 @@ CREATE TABLE IF NOT EXISTS {table:admissions} {on_cluster}
 ENGINE = {replacing:decided_at}
 ORDER BY (request_id, tenant, source)
 {ttl:decided_at}
-COMMENT 'Why an answer became an example or did not: the newest decision on each candidate';
+COMMENT 'Why an answer became an example or did not';
 
 {distributed:admissions:cityHash64(request_id)};
 
@@ -184,7 +184,7 @@ ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (example_id, tenant, run_id, attempt)
 {ttl:created_at}
-COMMENT 'Example replays: attempts to get a better answer for an example';
+COMMENT 'Attempts to get a better answer for an example';
 
 {distributed:example_replays:cityHash64(example_id)};
 
@@ -208,7 +208,7 @@ CREATE TABLE IF NOT EXISTS {table:example_replay_runs} {on_cluster}
 ENGINE = {replacing:updated_at}
 ORDER BY (run_id)
 {ttl:began_at}
-COMMENT 'Runs of example replay: what each was to do and its state';
+COMMENT 'Runs of example replay, with their state';
 
 {distributed:example_replay_runs:cityHash64(run_id)};
 
@@ -224,7 +224,7 @@ CREATE TABLE IF NOT EXISTS {table:synthesis_rounds} {on_cluster}
 )
 ENGINE = {replacing:created_at}
 ORDER BY (domain, run_id, round, created_at)
-COMMENT 'Rounds of differentially private example synthesis; never deleted: together they are the privacy spent';
+COMMENT 'Rounds of private example synthesis: the privacy spent; never deleted';
 
 {distributed:synthesis_rounds:cityHash64(domain)};
 

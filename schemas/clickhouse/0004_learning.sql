@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS {table:policies} {on_cluster}
 )
 ENGINE = {replacing:kafka_timestamp}
 ORDER BY (name, tenant, version)
-COMMENT 'Every version of every policy ever published; the topic keeps only the newest';
+COMMENT 'Every version of every policy';
 
 {distributed:policies:cityHash64(name)};
 
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS {table:arm_hours} {on_cluster}
 ENGINE = {replacing:version}
 ORDER BY (feature_version, arm, model, hour)
 {ttl:hour}
-COMMENT 'Sufficient statistics of an arm and model over the rewarded decisions of an hour';
+COMMENT 'Sums of an arm and model over the rewarded decisions of an hour';
 
 {distributed:arm_hours:cityHash64(arm)};
 
@@ -69,7 +69,7 @@ CREATE TABLE IF NOT EXISTS {table:tenant_arm_hours} {on_cluster}
 ENGINE = {replacing:version}
 ORDER BY (feature_version, tenant, arm, model, hour)
 {ttl:hour}
-COMMENT 'The same statistics by tenant; filled only with routing.statistics: tenant';
+COMMENT 'The same by tenant, with routing.statistics: tenant';
 
 {distributed:tenant_arm_hours:cityHash64(tenant)};
 
@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS {table:domain_arm_hours} {on_cluster}
 ENGINE = {replacing:version}
 ORDER BY (feature_version, arm, model, hour, domain)
 {ttl:hour}
-COMMENT 'Sums of an arm and model by sharing domain: how much better or worse it is there';
+COMMENT 'Sums of an arm and model by sharing domain';
 
 {distributed:domain_arm_hours:cityHash64(arm)};
 
@@ -129,6 +129,6 @@ ENGINE = {replacing:evaluated_at}
 PARTITION BY toYYYYMM(evaluated_at)
 ORDER BY (evaluation, policy, request_id, tenant)
 {ttl:evaluated_at}
-COMMENT 'Decisions under a policy evaluated with precedent policy evaluate --save';
+COMMENT 'Terms of precedent policy evaluate --save';
 
 {distributed:policy_terms:cityHash64(request_id)};

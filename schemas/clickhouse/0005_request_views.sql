@@ -106,7 +106,7 @@ FROM
         ON rewarded.request_id = request.request_id AND rewarded.tenant = request.tenant
 {colocated}
 )
-COMMENT 'Requests with their decision, response and reward, one row for each request';
+COMMENT 'Requests with their decision, response and reward';
 
 CREATE OR REPLACE VIEW {database}.sessions {on_cluster}
 (
@@ -142,7 +142,7 @@ FROM {database}.outcomes AS outcome
 WHERE outcome.session != ''
 GROUP BY session, tenant
 )
-COMMENT 'Sessions: the requests that a client names as one, with their cost and reward';
+COMMENT 'Sessions with their cost and reward';
 
 -- A token of the most expensive arm is priced by what its own answers of the same month cost on
 -- average. The arm is charged for the examples that it would have been shown, as the decision has
@@ -211,7 +211,7 @@ FROM
     ) AS price ON price.arm = answer.most_expensive_arm AND price.month = answer.month
 {colocated}
 )
-COMMENT 'Cost of each answer, and what the most expensive candidate arm would have cost';
+COMMENT 'Cost of each answer, and of the most expensive candidate arm';
 
 CREATE OR REPLACE VIEW {database}.cache_hits {on_cluster}
 (
@@ -247,7 +247,7 @@ FROM
         ON response.request_id = decision.request_id AND response.tenant = decision.tenant
 {colocated}
 )
-COMMENT 'Requests answered from the response cache, with the cost avoided';
+COMMENT 'Answers from the response cache, with the cost avoided';
 
 CREATE OR REPLACE VIEW {database}.reuse_hits {on_cluster}
 (
@@ -293,7 +293,7 @@ FROM
         ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
 {colocated}
 )
-COMMENT 'Requests answered with an example''s answer unchanged, with the cost avoided and the reward';
+COMMENT 'Answers of reuse arms, with the cost avoided and the reward';
 
 -- How they compare is feedback on the request against other_arm.
 CREATE OR REPLACE VIEW {database}.answer_pairs {on_cluster}
@@ -334,4 +334,4 @@ FROM
         ON first.request_id = other.request_id AND first.tenant = other.tenant
 {colocated}
 )
-COMMENT 'Both answers of a request that has an alternative answer, side by side';
+COMMENT 'Both answers of a request with an alternative answer';

@@ -59,7 +59,7 @@ FROM
         ON above.request_id = given.request_id AND above.tenant = given.tenant AND above.feedback_id = given.feedback_id
 {colocated}
 )
-COMMENT 'Every piece of feedback, and why it does not count where it does not';
+COMMENT 'Feedback, and why it does not count where it does not';
 
 CREATE OR REPLACE VIEW {database}.feedback_sources {on_cluster}
 (
@@ -102,7 +102,7 @@ FROM
 )
 GROUP BY tenant, source, author
 )
-COMMENT 'How much feedback each source and author of a tenant gives, and what it says on average';
+COMMENT 'Number and mean of feedback by source and author';
 
 -- Feedback that was asked for comes mostly from requests on which the arms are nearly even. With
 -- asking probability p, a reward is present with probability p asked + (1 - p) unasked; the policy
@@ -131,4 +131,4 @@ FROM
 )
 {colocated}
 )
-COMMENT 'How often feedback arrives when asked for and otherwise, over two weeks of decisions';
+COMMENT 'How often feedback arrives when asked for and otherwise';

@@ -48,7 +48,7 @@ FROM
     ) AS current ON current.arm = use.arm
 {colocated}
 )
-COMMENT 'Answered uses of examples in the last two weeks, with quality and gain';
+COMMENT 'Answered uses of examples, with quality and gain';
 
 CREATE OR REPLACE VIEW {database}.example_gain_hours {on_cluster}
 (
@@ -128,7 +128,7 @@ FROM
     ) AS used ON used.example_id = example.example_id
 {colocated}
 )
-COMMENT 'Ranking for example replay: what a better answer would gain; without examples never used';
+COMMENT 'Ranking for example replay: what a better answer would gain';
 
 CREATE OR REPLACE VIEW {database}.example_outcomes {on_cluster}
 (
@@ -155,7 +155,7 @@ FROM
 GROUP BY example_id
 {colocated}
 )
-COMMENT 'How often an example was shown on a rewarded request in two weeks, and the mean reward';
+COMMENT 'How often an example was shown on a rewarded request, and the mean reward';
 
 -- Only decisions with a helpfulness model, and only answers of the chosen arm. Not examples that a
 -- conversation kept: an earlier turn chose them, under a threshold of its own.
@@ -197,7 +197,7 @@ FROM
         ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
 {colocated}
 )
-COMMENT 'Rewarded requests of two weeks with the helpfulness threshold that they were served under';
+COMMENT 'Rewarded requests with the helpfulness threshold in force';
 
 -- learn applies learn.threshold.tokenPrice to the moments; gain and error use its default, 0.05 for
 -- 1,000 tokens.
@@ -230,7 +230,7 @@ FROM {database}.threshold_outcomes
 GROUP BY tau
 {colocated}
 )
-COMMENT 'How each helpfulness threshold did over two weeks: reward less the price of the tokens shown';
+COMMENT 'Reward of each helpfulness threshold, less the price of its tokens';
 
 -- A random order has the most helpful example last with the chance 1 / examples, any other has it
 -- there or not by its rule. Weights undo both chances, so that groups of an arm are comparable; not
@@ -282,4 +282,4 @@ FROM
 GROUP BY arm, example_order, best_is_last
 {colocated}
 )
-COMMENT 'Reward of two weeks by the order of the examples: a random order on a share of the requests tells what an order costs';
+COMMENT 'Reward by the order of the examples';

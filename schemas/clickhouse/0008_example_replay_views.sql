@@ -39,7 +39,7 @@ FROM
         ON rewarded.request_id = use.request_id AND rewarded.tenant = use.tenant
 {colocated}
 )
-COMMENT 'Answered uses of examples that were replayed or came of an example replay, at any time';
+COMMENT 'Answered uses of replayed examples, old and new';
 
 CREATE OR REPLACE VIEW {database}.example_replay_attempts {on_cluster}
 (
@@ -79,7 +79,7 @@ FROM
     ) AS next ON next.example_id = ifNull(one.new_example_id, '') AND next.tenant = one.tenant
 {colocated}
 )
-COMMENT 'Example replays, with the time until which uses of the result count';
+COMMENT 'Example replays, with the time until which uses count';
 
 CREATE OR REPLACE VIEW {database}.example_replay_savings {on_cluster}
 (
@@ -156,4 +156,4 @@ FROM
         ON used.run_id = attempt.run_id AND used.replayed = attempt.example_id AND used.tenant = attempt.tenant AND used.attempt = attempt.attempt
 {colocated}
 )
-COMMENT 'What each example replay saved since: uses of the new example against those of the old one';
+COMMENT 'What each example replay has saved since';

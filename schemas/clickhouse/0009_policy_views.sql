@@ -54,7 +54,7 @@ FROM
 )
 {colocated}
 )
-COMMENT 'What always choosing one arm would have earned over two weeks of rewarded decisions that allowed it';
+COMMENT 'What always choosing one arm would have earned';
 
 -- Intervals: ips, dr and switch_dr by the sample variance of their terms, snips by the delta
 -- method. dm has none: its error is that of the reward model.
@@ -118,7 +118,7 @@ FROM
 )
 {colocated}
 )
-COMMENT 'Estimates of saved off-policy evaluations by sharing domain, with 95 % intervals';
+COMMENT 'Saved off-policy evaluations by sharing domain';
 
 CREATE OR REPLACE VIEW {database}.policy_value_evaluations {on_cluster}
 (
@@ -179,4 +179,4 @@ FROM
 )
 {colocated}
 )
-COMMENT 'Estimates of saved off-policy evaluations, with 95 % intervals';
+COMMENT 'Saved off-policy evaluations, with 95 % intervals';

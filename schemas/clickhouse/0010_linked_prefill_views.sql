@@ -27,7 +27,7 @@ GROUP BY arm, hour
 ORDER BY arm, hour
 {colocated}
 )
-COMMENT 'Prompt tokens by what linked prefill did with them, by arm and hour';
+COMMENT 'Prompt tokens by what linked prefill did with them';
 
 CREATE OR REPLACE VIEW {database}.cached_examples {on_cluster}
 (
@@ -50,7 +50,7 @@ FROM {database}.example_uses FINAL
 GROUP BY arm, hour
 ORDER BY arm, hour
 )
-COMMENT 'How many shown examples were preferred because the arm had their KV cache, by arm and hour';
+COMMENT 'Shown examples preferred because the arm had their KV cache';
 
 CREATE OR REPLACE VIEW {database}.prefill_curve {on_cluster}
 (
@@ -82,7 +82,7 @@ GROUP BY arm, model, convention, policy
 ORDER BY arm, model, convention, mean_share
 {colocated}
 )
-COMMENT 'Error against recomputed share of each policy of linked prefill, by arm and model';
+COMMENT 'Error against recomputed share by link policy';
 
 -- Processes of an arm write the same choice more than once; one row stands for all of them.
 CREATE OR REPLACE VIEW {database}.link_choices {on_cluster}
@@ -142,4 +142,4 @@ FROM
 ORDER BY arm, chunks, since
 {colocated}
 )
-COMMENT 'Which policy of linked prefill auto used, from when to when, and the figures behind it';
+COMMENT 'Which link policy auto used when, and the figures behind it';

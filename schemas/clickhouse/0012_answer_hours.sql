@@ -29,7 +29,7 @@ ENGINE = {aggregating}
 PARTITION BY toYYYYMM(hour)
 ORDER BY (hour, tenant, domain, account, arm, source, status, error_code)
 {ttl:hour}
-COMMENT 'Answers by hour, tenant, domain, key, arm, source and outcome: counts, costs, tokens, times';
+COMMENT 'Counts, costs, tokens and times of answers by hour';
 
 {distributed:answer_hours:cityHash64(hour)};
 

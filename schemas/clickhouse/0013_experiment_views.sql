@@ -46,7 +46,7 @@ FROM
 GROUP BY experiment, variant, tenant, unit
 {colocated}
 )
-COMMENT 'Users, sessions, tenants or requests of an experiment, with what they got';
+COMMENT 'Units of an experiment, with what they got';
 
 -- The interval is a confidence sequence (Waudby-Smith and others, Time-uniform central limit theory
 -- and asymptotic confidence sequences, 2021, theorem 2.2): it holds at all times at once, so an
@@ -134,4 +134,4 @@ SELECT
 FROM compared
 ORDER BY experiment, is_control DESC, variant
 )
-COMMENT 'Variants of experiments beside their control, with an interval that holds whenever it is looked at';
+COMMENT 'Variants of experiments beside their control, with an anytime interval';

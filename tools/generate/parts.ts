@@ -88,12 +88,9 @@ function tablesAndViews(): string {
   return sections.join("\n\n");
 }
 
-/** With the identity of a table's rows, or the first columns of a view. */
-function schemaLine({ kind, name, comment, key, columns }: SchemaObject): string {
-  const shown = kind === "table" ? key : columns;
-  let names = shown;
-  while (names.join(", ").length > 70) names = names.slice(0, -1);
-  return `- \`${name}\` (${names.join(", ")}${names.length < shown.length ? ", ..." : ""}): ${comment}`;
+/** With the identity of a table's rows. */
+function schemaLine({ name, comment, key }: SchemaObject): string {
+  return `- \`${name}\`${key.length === 0 ? "" : ` (${key.join(", ")})`}: ${comment}`;
 }
 
 /** Undefined where the addon, which knows them, was not built. */

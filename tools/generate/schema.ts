@@ -1,5 +1,5 @@
-// Reads what the files of schemas/clickhouse say about their tables and views: comment, identity,
-// columns. The reference part of docs/clickhouse.md is made from it (generate-parts.ts).
+// Reads what the files of schemas/clickhouse say about their tables and views: comment and
+// identity. The reference part of docs/clickhouse.md is made from it (generate-parts.ts).
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { statements } from "../../connections/clickhouse/render.ts";
@@ -10,8 +10,6 @@ export interface SchemaObject {
   comment: string;
   /** What identifies a row: the sorting key. Empty for views. */
   key: string[];
-  /** In order. Those of a table are the ones that it was created with. */
-  columns: string[];
 }
 
 /** A file and what it creates. */
@@ -62,15 +60,10 @@ function objectsOf(sql: string): SchemaObject[] {
       return [];
     }
     const comment = /\nCOMMENT '((?:[^']|'')*)'$/.exec(text)?.[1]?.replaceAll("''", "'");
-    const columns = [...(/\n\(\n([\s\S]*?)\n\)\n/.exec(text)?.[1] ?? "").matchAll(/^ {4}(?!INDEX )(\w+) /gm)];
+    const columns = /\n\(\n([\s\S]*?)\n\)\n/.exec(text)?.[1] ?? "";
     if (comment === undefined) throw new Error(`${name} has no COMMENT at its end`);
-    if (columns.length === 0) throw new Error(`${name} does not list its columns`);
+    if (!/^ {4}(?!INDEX )\w+ /m.test(columns)) throw new Error(`${name} does not list its columns`);
     const key = table === undefined ? undefined : /\nORDER BY \(([^)]*)\)/.exec(text)?.[1];
-    return [
-      {
-        ...{ kind: table === undefined ? "view" : "table", name, comment, key: key?.split(", ") ?? [] },
-        columns: columns.map(([, column = ""]) => column),
-      } satisfies SchemaObject,
-    ];
+    return [{ kind: table === undefined ? "view" : "table", name, comment, key: key?.split(", ") ?? [] }];
   });
 }
