@@ -17,7 +17,7 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --data        a file in place of the benchmark's own data
   --only        measure a part: "ours" leaves hnswlib and usearch out of selection, "small"
                 measures its adapters on small pools, "milvus" examples in milvus-lite; "caches", "passages", "papers", "chunk-size",
-                "alpha": of linked; "caches": of serve, too;
+                "alpha", "arrivals": of linked; "caches": of serve, too;
                 "ours" leaves the other gateways out of gateway
   --requests    ladder, serve: how many requests every arm is asked (60, 120); linked papers:
                 questions (25)
