@@ -17,10 +17,10 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --data        a file in place of the benchmark's own data
   --only        measure a part: "ours" leaves hnswlib and usearch out of selection, "small"
                 measures its adapters on small pools, "milvus" examples in milvus-lite; "caches", "passages", "papers", "chunk-size",
-                "alpha", "arrivals": of linked; "caches": of serve, too;
+                "alpha", "arrivals", "build": of linked; "caches": of serve, too;
                 "ours" leaves the other gateways out of gateway
   --requests    ladder, serve: how many requests every arm is asked (60, 120); linked papers:
-                questions (25)
+                questions (25); linked build: examples (300)
   --model       linked papers: a named model or a GGUF file
   --device      linked: gpu or the name of one; times are then on the clock
   --domains     routing: a request's task is its domain, too

@@ -3,6 +3,7 @@
 // that is cut short gives the figures of what it has.
 import type { BenchContext, Benchmark, Measured as Outcome } from "../benchmark.ts";
 import { significant } from "../support/statistics.ts";
+import { runBuild } from "./build.ts";
 import { drawChart } from "./drawing.ts";
 import { bestOf, type Row, rowsOf } from "./figures.ts";
 import { type SavedRuns, measurePlan } from "./measure-plan.ts";
@@ -18,6 +19,7 @@ const parts: Readonly<Record<string, Benchmark["run"]>> = {
   caches: runCaches,
   passages: runPassages,
   arrivals: runArrivals,
+  build: runBuild,
   ...Object.fromEntries(modes.map((mode) => [mode, (context: BenchContext) => runPapers(context, mode)])),
 };
 
