@@ -16,7 +16,8 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
   --only        measure a part: docs/benchmarks.md names those of each benchmark
-  --requests    how many requests are asked (serve, ladder, page) or questions (linked papers)
+  --requests    how many requests are asked (serve, ladder, page), questions (linked papers) or
+                examples (linked build)
   --model       linked papers: a named model or a GGUF file
   --device      linked: gpu or the name of one; times are then on the clock
   --domains     routing: a request's task is its domain, too

@@ -43,23 +43,23 @@ export function addKv(program: Command, io: Io): void {
 
   kv.command("pin")
     .description("keep it whatever else needs room")
-    .argument("<key>", "its key (the first digits will do) or an id that names it")
+    .argument("<key>", "its key (the first digits will do) or an id that names it; a document: acme/handbook")
     .option("--off", "let it be evicted again")
     .action(async (name: string, { off = false }: { off?: boolean }, command: Command) => {
       await on(command, async (folders) => {
-        const { folder, row } = findCache(folders, name);
-        await folder.store.pin(row.key, !off);
-        return `${off ? "unpinned" : "pinned"} ${row.key}\n`;
+        const found = findCaches(folders, name);
+        for (const { folder, row } of found) await folder.store.pin(row.key, !off);
+        return `${off ? "unpinned" : "pinned"} ${found.map(({ row }) => row.key).join(" ")}\n`;
       });
     });
 
   kv.command("rm")
     .description("remove caches; they are made again when they are needed")
-    .argument("<key...>", "their keys (the first digits will do) or ids that name them")
+    .argument("<key...>", "their keys (the first digits will do) or ids that name them; a document: acme/handbook")
     .action(async (names: string[], _options: object, command: Command) => {
       await on(command, async (folders) => {
         // All of them are found before one is removed.
-        const found = names.map((name) => findCache(folders, name));
+        const found = names.flatMap((name) => findCaches(folders, name));
         for (const { folder, row } of found) await folder.store.remove(row.key);
         return `removed ${found.length}\n`;
       });
@@ -68,6 +68,16 @@ export function addKv(program: Command, io: Io): void {
   addKvBuild(kv, io);
 
   addKvStats(kv, io);
+}
+
+/** All caches of a document, by the name that `kv build --documents` gives them; else one. */
+function findCaches(folders: readonly KvFolder[], name: string): { folder: KvFolder; row: KvRow }[] {
+  const named = folders.flatMap((folder) =>
+    rowsOf([folder])
+      .filter(({ ids }) => ids.some((id) => id.startsWith(`${name}#`)))
+      .map((row) => ({ folder, row })),
+  );
+  return named.length > 0 ? named : [findCache(folders, name)];
 }
 
 function findCache(folders: readonly KvFolder[], name: string): { folder: KvFolder; row: KvRow } {

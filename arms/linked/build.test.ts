@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
-import { type BuildItem, createIdleBuild } from "./build.ts";
+import { type BuildItem, type BuildPrompt, createIdleBuild } from "./build.ts";
 
 const signal = () => new AbortController().signal;
 
-function anArm(ids: string[], { full = false, fails = [] as string[] } = {}) {
+function anArm(ids: string[], { full = false, fails = [] as string[], documents = [] as string[] } = {}) {
   const made: string[] = [];
+  const waiting = [...documents];
   const state = { now: 0, ids, full, readings: 0, gone: [] as string[] };
   const idle = createIdleBuild({
     agenda: {
@@ -15,8 +16,16 @@ function anArm(ids: string[], { full = false, fails = [] as string[] } = {}) {
       item: ({ id, domain }) =>
         Promise.resolve(state.gone.includes(id) ? null : { id, domain, examples: [{ id, request: id, response: id }] }),
     },
+    documents: {
+      next() {
+        const [domain] = waiting;
+        const done = (): void => void waiting.shift();
+        return Promise.resolve(domain === undefined ? null : { domain, pieces: [], done });
+      },
+    },
     cached: () => Promise.resolve(["there"]),
-    build({ id }: BuildItem, ending: AbortSignal) {
+    build(item: BuildItem | BuildPrompt, ending: AbortSignal) {
+      const id = "id" in item ? item.id : item.domain;
       if (ending.aborted) return Promise.reject(new Error("cancelled"));
       if (fails.includes(id)) return Promise.reject(new Error("the template refuses it"));
       made.push(id);
@@ -66,4 +75,13 @@ it("ends for ten minutes when the store is full", async () => {
   state.now = 600_000;
   await idle.next(signal());
   expect(made).toEqual(["a", "b"]);
+});
+
+it("makes those of documents first, each until it is done", async () => {
+  const { idle, made } = anArm(["a"], { documents: ["acme/laws", "acme/prices"], fails: ["acme/prices"] });
+  await expect(idle.next(AbortSignal.abort())).rejects.toThrow();
+  expect(await idle.next(signal())).toBe(true);
+  expect(await idle.next(signal())).toBe(true);
+  expect(await idle.next(signal())).toBe(false);
+  expect(made).toEqual(["acme/laws", "a"]);
 });

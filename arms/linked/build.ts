@@ -1,7 +1,8 @@
-// Makes the caches of examples before a request shows them, in an arm's idle time. At most half of
-// the time is its own, so that what else runs on the host gets the rest.
+// Makes the caches of documents and examples before a request shows them, in an arm's idle time. At
+// most half of the time is its own, so that what else runs on the host gets the rest.
 import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import type { Piece } from "../../schemas/types.ts";
 import { contextChunks } from "./context.ts";
 
 /** An example with those that it would stand beside, in prompt order: itself last. */
@@ -18,6 +19,17 @@ export interface BuildAgenda {
   item(of: { id: string; domain: string }, neighbours: number): Promise<BuildItem | null>;
 }
 
+/** A prompt that shows what is cached. */
+export interface BuildPrompt {
+  domain: string;
+  pieces: Piece[];
+}
+
+export interface DocumentBuilds {
+  /** The one that waits longest, until it is done; null: none waits. */
+  next(): Promise<(BuildPrompt & { done(): void }) | null>;
+}
+
 export interface Built {
   caches: number;
   /** Computed, prefixes included. */
@@ -27,17 +39,20 @@ export interface Built {
 }
 
 export interface IdleBuildOptions {
-  agenda: BuildAgenda;
+  /** Registered by name, so they go before examples. */
+  documents?: DocumentBuilds | undefined;
+  /** null: no examples. */
+  agenda: BuildAgenda | null;
   /** Ids of examples that have a cache. */
   cached(): Promise<readonly string[]>;
   /** Rejects with what the model rejects with. */
-  build(item: BuildItem, signal: AbortSignal): Promise<Built>;
+  build(item: BuildItem | BuildPrompt, signal: AbortSignal): Promise<Built>;
   /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
 
 export interface IdleBuild {
-  /** Makes the caches of one example; whether there is more to do at once. Rejects when aborted. */
+  /** Makes the caches of one of them; whether there is more to do at once. Rejects when aborted. */
   next(signal: AbortSignal): Promise<boolean>;
 }
 
@@ -47,39 +62,50 @@ const fullPauseMs = 600_000;
 const mostTried = 100_000;
 
 export function createIdleBuild(options: IdleBuildOptions): IdleBuild {
-  const { agenda, cached, build, now = () => performance.now() } = options;
+  const { documents, agenda, cached, build, now = () => performance.now() } = options;
   /** What was made and evicted again, or failed, is left to the requests. */
   const tried = new LRUCache<string, true>({ max: mostTried });
   let waiting: { id: string; domain: string }[] = [];
   let nextReadAt = -Infinity;
+  let fullUntil = -Infinity;
 
-  async function read(): Promise<void> {
+  async function read(from: BuildAgenda): Promise<void> {
     nextReadAt = now() + readEveryMs;
     const there = new Set(await cached());
-    waiting = (await agenda.ids()).filter(({ id }) => !there.has(id) && !tried.has(id)).reverse();
+    waiting = (await from.ids()).filter(({ id }) => !there.has(id) && !tried.has(id)).reverse();
+  }
+
+  async function buildOne(prompt: BuildItem | BuildPrompt | null, signal: AbortSignal): Promise<void> {
+    try {
+      if (prompt === null || !(await build(prompt, signal)).full) return;
+      fullUntil = now() + fullPauseMs;
+      waiting = [];
+      nextReadAt = fullUntil;
+    } catch (error) {
+      // A request came: what is built stays.
+      if (signal.aborted) throw error;
+    }
   }
 
   return {
     async next(signal) {
-      if (waiting.length === 0 && now() >= nextReadAt) await read();
-      const first = waiting.at(-1);
-      if (first === undefined) return false;
+      if (now() < fullUntil) return false;
       const began = now();
-      try {
-        const item = await agenda.item(first, contextChunks);
-        const { full } = item === null ? { full: false } : await build(item, signal);
-        if (full) {
-          waiting = [];
-          nextReadAt = now() + fullPauseMs;
-        }
-      } catch (error) {
-        // A request came: the example stays.
-        if (signal.aborted) throw error;
+      const document = (await documents?.next()) ?? null;
+      if (document === null) {
+        if (agenda === null) return false;
+        if (waiting.length === 0 && now() >= nextReadAt) await read(agenda);
+        const first = waiting.at(-1);
+        if (first === undefined) return false;
+        await buildOne(await agenda.item(first, contextChunks), signal);
+        tried.set(first.id, true);
+        if (waiting.at(-1) === first) waiting.pop();
+      } else {
+        await buildOne(document, signal);
+        document.done();
       }
-      tried.set(first.id, true);
-      if (waiting.at(-1) === first) waiting.pop();
       await sleep(now() - began, undefined, { signal });
-      return waiting.length > 0;
+      return now() >= fullUntil && (document !== null || waiting.length > 0);
     },
   };
 }

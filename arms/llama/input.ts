@@ -39,12 +39,8 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
 }
 
 /** Whether its idle time makes caches: only conventions that don't need the prompt itself do. */
-export const buildsCaches = ({ examples, template, linked }: LlamaArmConfig): boolean =>
-  examples &&
-  templates[template].linkable &&
-  linked.policy !== "full" &&
-  linked.build === "idle" &&
-  linked.convention !== "seen";
+export const buildsCaches = ({ template, linked }: Pick<LlamaArmConfig, "template" | "linked">): boolean =>
+  templates[template].linkable && linked.policy !== "full" && linked.build === "idle" && linked.convention !== "seen";
 
 /** A prompt that shows the examples of an item, as the arm's template writes it. */
 export const piecesOf = ({ template, system }: LlamaArmConfig, { examples }: BuildItem): Piece[] =>

@@ -7,7 +7,7 @@ import type { LlamaArmConfig } from "../../config/schema.ts";
 import { superviseWorker } from "../../connections/worker/supervised.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
-import { type BuildAgenda, createIdleBuild } from "../linked/build.ts";
+import { type BuildAgenda, createIdleBuild, type DocumentBuilds } from "../linked/build.ts";
 import { createLinkedChoice } from "../linked/choice.ts";
 import { type CurveOf, followHistory, type LinkHistory } from "../linked/history.ts";
 import { startUpkeep } from "../linked/upkeep.ts";
@@ -37,6 +37,8 @@ export interface LlamaArmDependencies {
   history?: LinkHistory | undefined;
   /** Whose caches are made before a request shows them; without it they wait for one. */
   agenda?: BuildAgenda | undefined;
+  /** Documents, likewise. */
+  documents?: DocumentBuilds | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
@@ -44,7 +46,7 @@ export interface LlamaArmDependencies {
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
 export async function createLlamaArm(
   config: LlamaArmConfig,
-  { log, kvFolder, history, agenda, weightOf }: LlamaArmDependencies,
+  { log, kvFolder, history, agenda, documents, weightOf }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
   const input = await llamaInput(config, kvFolder);
   const choice = createLinkedChoice(config.linked, Math.random);
@@ -89,12 +91,15 @@ export async function createLlamaArm(
   const of = (): CurveOf => ({ model: facts.fingerprint, convention: config.linked.convention });
   const follower = followHistory({ choice, history, of, log });
   const building =
-    agenda && buildsCaches(config)
+    buildsCaches(config) && (documents ?? agenda)
       ? createIdleBuild({
-          agenda,
+          documents,
+          agenda: (config.examples && agenda) || null,
           cached: () => worker.call("examples", null),
-          build: (item, signal) =>
-            worker.call("build", { pieces: piecesOf(config, item), domain: item.domain }, { signal }),
+          build: (item, signal) => {
+            const pieces = "pieces" in item ? item.pieces : piecesOf(config, item);
+            return worker.call("build", { pieces, domain: item.domain }, { signal });
+          },
         })
       : undefined;
   const upkeep = startUpkeep({

@@ -3,11 +3,13 @@
 // that is cut short gives the figures of what it has.
 import type { BenchContext, Benchmark, Measured as Outcome } from "../benchmark.ts";
 import { significant } from "../support/statistics.ts";
+import { runBuild } from "./build.ts";
 import { drawChart } from "./drawing.ts";
 import { bestOf, type Row, rowsOf } from "./figures.ts";
 import { type SavedRuns, measurePlan } from "./measure-plan.ts";
 import { runCaches } from "./only-caches.ts";
 import { runPassages } from "./only-passages.ts";
+import { runArrivals } from "./papers/arrivals.ts";
 import { modes } from "./papers/plan.ts";
 import { runPapers } from "./papers/run.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
@@ -16,6 +18,8 @@ import type { Throughput } from "./throughput.ts";
 const parts: Readonly<Record<string, Benchmark["run"]>> = {
   caches: runCaches,
   passages: runPassages,
+  arrivals: runArrivals,
+  build: runBuild,
   ...Object.fromEntries(modes.map((mode) => [mode, (context: BenchContext) => runPapers(context, mode)])),
 };
 

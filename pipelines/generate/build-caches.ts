@@ -3,16 +3,17 @@
 import { join } from "node:path";
 import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { llamaInput, piecesOf } from "../../arms/llama/input.ts";
-import { loadLlama } from "../../arms/llama/load.ts";
+import { type LoadedLlama, loadLlama } from "../../arms/llama/load.ts";
 import { contextChunks } from "../../arms/linked/context.ts";
-import { templates } from "../../arms/templates.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
-import type { HeldDocument } from "../../connections/documents/port.ts";
-import { findDocuments, withDocuments } from "../../operators/documents.ts";
+import { documentKey } from "../../connections/documents/port.ts";
+import { KvError } from "../../connections/kv/port.ts";
+import { chunkId } from "../../operators/documents.ts";
 import { readTable } from "../../runtime/table.ts";
 import type { Piece } from "../../schemas/types.ts";
 import { createBuildAgenda } from "../../state/inventory/agenda.ts";
 import type { Session } from "../session.ts";
+import { documentPrompt } from "./document-builds.ts";
 
 export interface BuildOptions {
   /** This sharing domain alone: tenant/domain. */
@@ -43,6 +44,8 @@ export interface BuildSummary extends BuildProgress {
 
 interface Task {
   domain: string;
+  /** Caches of a document's pieces are named by it: acme/handbook#1. */
+  name?: string;
   /** null: it is gone. */
   pieces(): Promise<Piece[] | null> | Piece[];
 }
@@ -60,11 +63,12 @@ export async function buildCaches(
     if (loaded.unlinkable !== null)
       throw new Error(`nothing of arm "${config.name}" can be linked: ${loaded.unlinkable}`);
     const tasks = await (options.documents === true ? documentTasks : exampleTasks)(session, config, options);
-    for (const { domain, pieces } of tasks) {
+    for (const { domain, name, pieces } of tasks) {
       if (signal.aborted) return { ...progress, ended: "interrupted" };
       const prompt = await pieces();
       const built = prompt === null ? undefined : await loaded.build(prompt, domain, signal);
       await loaded.store.flush();
+      if (name !== undefined && prompt !== null) await nameCaches(loaded, prompt, { domain, name });
       progress.done++;
       progress.caches += built?.caches ?? 0;
       progress.tokens += built?.tokens ?? 0;
@@ -80,6 +84,28 @@ export async function buildCaches(
     await loaded.close();
   }
 }
+
+/** By piece; for the first place in a prompt with /first. What found no room has no name. */
+async function nameCaches(
+  { chunked: chunkedOf, model, store }: LoadedLlama,
+  prompt: Piece[],
+  { domain, name }: Required<Pick<Task, "domain" | "name">>,
+): Promise<void> {
+  const chunked = chunkedOf(prompt);
+  const { chunks } = model.keyed(chunked, domain);
+  const pieces = chunks.filter((_, i) => chunked.chunks[i]?.kind === "document");
+  for (const [index, { chunk }] of pieces.entries()) {
+    const variants = store.variants(chunk);
+    for (const { key, convention, ids } of variants) {
+      const id = `${chunkId(name, index + 1)}${convention === "system" && variants.length > 1 ? "/first" : ""}`;
+      if (!ids.includes(id)) await store.create(id, key).catch(exceptNoRoom);
+    }
+  }
+}
+
+const exceptNoRoom = (error: unknown): void => {
+  if (!(error instanceof KvError && error.code === "budget")) throw error;
+};
 
 async function exampleTasks(
   session: Session,
@@ -110,14 +136,12 @@ async function documentTasks(
     .filter(isWanted)
     .slice(0, top)
     .map(({ tenant, id, title, text: whole }) => ({
+      name: documentKey(tenant, id),
       // Requests that name no domain are of the tenant's default one.
       domain: domain ?? sharingDomain(tenant, null),
       async pieces() {
         const pieces = await text.split(whole, documents.split, documents.chunkTokens);
-        const held: HeldDocument = { tenant, id, title, pieces };
-        const found = findDocuments({ get: () => held }, tenant, [id]);
-        const turn = [{ role: "user" as const, content: id }];
-        return withDocuments(templates[template].pieces({ messages: turn, system, examples: [] }), found.pieces);
+        return documentPrompt({ template, system }, { tenant, id, title, pieces });
       },
     }));
 }

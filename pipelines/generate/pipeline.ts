@@ -11,8 +11,9 @@ export const generate = pipeline()
       name: "generate",
       sources: ["work"],
       // Which arms may take over; which requests were taken back; what linked prefill measured
-      // before; how many bytes its caches have; what was submitted to its provider's batches.
-      tables: ["breakers", "cancels", "ClickHouse", "provider-batches"],
+      // before; how many bytes its caches have; what was submitted to its provider's batches; whose
+      // caches an idle arm makes.
+      tables: ["breakers", "cancels", "ClickHouse", "provider-batches", "documents"],
       // Alternative answers, for comparison; answers that are kept for exact repeats; work for
       // another arm, where this one fails.
       outputs: ["responses", "alternative-answers", "response-cache", "work", "dead-letters"],

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { armOpener } from "../arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import { answersBatches } from "../../config/sections/arms.ts";
+import { buildsCaches } from "../../arms/llama/input.ts";
+import { followDocumentBuilds } from "./document-builds.ts";
 import { generate } from "./pipeline.ts";
 import { tenantWeight } from "../../config/tenants.ts";
 import { openCall } from "../../operators/call/open.ts";
@@ -35,12 +37,17 @@ export async function startGenerate(
   const bounds = config.type === "llama" ? config.linked.maxKl : { short: 0, long: 0 };
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bounds });
   const batchRecords = openBatchRecords({ ...session, log });
+  const documents =
+    config.type === "llama" && buildsCaches(config) && !session.logReplay
+      ? followDocumentBuilds(session, { arm: config, log })
+      : undefined;
   const arm = await armOpener(session)(config, {
     log,
     kvFolder: join(stack.folder, "kv"),
     ...{ history, batchRecords },
     // A log replay has other examples than the pool.
     agenda: session.logReplay ? undefined : createBuildAgenda(session, config.name),
+    documents,
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
@@ -70,7 +77,7 @@ export async function startGenerate(
     async stop() {
       replies.stop();
       await Promise.all([stage.stop(), inventory.stop(), gone?.stop()]);
-      await Promise.all([arm.close(), call.stop()]);
+      await Promise.all([arm.close(), call.stop(), documents?.stop()]);
       await Promise.all([history.close(), batchRecords.close()]);
     },
   };

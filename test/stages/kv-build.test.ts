@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { putDocuments } from "../../cli/documents.ts";
+import { openFolders, rowsOf } from "../../cli/kv-folders.ts";
 import { importPairs } from "../../cli/examples.ts";
 import { modelFile } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
@@ -100,6 +101,8 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
       { tenant: "default", id: "manor", text, title: "The manor", expiresAt: null, createdAt: 1 },
     ]);
     expect((await build("built", { documents: true })).caches).toBeGreaterThan(0);
+    const folders = await openFolders(join(system.config.stack.folder, "kv"), "built");
+    expect(rowsOf(folders).flatMap(({ ids }) => ids)).toContain("default/manor#1");
     const generate = await startArm("built");
     try {
       const shown = await system.eventually("plan has examples and document", async () => {
@@ -115,7 +118,7 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
     }
   });
 
-  test("an idle arm makes those of the pool by itself, and says so in its inventory", async () => {
+  test("an idle arm makes those of documents and of the pool by itself, and says so in its inventory", async () => {
     const generate = await startArm("idle");
     const followed = followInventories(system.session, system.session.log);
     try {
@@ -123,7 +126,8 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
       await system.eventually("the caches", () =>
         Promise.resolve(ids.every(({ id }) => followed.table.has("idle", exampleHash(id))) ? true : undefined),
       );
-      const { usage, exampleIds } = await ask("idle", "list the newest tables");
+      // Documents of the topic, put in the test before, are made first.
+      const { usage, exampleIds } = await ask("idle", "list the newest tables", { documents: ["manor"] });
       expect(exampleIds).toHaveLength(3);
       expect(usage.prefilled).toBeLessThan(20);
     } finally {

@@ -3,6 +3,7 @@
 import { appendFile, mkdir, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Checkpoints } from "../../support/checkpoints.ts";
+import { significant } from "../../support/statistics.ts";
 
 export interface Saved extends Checkpoints {
   /** Commits that measured what is there. */
@@ -31,7 +32,7 @@ export async function openSaved(file: string, settings: string, commit: string |
       const result = await compute();
       const line: Line = { settings, commit, name, result };
       parts.set(name, line);
-      await appendFile(file, `${JSON.stringify(line)}\n`);
+      await appendFile(file, `${JSON.stringify(line, short)}\n`);
       return result;
     },
     count: () => parts.size,
@@ -39,6 +40,8 @@ export async function openSaved(file: string, settings: string, commit: string |
     commits: () => [...new Set([...parts.values()].map((line) => line.commit ?? "unknown"))],
   };
 }
+
+const short = (_key: string, value: unknown): unknown => (typeof value === "number" ? significant(value) : value);
 
 function lineOf(text: string): Line | undefined {
   try {

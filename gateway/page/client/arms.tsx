@@ -122,7 +122,10 @@ function processesOf(arm: string, health: Health | undefined): string {
 
 const Prefill = ({ arms }: { arms: Overview["arms"] }) =>
   arms.length === 0 ? null : (
-    <Panel title="Linked prefill" note="Tokens of prompts, by what was computed of them.">
+    <Panel
+      title="Linked prefill"
+      note="Tokens of prompts, by what was computed of them. Hit share: linked of prompt. It rises while caches are made."
+    >
       <Table
         rows={arms}
         keyOf={({ arm }) => arm}
@@ -131,6 +134,7 @@ const Prefill = ({ arms }: { arms: Overview["arms"] }) =>
           ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
           ["Prompt", ({ promptTokens }) => count(promptTokens), numeric],
           ["Linked", ({ linkedTokens }) => count(linkedTokens), numeric],
+          ["Hit share", ({ linkedTokens, promptTokens }) => share(linkedTokens / promptTokens), numeric],
           ["Computed again", ({ recomputedTokens }) => count(recomputedTokens), numeric],
           ["As usual", ({ prefilledTokens }) => count(prefilledTokens), numeric],
         ]}

@@ -1,0 +1,75 @@
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { armSchema, type LlamaArmConfig } from "../../config/schema.ts";
+import type { Document } from "../../schemas/types.ts";
+import { followDocumentBuilds } from "./document-builds.ts";
+
+const arm = armSchema.parse({ name: "small", type: "llama", system: "Be brief." }) as LlamaArmConfig;
+const aDocument = (id: string, more: Partial<Document> = {}): Document => ({
+  ...{ tenant: "acme", id, title: null, text: `${id} one. ${id} two.`, expiresAt: null, createdAt: 1 },
+  ...more,
+});
+
+/** put: as the topic has it; null takes it away. */
+function following(): { put: (key: string, value: Document | null) => Promise<void>; builds: ReturnType<typeof open> } {
+  let apply: Parameters<Parameters<typeof followDocumentBuilds>[0]["kafka"]["readTopic"]>[1] = () => undefined;
+  const held = new Map<string, Document>();
+  const open = (): ReturnType<typeof followDocumentBuilds> =>
+    followDocumentBuilds(
+      {
+        config: { documents: { split: "meaning", chunkTokens: 64 } },
+        kafka: {
+          readTopic(_topic: string, onRecords: typeof apply) {
+            apply = onRecords;
+            return { caughtUp: Promise.resolve(), stop: () => Promise.resolve() };
+          },
+        },
+        codec: { decode: (_record: string, value: Buffer) => ({ ok: true, value: held.get(String(value)) }) },
+        text: { split: (text: string) => Promise.resolve(text.split(/(?<=\.) /)) },
+        topic: (name: string) => name,
+      } as unknown as Parameters<typeof followDocumentBuilds>[0],
+      { arm, log: pino({ level: "silent" }), clock: () => 1_000 },
+    );
+  const builds = open();
+  return {
+    builds,
+    async put(key, value) {
+      if (value !== null) held.set(key, value);
+      await apply([{ key: Buffer.from(key), value: value && Buffer.from(key), offset: "0" }] as never, 0);
+    },
+  };
+}
+
+it("gives each document as a prompt of its pieces, the oldest first, until it is done", async () => {
+  const { builds, put } = following();
+  expect(await builds.next()).toBeNull();
+  await put("a", aDocument("a"));
+  await put("b", aDocument("b"));
+  const first = await builds.next();
+  expect(first).toMatchObject({ domain: "acme/default" });
+  expect(first?.pieces.map(({ kind, text }) => [kind, text])).toEqual([
+    ["system", "Be brief."],
+    ["document", "a one."],
+    ["document", "a two."],
+    ["turn", "a"],
+  ]);
+  expect((await builds.next())?.pieces.at(-1)?.text).toBe("a");
+  first?.done();
+  expect((await builds.next())?.pieces.at(-1)?.text).toBe("b");
+});
+
+it("leaves out what is gone, expired or too long, and gives again what changed meanwhile", async () => {
+  const { builds, put } = following();
+  await put("expired", aDocument("expired", { expiresAt: 1_000 }));
+  await put("long", aDocument("long", { text: "x".repeat(33 * 1_048_576) }));
+  await put("gone", aDocument("gone"));
+  await put("gone", null);
+  await put("a", aDocument("a"));
+  const first = await builds.next();
+  await put("a", aDocument("a", { text: "a three." }));
+  first?.done();
+  const again = await builds.next();
+  expect(again?.pieces.map(({ text }) => text)).toContain("a three.");
+  again?.done();
+  expect(await builds.next()).toBeNull();
+});
