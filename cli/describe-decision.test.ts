@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeDraws } from "./describe-answer.ts";
-import { describeReuse } from "./explain.ts";
+import { describeReuse } from "./describe-decision.ts";
 
 type Decision = Parameters<typeof describeReuse>[0];
 const decision = {} as Decision;
