@@ -1,7 +1,7 @@
 // Chooses the arm by Thompson sampling and logs the exact probabilities (docs/design/routing.md,
 // Propensity). Needs select before it. Without usable policy or features the default arm answers
 // with probability 1, and `degraded` says so. NaN never reaches the model.
-import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
+import { FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import {
   defaultLambda0,
   defaultSaturationWeight,
@@ -9,19 +9,12 @@ import {
   type Pressing,
 } from "../../algorithms/routing/load-bias.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
-import { sessionOf } from "../../algorithms/identity/session.ts";
-import { conversationKey } from "../../algorithms/text/conversation-key.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { ReuseTrial, ShownExample } from "../../schemas/types.ts";
+import type { ReuseTrial } from "../../schemas/types.ts";
 import type { Choice, Embedded, Routed, Selected } from "../flow.ts";
-import { serves } from "../../arms/serves.ts";
-import { cachedCostShare, costAtMost } from "../../arms/cost.ts";
-import { promptTokens } from "../../algorithms/text/prompt-tokens.ts";
 import { computing, type RouteArm } from "../../arms/routed.ts";
-import { templates } from "../../arms/templates.ts";
 import type { Documents } from "../../connections/documents/port.ts";
-import { findDocuments } from "../documents.ts";
 import type { CachedShares } from "../../state/cached-shares.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
 import { beliefsOf } from "../../state/policies/router.ts";
@@ -29,6 +22,7 @@ import type { PolicyState } from "../../state/policies/router-table.ts";
 import { bypass } from "./bypass.ts";
 import { missed, settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { alternative } from "./alternative.ts";
+import { createContenders } from "./contenders.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
@@ -77,9 +71,9 @@ export interface RouteDependencies {
 
 /** Refuses with no_capable_arm (nothing declares it), too_expensive or no_arm (none allowed). */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
-  const { policy, arms, documents, load, health = healthyArms, random, clock, routing } = dependencies;
-  const { reuseBound = () => 1, cached } = dependencies;
-  const features = createFeatures();
+  const { policy, arms, load, health = healthyArms, random, clock, routing } = dependencies;
+  const { reuseBound = () => 1 } = dependencies;
+  const contenders = createContenders(dependencies);
   const { unknown: prior } = routerPrior(routing);
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
   const { indifference = 0, explorationFloor = 0 } = routing;
@@ -96,42 +90,13 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const embedding = selected.embedding !== null && areFinite(selected.embedding) ? selected.embedding : null;
     if (embedding === null && selected.embedding !== null) degraded.push("embedding");
 
-    const promptCharacters = request.messages.reduce((sum, { content }) => sum + content.length, 0);
-    const capable = arms().filter((arm) => serves(arm, request.requires));
-    if (capable.length === 0)
+    const found = contenders.of({ ...selected, embedding });
+    if (found === null)
       return refuse(
         "no_capable_arm",
         `No arm declares all that the request requires: ${request.requires.join(", ")} (an openai arm's tools, vision, parameters).`,
       );
-    const costs: number[] = [];
-    const now = clock();
-    const caching = cached !== undefined && capable.some(({ prices }) => cachedCostShare(prices, 1, now) !== 1);
-    const conversation = caching ? conversationKey(request.tenant, sessionOf(request.metadata), request.messages) : "";
-    const prompted = { domain: selected.domain, conversation, characters: promptCharacters };
-    const allowed = capable.flatMap((arm): Contender[] => {
-      if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
-      if (arm.batch === true && request.batchUntil === null) return [];
-      const chosen = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []) : [];
-      const examples = chosen.map(shown);
-      // It has nothing to give.
-      if (arm.reuse !== undefined && examples.length === 0) return [];
-      if (request.allow.maxCost !== null && arm.reuse === undefined) {
-        const { messages, tenant, documents: ids, passthrough, params } = request;
-        const found = documents === undefined ? [] : findDocuments(documents, tenant, ids).pieces;
-        const prompt = templates[arm.template].pieces({ messages, system: arm.system, examples: chosen });
-        const atMost = costAtMost(arm, promptTokens([...prompt, ...found], passthrough), params.maxTokens, passthrough);
-        costs.push(atMost);
-        if (atMost > request.allow.maxCost) return [];
-      }
-      const messages = request.messages.length;
-      const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
-      const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
-      const of = { arm, examples, order: selected.orderByArm.get(arm.name), trial, context };
-      if (!caching) return [of];
-      const cachedShare = cached.expected(arm.name, prompted);
-      const cost = Math.min(1, arm.cost * cachedCostShare(arm.prices, cachedShare, now));
-      return [{ ...of, cachedShare, cost }];
-    });
+    const { allowed, leastCost, promptCharacters, cache } = found;
     const own = allowed.filter(({ arm }) => arm.reuse !== undefined);
     const {
       eligible,
@@ -143,18 +108,18 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     );
     degraded.push(...broken);
     const weighed = weighReuse([...eligible, ...own], { domain: selected.domain, bound: reuseBound, random });
-    const { contenders } = weighed;
-    if (contenders.length === 0)
-      return costs.length > 0
+    const candidates = weighed.contenders;
+    if (candidates.length === 0)
+      return leastCost !== null
         ? refuse(
             "too_expensive",
-            `The cheapest allowed arm may cost ${Number(Math.min(...costs).toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, set a lower max_tokens, or shorten the prompt.`,
+            `The cheapest allowed arm may cost ${Number(leastCost.toPrecision(3))}, and allow.max_cost is ${request.allow.maxCost}: raise it, set a lower max_tokens, or shorten the prompt.`,
           )
         : refuse("no_arm", "No arm that the request allows can answer it: allow others (allow.arms).");
 
     const { policy: routerPolicy, problem } = policy(selected.routerVersion);
     const currentLoad = load();
-    const usable = contenders.every(({ context }) => areFinite(context));
+    const usable = candidates.every(({ context }) => areFinite(context));
     let scored: Scored | null = null;
     let score: (among: readonly Contender[]) => Scored | null = () => null;
     if (!usable) degraded.push("features");
@@ -170,16 +135,16 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
           return null;
         }
       };
-      scored = score(contenders);
+      scored = score(candidates);
     }
     if (scored === null && usable) degraded.push("policy");
 
-    const others = contenders.filter(({ arm }) => arm.reuse === undefined);
-    const drawn = scored ?? bypass(others.length > 0 ? others : contenders, routing, usable);
+    const others = candidates.filter(({ arm }) => arm.reuse === undefined);
+    const drawn = scored ?? bypass(others.length > 0 ? others : candidates, routing, usable);
     const chosen = drawn.scores[drawn.chosen]!;
     const even = scored !== null && undecided(scored.loadFree, routing.askWithin);
     const askProbability = !request.mayAsk ? 0 : even ? 1 : routing.askShare;
-    if (caching) cached.chosen(chosen.arm, { ...prompted, tenant: request.tenant, requestId: request.id });
+    cache?.chosen(chosen.arm);
     if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
@@ -221,21 +186,3 @@ function overloadBiases(
     saturationBias: { ...saturation, weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight) },
   };
 }
-
-const shown = ({
-  id,
-  similarity,
-  helpfulness,
-  tokens,
-  explored,
-  cachedBonus,
-  features,
-}: ShownExample): ShownExample => ({
-  id,
-  similarity,
-  helpfulness,
-  tokens,
-  explored,
-  cachedBonus,
-  features,
-});
