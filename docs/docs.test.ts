@@ -147,8 +147,9 @@ const commandLines = (text: string): string[] =>
  */
 const keys: ReadonlySet<string> = new Set(
   [...reference.matchAll(/^##+ (.+)\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
-    [...body.matchAll(/^[|-] `([^`]+)`/gm)]
-      .map(([, key = ""]) => {
+    [...body.matchAll(/^[|-] ((?:`[^`]+`(?:, )?)+)/gm)]
+      .flatMap(([, names = ""]) => names.split(/[`, ]+/).filter((name) => name !== ""))
+      .map((key) => {
         if (section.startsWith("arms,")) return `arms.${key}`;
         return / /.test(section) ? key.replace("arms[]", "arms") : `${section}.${key}`;
       })

@@ -37,9 +37,9 @@ export const kafka = z.strictObject({
   replicationFactor: z.number().int().min(1).max(32_767).optional(),
   /** Copies that must acknowledge a record; absent: 2 of 3 copies or more, else 1. */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
-  /** How long a dead process holds readers back; raise it where brokers commit slowly. */
+  /** How long a dead process holds readers back; raise it for slow brokers. */
   transactionTimeoutMs: millisecondsUpTo(900_000, 1_000).default(5_000),
-  /** A process silent for this time loses its partitions; raise it where brokers are slow. */
+  /** After so long a silent process loses its partitions; raise it for slow brokers. */
   sessionTimeoutMs: millisecondsUpTo(1_800_000, 1_000).default(30_000),
 });
 
