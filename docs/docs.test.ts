@@ -221,7 +221,7 @@ it("operations.md names the metrics that there are", async () => {
   createSelectionMetrics(registry);
   createSeenIdsMetrics(registry);
   countUnreadable(registry);
-  const pressing = { threshold: 1, gamma: 1 };
+  const pressing = { threshold: 1 };
   createLoadMetrics(registry, { load: pressing, saturation: pressing });
   observePool({ registry, stage: "plan", pool: emptyPool, embedder: idleEmbedder }).stop();
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);

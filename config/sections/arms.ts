@@ -264,8 +264,6 @@ const reuseArm = z.strictObject({
   verifyShare: z.number().min(0.001).max(1).default(0.1),
   /** Share of wrong answers above which it is off, per sharing domain. */
   limit: z.number().min(0.001).max(0.99).default(0.1),
-  /** Confidence of the bound on that share. */
-  confidence: z.number().min(0.5).max(0.9999).default(0.95),
   /** Least token F1 with the other arm's answer; lower it where answers vary. */
   agreement: z.number().min(0).max(1).default(0.5),
   /** Earlier cases don't count (ISO 8601). */

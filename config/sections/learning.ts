@@ -1,6 +1,6 @@
 // How arms are chosen and what is learned from their rewards.
 import { z } from "zod";
-import { count, countOrNone, factor, factorAboveNone, milliseconds, millisecondsOrNone, name } from "./common.ts";
+import { count, countOrNone, factor, milliseconds, millisecondsOrNone, name } from "./common.ts";
 
 export const routing = z.strictObject({
   /** Price of cost in quality; 0: quality only. */
@@ -24,8 +24,6 @@ export const routing = z.strictObject({
     .strictObject({
       /** Mean utilisation of expensive arms from which they are penalised. */
       threshold: factor.default(0.8),
-      /** How steeply the penalty rises. */
-      gamma: factorAboveNone.default(3),
       /** Largest penalty of a unit of cost; 0: off. */
       weight: factor.optional(),
     })
@@ -35,8 +33,6 @@ export const routing = z.strictObject({
     .strictObject({
       /** Utilisation from which it is penalised. */
       threshold: factor.default(2),
-      /** How steeply the penalty rises. */
-      gamma: factorAboveNone.default(1),
       /** Largest penalty; 0: off. */
       weight: factor.optional(),
     })
@@ -115,8 +111,6 @@ export const learn = z.strictObject({
       everyHours: z.number().min(0.01).max(500).optional(),
       /** Rows of evidence before it is trained. */
       minimumRows: count.default(500),
-      /** Rows of a training at most: trials first, then the newest. */
-      rows: z.number().int().min(1).max(1_000_000).default(50_000),
     })
     .prefault({}),
   /** The helpfulness that an example must have to be shown. */

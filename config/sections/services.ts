@@ -18,7 +18,6 @@ export const kafka = z.strictObject({
       /** User name for plain and scram. */
       username: z.string().min(1).optional(),
       password: z.string().min(1).optional(),
-      /** File that holds the password. */
       passwordFile: z.string().optional(),
       /** Token endpoint for oauthbearer. */
       oauth: oauth.optional(),
@@ -49,7 +48,6 @@ export const registry = z.strictObject({
   tls: tls.optional(),
   username: z.string().optional(),
   password: z.string().optional(),
-  /** File that holds the password. */
   passwordFile: z.string().optional(),
   /** A bearer token instead of name and password: where it comes from. */
   oauth: oauth.optional(),
@@ -67,7 +65,6 @@ export const clickhouse = z.strictObject({
   tls: tls.optional(),
   username: z.string().default("default"),
   password: z.string().default(""),
-  /** File that holds the password. */
   passwordFile: z.string().optional(),
   /** A cluster's name: tables become Replicated and Distributed. */
   cluster: z.string().optional(),

@@ -214,7 +214,7 @@ function valueOf(node: Node): string {
 /** Empty where the upper bound only guards against slips. */
 function bounds({ minimum, exclusiveMinimum, maximum }: Node): string {
   if (maximum === undefined || maximum >= 100_000) return "";
-  return minimum === undefined ? `; above ${exclusiveMinimum ?? 0} to ${maximum}` : `; ${minimum} to ${maximum}`;
+  return minimum === undefined ? `; >${exclusiveMinimum ?? 0}..${maximum}` : `; ${minimum}..${maximum}`;
 }
 
 /**
