@@ -43,7 +43,7 @@ const limits = z.strictObject({
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** A tenant's share of the slots while others wait; 1 for those not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
-  /** Time for splitting a document or replacing its personal data. */
+  /** Time for splitting a document or redacting it. */
   textMs: milliseconds.default(5_000),
   /** Time to finish what is under way when a process stops. */
   drainMs: milliseconds.default(10_000),

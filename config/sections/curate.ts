@@ -46,7 +46,6 @@ export const curate = z.strictObject({
       budgetCost: factor.optional(),
       /** Compares answers: an arm, or reference:FILE (JSON Lines). A schedule needs it. */
       judge: z.string().min(1).optional(),
-      /** Runs wait while the arms have requests to answer. */
       offPeak: z
         .strictObject({
           /** Utilisation of the busiest arm above which a run waits. */
@@ -55,7 +54,7 @@ export const curate = z.strictObject({
           waitMs: milliseconds.default(3_600_000),
         })
         .prefault({}),
-      /** When runs begin by themselves, where the stage curate runs; absent: never. */
+      /** When runs begin by themselves. */
       schedule: z
         .strictObject({
           /** HH:MM; when runs begin by themselves. */

@@ -37,10 +37,10 @@ export const routing = z.strictObject({
       weight: factor.optional(),
     })
     .prefault({}),
-  /** Circuit breaker of an arm (docs/arms.md). */
+  /** Circuit breakers (docs/arms.md). */
   breaker: z
     .strictObject({
-      /** Calls within 30 s before it may open; raise it for arms that fail now and then. */
+      /** Calls within 30 s before it may open. */
       minimum: z.number().int().min(1).max(100).default(5),
       /** How long it is open at first; doubled by each failed probe. */
       openMs: milliseconds.default(5_000),
@@ -98,7 +98,7 @@ export const learn = z.strictObject({
       perTenantHour: count.default(20),
       /** Money for judging in 24 hours; absent: no limit. */
       spendLimit: z.number().min(0).max(1e12).optional(),
-      /** Utilisation of the busiest arm above which nothing is judged. */
+      /** Utilisation of the busiest arm above which none is drawn. */
       offPeakLoad: factor.default(0.5),
       /** Between two looks. */
       everyMs: milliseconds.default(60_000),
@@ -107,7 +107,7 @@ export const learn = z.strictObject({
   /** The model of which examples help. */
   helpfulness: z
     .strictObject({
-      /** Hours between two trainings; absent: only `precedent helpfulness train`. */
+      /** Hours between two trainings; absent: by command alone. */
       everyHours: z.number().min(0.01).max(500).optional(),
       /** Rows of evidence before it is trained. */
       minimumRows: count.default(500),

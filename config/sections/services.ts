@@ -21,7 +21,7 @@ export const kafka = z.strictObject({
       passwordFile: z.string().optional(),
       /** Token endpoint for oauthbearer. */
       oauth: oauth.optional(),
-      /** File with the token, which another program renews. */
+      /** File with the token. */
       tokenFile: z.string().optional(),
     })
     .optional(),
@@ -34,7 +34,7 @@ export const kafka = z.strictObject({
   partitions: z.number().int().min(1).max(1024).default(8),
   /** Copies of new topics; absent: one a broker, at most 3. */
   replicationFactor: z.number().int().min(1).max(32_767).optional(),
-  /** Copies that must acknowledge a record; absent: 2 of 3 copies or more, else 1. */
+  /** Copies that must acknowledge a record; absent: 2 of 3 or more, else 1. */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
   /** How long a dead process holds readers back; raise it for slow brokers. */
   transactionTimeoutMs: millisecondsUpTo(900_000, 1_000).default(5_000),
@@ -49,9 +49,9 @@ export const registry = z.strictObject({
   username: z.string().optional(),
   password: z.string().optional(),
   passwordFile: z.string().optional(),
-  /** A bearer token instead of name and password: where it comes from. */
+  /** A bearer token instead of name and password. */
   oauth: oauth.optional(),
-  /** File with a bearer token, instead of name and password. */
+  /** File with a bearer token. */
   tokenFile: z.string().optional(),
 });
 

@@ -3,10 +3,7 @@ import { z } from "zod";
 import { httpUrl } from "./common.ts";
 
 export const tracing = z.strictObject({
-  /**
-   * OTLP/HTTP collector, without /v1/traces; absent: OTEL_EXPORTER_OTLP_(TRACES_)ENDPOINT, else
-   * none.
-   */
+  /** OTLP/HTTP collector, without /v1/traces (docs/tracing.md). */
   endpoint: httpUrl.optional(),
   /** Sent with every export, such as authorization. */
   headers: z.record(z.string(), z.string()).default({}),
