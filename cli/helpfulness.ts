@@ -30,7 +30,7 @@ export function addHelpfulness(program: Command, io: Io): void {
     .command("train")
     .description("train it on trials, comparisons and feedback, and publish it when it beats similarity")
     .option("--force", "also from few rows, and when it is no better than similarity")
-    .option("-n, --rows <count>", "rows at most; learn.helpfulness.rows by default", parseCount)
+    .option("-n, --rows <count>", "rows at most; 50,000 by default", parseCount)
     .option("--json", "as JSON")
     .action(async (options: TrainOptions, command: Command) => {
       await on(command, (session) => train(session, options));
@@ -53,7 +53,7 @@ async function train(session: Session, { force = false, rows, json }: TrainOptio
     await policies.open();
     const training = await trainAndPublishHelpfulness(
       { clickhouse, policies, log, clock: Date.now, train: trainHelpfulness },
-      { rows: rows ?? helpfulness.rows, minimumRows: force ? 1 : helpfulness.minimumRows, force },
+      { ...(rows === undefined ? {} : { rows }), minimumRows: force ? 1 : helpfulness.minimumRows, force },
     );
     if (json === true) return `${JSON.stringify(summaryOf(training), null, 2)}\n`;
     return describeTraining(training, helpfulness.minimumRows);
@@ -95,10 +95,10 @@ export function describeTraining(training: HelpfulnessTraining, minimumRows: num
   }
 }
 
-async function show({ clickhouse, config }: Session, json: boolean): Promise<string> {
+async function show({ clickhouse }: Session, json: boolean): Promise<string> {
   const [[newest], { kinds }] = await Promise.all([
     policyHistory(clickhouse, HELPFULNESS, { limit: 1 }),
-    helpfulnessRows(clickhouse, config.learn.helpfulness.rows),
+    helpfulnessRows(clickhouse),
   ]);
   if (json) {
     const { body, ...policy } = newest ?? { body: "" };

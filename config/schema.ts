@@ -39,18 +39,18 @@ const limits = z.strictObject({
   inFlight: z.number().int().min(1).max(16_384).default(256),
   /** Their bytes; a single larger record passes. */
   inFlightBytes: bytes.default(64 * 1_048_576),
-  /** Most repeats that wait, and most requests that wait for each inline arm. */
+  /** Most waiting repeats, and most waiting requests of each inline arm. */
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** A tenant's share of the slots while others wait; 1 for those not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
-  /** Time for splitting a document or replacing its personal data, before it is given up. */
+  /** Time for splitting a document or redacting it. */
   textMs: milliseconds.default(5_000),
   /** Time to finish what is under way when a process stops. */
   drainMs: milliseconds.default(10_000),
 });
 
 const health = z.strictObject({
-  /** A stage that has work and makes no progress for this time is unhealthy. */
+  /** A stage without progress for this time is unhealthy. */
   stalledAfterMs: milliseconds.default(180_000),
 });
 
@@ -65,7 +65,7 @@ export const configShape = z.strictObject({
       folder: z.string().min(1).default(".precedent"),
     })
     .prefault({}),
-  /** Stable id of this process; absent: drawn once and kept under the stack folder. */
+  /** Stable id of this process; absent: drawn once and kept. */
   instance: name.optional(),
   embedder: embedder.prefault({}),
   selection: selection.prefault({}),
@@ -73,9 +73,7 @@ export const configShape = z.strictObject({
   routing: routing.prefault({}),
   learn: learn.prefault({}),
   curate: curate.prefault({}),
-  /** Answers to exact repeats. */
   cache: cache.prefault({}),
-  /** Personal data in what is recorded and answered. */
   privacy: privacy.prefault({}),
   limits: limits.prefault({}),
   /**
@@ -100,15 +98,13 @@ export const configShape = z.strictObject({
       port: z.number().int().min(0).max(65_535).default(0),
     })
     .prefault({}),
-  /** Domains whose examples tenants share word for word, by name (docs/examples.md). */
+  /** Domains whose examples tenants share, by name (docs/examples.md). */
   sharing: sharing.default({}),
   /** Tenants that write to Kafka themselves, by name (docs/security.md). */
   tenants: tenants.default({}),
   /** OpenTelemetry traces (docs/tracing.md). */
   tracing: tracing.prefault({}),
-  /** The OpenAI-compatible HTTP front end. */
   gateway: gateway.prefault({}),
-  /** Files of requests that are answered within a day, when the arms have room. */
   batch: batch.prefault({}),
   arms: z.array(armSchema).min(1).max(64),
   /** Splits of traffic that compare arms (docs/experiments.md). */

@@ -23,7 +23,7 @@ const read = (name: string): string => readFileSync(new URL(name, import.meta.ur
 /** By name: labels, with those of Prometheus and of histograms. */
 function known(): Map<string, Set<string>> {
   const registry = new Registry();
-  const pressing = { threshold: 0.5, gamma: 1 };
+  const pressing = { threshold: 0.5 };
   createStageMetrics(registry, "plan");
   createHealthMetrics(registry, () => ({}), 1);
   for (const create of [

@@ -147,8 +147,9 @@ const commandLines = (text: string): string[] =>
  */
 const keys: ReadonlySet<string> = new Set(
   [...reference.matchAll(/^##+ (.+)\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
-    [...body.matchAll(/^[|-] `([^`]+)`/gm)]
-      .map(([, key = ""]) => {
+    [...body.matchAll(/^[|-] ((?:`[^`]+`(?:, )?)+)/gm)]
+      .flatMap(([, names = ""]) => names.split(/[`, ]+/).filter((name) => name !== ""))
+      .map((key) => {
         if (section.startsWith("arms,")) return `arms.${key}`;
         return / /.test(section) ? key.replace("arms[]", "arms") : `${section}.${key}`;
       })
@@ -220,7 +221,7 @@ it("operations.md names the metrics that there are", async () => {
   createSelectionMetrics(registry);
   createSeenIdsMetrics(registry);
   countUnreadable(registry);
-  const pressing = { threshold: 1, gamma: 1 };
+  const pressing = { threshold: 1 };
   createLoadMetrics(registry, { load: pressing, saturation: pressing });
   observePool({ registry, stage: "plan", pool: emptyPool, embedder: idleEmbedder }).stop();
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);

@@ -8,12 +8,16 @@ export interface Load {
   byArm: ReadonlyMap<string, number>;
 }
 
-export interface Pressing {
+interface Pressing {
   /** L* or U*: up to it quality alone counts. */
   threshold: number;
   /** Steepness above it, > 0. */
   gamma: number;
 }
+
+/** Steepness of the penalty on expensive arms, and of that on an arm's own utilisation. */
+export const loadGamma = 3;
+export const saturationGamma = 1;
 
 export interface LoadBias extends Pressing {
   /** Weight at saturation, in quality per unit of normalised cost, >= 0. */

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { defaultSaturationWeight } from "../../algorithms/routing/load-bias.ts";
+import { defaultSaturationWeight, saturationGamma } from "../../algorithms/routing/load-bias.ts";
 import type { Config } from "../../config/schema.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { topicName } from "../../connections/kafka/topics.ts";
@@ -64,7 +64,7 @@ export async function runLane(
       ...{ seed: BigInt(state.seed), beginning: window.from + shift, speed, modelOf },
       liveArms: new Set(state.liveArms),
       saturation: () => ({
-        ...routing.saturation,
+        ...{ threshold: routing.saturation.threshold, gamma: saturationGamma },
         weight:
           routing.saturation.weight ??
           defaultSaturationWeight(

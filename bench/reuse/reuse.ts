@@ -10,6 +10,7 @@ import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-tree
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { armSchema } from "../../config/schema.ts";
+import { reuseConfidence } from "../../operators/solve/reuse.ts";
 import { trainReuse } from "./train.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
@@ -124,7 +125,7 @@ function resample(count: number, random: () => number): Float64Array {
 }
 
 /**
- * Held: with the confidence of the setting it is never on while more than the limit of what it
+ * Held: with reuseConfidence it is never on while more than the limit of what it
  * could answer is wrong, and it is off at the end, when the pool has been poisoned. What a poisoned
  * pool brings until then is shown beside it.
  */
@@ -132,7 +133,7 @@ function limitHeld(
   scores: readonly number[],
   cosines: readonly number[],
   labels: readonly boolean[],
-  settings: { minimumSimilarity: number; minimumQuality: number; verifyShare: number; confidence: number },
+  settings: { minimumSimilarity: number; minimumQuality: number; verifyShare: number },
   runs: number,
 ): Record<string, unknown> {
   const rows = [settings.minimumQuality, 0.75, 0.9].flatMap((quality) => {
@@ -143,7 +144,7 @@ function limitHeld(
           eligible,
           {
             limit,
-            confidence: settings.confidence,
+            confidence: reuseConfidence,
             verifyShare: settings.verifyShare,
             before: 4_000,
             after: 2_000,
@@ -152,7 +153,7 @@ function limitHeld(
           splitmix64(1_000 * seed + Math.round(1_000 * limit)),
         ),
       );
-      const allowed = 1 - settings.confidence + 2 * Math.sqrt((settings.confidence * (1 - settings.confidence)) / runs);
+      const allowed = 1 - reuseConfidence + 2 * Math.sqrt((reuseConfidence * (1 - reuseConfidence)) / runs);
       const violated = mean(all.map((one) => Number(one.violated)));
       const offAtEnd = mean(all.map((one) => Number(one.offAtEnd)));
       return {

@@ -16,20 +16,17 @@ import {
 const prices = z.strictObject({
   /** Per million tokens; absent: the catalogue's. */
   prompt: factor.optional(),
-  /**
-   * Prompt tokens that the endpoint had cached; absent: the catalogue's share of `prompt`, else
-   * `prompt`.
-   */
+  /** Cached prompt tokens; absent: the catalogue's share of `prompt`, else `prompt`. */
   cachedPrompt: factor.optional(),
-  /** Prompt tokens written to the endpoint's cache; absent: as cachedPrompt. */
+  /** Prompt tokens written to the cache; absent: as cachedPrompt. */
   cacheWrite: factor.optional(),
   /** Per million tokens; absent: the catalogue's. */
   completion: factor.optional(),
   /** Reasoning tokens; absent: the catalogue's, else `completion`. */
   reasoning: factor.optional(),
-  /** With `batch: provider`: a batch's share of these prices; absent: .5. */
+  /** A provider batch's share of these prices; absent: .5. */
   batchShare: factor.optional(),
-  /** provider/model of the catalogue, for absent prices, in US dollars. */
+  /** provider/model of the catalogue, for absent prices. */
   catalogue: z.string().min(1).max(200).optional(),
 });
 /** Most endpoints of an arm, and most addresses of a host. */
@@ -41,28 +38,25 @@ const armBase = {
   examples: z.boolean().default(true),
   /** Tokens that examples may add to its prompts; absent: selection.tokenBudget. */
   tokenBudget: countOrNone.optional(),
-  /** Examples as chat turns before the question (can be linked), or as guidance in its own turn. */
+  /** Examples as chat turns (can be linked), or as guidance in the question's turn. */
   template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
   /** Longest answer where the request sets none; absent: the model decides. */
   maxTokens: count.optional(),
-  /** Stop strings where the request has none; never part of the answer. */
+  /** Stop strings where the request has none. */
   stop: z.array(z.string().min(1)).max(16).default([]),
-  /** code: only the leading code block, or what is between backticks, in one piece. */
+  /** code: only the leading code block, or what is between backticks. */
   answerAs: z.enum(["text", "code"]).default("text"),
   /** Calls at a time per process; others wait. */
   concurrency: z.number().int().min(1).max(16_384).default(8),
   /** inline: plan calls it; queued: generate, which scales apart from plan. */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
-  /**
-   * Per million tokens, or `catalogue`: the prices of the arm's provider and model, in US dollars
-   * (docs/arms.md, Prices).
-   */
+  /** Per million tokens, or `catalogue` (docs/arms.md, Prices). */
   prices: z.union([z.literal("catalogue"), prices]).default({ prompt: 0, completion: 0 }),
   /** Cost for routing; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   /** System prompt before the conversation. */
   system: z.string().optional(),
-  /** Answers only requests that allow no other arm, or whose variant of an experiment names it. */
+  /** Answers only requests that allow no other arm, or by an experiment. */
   experimental: z.boolean().default(false),
 };
 const apiUrl = httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {
@@ -80,7 +74,7 @@ const endpoint = z.strictObject({
 /** Keys shared by arms that are endpoints. */
 const endpointArm = {
   ...armBase,
-  /** Replicas of one engine, in place of baseUrl: URLs, or { baseUrl, apiKey, metricsUrl }. */
+  /** Replicas, in place of baseUrl: URLs, or { baseUrl, apiKey, metricsUrl }. */
   endpoints: z
     .array(z.preprocess((one) => (typeof one === "string" ? { baseUrl: one } : one), endpoint))
     .min(1)
@@ -88,7 +82,7 @@ const endpointArm = {
     .optional(),
   /** dns: each address of baseUrl's host is a replica. */
   discover: z.enum(["off", "dns"]).default("off"),
-  /** Where the engine reports its load: a URL, or a path at each endpoint (/metrics). */
+  /** Where the engine reports its load: a URL, or a path (/metrics). */
   metricsUrl: metricsUrl.optional(),
   /** Write ${NAME}. */
   apiKey: z.string().default(""),
@@ -104,21 +98,21 @@ const endpointArm = {
   stream: z.boolean().default(true),
   /** The model's context; absent: the catalogue's, else 131072 tokens. */
   contextTokens: count.optional(),
-  /** The model's longest answer, for tighter bounds of costs. */
+  /** The model's longest answer, to bound costs. */
   maxOutputTokens: count.optional(),
   /** false: the endpoint takes no tools. */
   tools: z.boolean().default(true),
   /** false: the endpoint takes no images. */
   vision: z.boolean().default(true),
-  /** false: it takes none of `response_format`, `logprobs` and the like. */
+  /** false: it takes no `response_format`, `logprobs` and the like. */
   parameters: z.boolean().default(true),
-  /** provider: answers lines of /v1/batches alone, through the provider's own batches; queued. */
+  /** provider: answers lines of /v1/batches alone, at half the price. */
   batch: z.enum(["off", "provider"]).default("off"),
   /** How long lines are collected for one batch. */
   batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
   /** Between two looks at a batch. */
   batchPollMs: millisecondsUpTo(3_600_000).default(60_000),
-  /** Time after which a batch is cancelled, and another arm answers its open lines. */
+  /** Time after which a batch is cancelled. */
   batchTimeoutMs: millisecondsUpTo(86_400_000).default(72_000_000),
 };
 const openaiShape = z.strictObject({
@@ -126,11 +120,11 @@ const openaiShape = z.strictObject({
   type: z.literal("openai"),
   /** Up to /v1; a query (?api-version=...) is sent with every call. */
   baseUrl: apiUrl.optional(),
-  /** Sends prompt_cache_key, so that the provider finds the cached prefix. */
+  /** Sends prompt_cache_key. */
   promptCacheKey: z.boolean().default(false),
-  /** Sends vLLM's cache_salt: sharing domains can't detect each other's prompts by timing. */
+  /** Sends vLLM's cache_salt (docs/engines.md). */
   cacheSalt: z.boolean().default(false),
-  /** Name of the member for an answer's most tokens. */
+  /** Name of the member. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
 type Shape = z.infer<typeof openaiShape>;
@@ -174,15 +168,13 @@ const anthropicArm = z
     type: z.literal("anthropic"),
     /** With or without /v1; absent: Anthropic's own. */
     baseUrl: httpUrl.optional(),
-    /**
-     * Sent as max_tokens where neither the request nor maxTokens sets it; older models allow fewer.
-     */
+    /** max_tokens where neither request nor maxTokens sets it; older models allow fewer. */
     maxOutputTokens: count.default(32_000),
   })
   .superRefine(checkAddresses)
   .transform(queuedBatches);
 const linked = z.strictObject({
-  /** Which tokens of a linked prompt are recomputed (docs/linked-prefill.md); full: no links. */
+  /** Which tokens are recomputed; full: no links. */
   policy: z
     .string()
     .superRefine((name, context) => {
@@ -199,7 +191,7 @@ const linked = z.strictObject({
   diskBytes: bytes.default(2_048 * 1_048_576),
   /** idle: makes caches of examples while no request is under way. */
   build: z.enum(["idle", "off"]).default("idle"),
-  /** Share of requests compared with a full prefill in idle time. */
+  /** Share compared with a full prefill in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: allowed mean divergence from a full prefill, in nats, by kind of chunk. */
   maxKl: z.strictObject({ short: factorAboveNone.default(0.1), long: factorAboveNone.default(0.1) }).prefault({}),
@@ -212,7 +204,7 @@ const llamaArm = z.strictObject({
   model: z.string().optional(),
   /** File with a chat template (Jinja), where the GGUF has none that works. */
   chatTemplate: z.string().optional(),
-  /** Prompt and answer together, per request. */
+  /** Prompt and answer together. */
   contextTokens: z.number().int().min(1).max(16_777_216).default(2048),
   /** Leave it below the number of free cores. */
   threads: z.number().int().min(1).max(1_024).default(1),
@@ -225,7 +217,7 @@ const llamaArm = z.strictObject({
   gpuLayers: countOrNone.optional(),
   /** auto: on if the device supports it; off needs kvType f16. */
   flashAttention: z.enum(["auto", "on", "off"]).default("auto"),
-  /** q8_0: half the bytes of context and caches, less precise; needs heads of a multiple of 64. */
+  /** q8_0: half the bytes, less precise; needs heads of a multiple of 64. */
   kvType: z.enum(["f16", "q8_0"]).default("f16"),
   /** Requests decoded in one batch; each needs a context. */
   concurrency: z.number().int().min(1).max(64).default(1),
@@ -239,7 +231,7 @@ const llamaArm = z.strictObject({
     .default("queued"),
   /** Time without a token after which its process is restarted. */
   stallMs: milliseconds.default(60_000),
-  /** Linked prefill: the caches of system prompts, examples and documents are computed once. */
+  /** Linked prefill (docs/linked-prefill.md). */
   linked: linked.prefault({}),
 });
 const recordedArm = z.strictObject({
@@ -268,15 +260,13 @@ const reuseArm = z.strictObject({
   minimumSimilarity: z.number().min(0).max(1).default(0.8),
   /** Least predicted probability that the answer is right. */
   minimumQuality: z.number().min(0).max(1).default(0.85),
-  /** Share of its requests that other arms answer, for comparison. */
+  /** Share of its requests that other arms answer. */
   verifyShare: z.number().min(0.001).max(1).default(0.1),
   /** Share of wrong answers above which it is off, per sharing domain. */
   limit: z.number().min(0.001).max(0.99).default(0.1),
-  /** Confidence of the bound on that share. */
-  confidence: z.number().min(0.5).max(0.9999).default(0.95),
-  /** Least token F1 with the other arm's answer to count as right; lower it where answers vary. */
+  /** Least token F1 with the other arm's answer; lower it where answers vary. */
   agreement: z.number().min(0).max(1).default(0.5),
-  /** Verified cases before this time don't count (ISO 8601). */
+  /** Earlier cases don't count (ISO 8601). */
   countFrom: z.iso.datetime({ offset: true }).optional(),
 });
 export const armSchema = z.discriminatedUnion("type", [openaiArm, anthropicArm, llamaArm, recordedArm, reuseArm]);

@@ -7,7 +7,7 @@ import { bytes, count, days, factor, hours, milliseconds } from "./common.ts";
 export const references = "reference:";
 
 export const curate = z.strictObject({
-  /** Between two looks at what is new; raise it where ClickHouse serves many processes. */
+  /** Between two passes; raise it where ClickHouse serves many processes. */
   everyMs: milliseconds.default(5_000),
   admit: z
     .strictObject({
@@ -19,7 +19,7 @@ export const curate = z.strictObject({
       tenants: z.array(z.string()).min(1).optional(),
       /** Bytes of request and response together. */
       maxBytes: bytes.default(16_384),
-      /** Cosine of two requests from which only the better answer stays. */
+      /** Cosine of requests from which only the better answer stays. */
       nearDuplicate: z.number().min(0).max(1).default(0.97),
       /** Days that an example lives; 0: no limit. */
       ttlDays: days.default(90),
@@ -46,7 +46,6 @@ export const curate = z.strictObject({
       budgetCost: factor.optional(),
       /** Compares answers: an arm, or reference:FILE (JSON Lines). A schedule needs it. */
       judge: z.string().min(1).optional(),
-      /** Runs wait while the arms have requests to answer. */
       offPeak: z
         .strictObject({
           /** Utilisation of the busiest arm above which a run waits. */
@@ -55,12 +54,12 @@ export const curate = z.strictObject({
           waitMs: milliseconds.default(3_600_000),
         })
         .prefault({}),
-      /** When runs begin by themselves, where the stage curate runs; absent: never. */
+      /** When runs begin by themselves. */
       schedule: z
         .strictObject({
           /** HH:MM; when runs begin by themselves. */
           times: z.array(z.string().regex(timeOfDay, "HH:MM, from 00:00 to 23:59")).min(1).max(96),
-          /** Absent: every day. */
+          /** Absent: daily. */
           days: z.array(z.enum(weekdays)).min(1).optional(),
           /** IANA name, such as Europe/Berlin. */
           timeZone: z.string().refine(isTimeZone, "no time zone: an IANA name such as Europe/Berlin").default("UTC"),

@@ -19,7 +19,7 @@ export const gateway = z.strictObject({
   host: z.string().default("127.0.0.1"),
   /** 0: a free port, another one at each start. */
   port: z.number().int().min(0).max(65_535).default(7_717),
-  /** Open requests at most; a tenant has at most as many as it leaves free. */
+  /** Open requests at most. */
   maxOpen: z.number().int().min(1).max(65_536).default(4_096),
   /** Bytes of a request's body. */
   maxBodyBytes: z
@@ -30,21 +30,18 @@ export const gateway = z.strictObject({
     .default(4 * 1_048_576),
   /** Time for the brokers to take a request, else 503. */
   acceptMs: milliseconds.default(5_000),
-  /** Between two comments in a stream; lower it where a proxy closes silent ones sooner. */
+  /** Between two comments in a stream; lower it for impatient proxies. */
   heartbeatMs: milliseconds.default(15_000),
-  /** A client that reads nothing for this time is disconnected. */
+  /** A client that reads nothing for so long is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
-  /** Unsent bytes of all connections; beyond it those with the most are closed. */
+  /** Unsent bytes of all connections. */
   maxUnsentBytes: z
     .number()
     .int()
     .min(16 * 1_048_576)
     .max(2 ** 42)
     .default(256 * 1_048_576),
-  /**
-   * Signs tokens for feedback without a key: 32 characters, equal on all gateways; absent: no
-   * tokens.
-   */
+  /** Signs tokens for feedback without a key: 32 characters, equal on all gateways. */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
   /** Maps model names that applications already send to arms (docs/gateway.md). */
   models: z.array(modelAlias).max(1_000).default([]),

@@ -1,15 +1,15 @@
 // How arms are chosen and what is learned from their rewards.
 import { z } from "zod";
-import { count, countOrNone, factor, factorAboveNone, milliseconds, millisecondsOrNone, name } from "./common.ts";
+import { count, countOrNone, factor, milliseconds, millisecondsOrNone, name } from "./common.ts";
 
 export const routing = z.strictObject({
   /** Price of cost in quality; 0: quality only. */
   costWeight: factor.default(0.3),
   /** Cost weight by tenant; a request's own goes first. */
   tenantCostWeights: z.record(z.string(), factor).default({}),
-  /** Quality known to within this is hardly explored; 0: Thompson sampling. */
+  /** Quality known to within this is hardly explored. */
   indifference: z.number().min(0).max(1).default(0.1),
-  /** Share of the requests whose arm is drawn evenly; part of the propensity. */
+  /** Share of the requests whose arm is drawn evenly. */
   explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; absent: the first. */
   defaultArm: name.optional(),
@@ -17,42 +17,30 @@ export const routing = z.strictObject({
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /** tenant: rewards count for their own tenant only (docs/learning.md). */
   statistics: z.enum(["shared", "tenant"]).default("shared"),
-  /** With `statistics: tenant`: tenants that have their own; the others have the prior. */
+  /** Tenants that have their own; the others have the prior. */
   mostTenants: z.number().int().min(1).max(200).default(50),
-  /**
-   * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
-   * arm (routing.md).
-   */
+  /** Penalty on expensive arms in overload (docs/routing.md). */
   load: z
     .strictObject({
-      /** Mean utilisation of the more expensive arms from which they are penalised. */
+      /** Mean utilisation of expensive arms from which they are penalised. */
       threshold: factor.default(0.8),
-      /** How steeply the penalty rises. */
-      gamma: factorAboveNone.default(3),
-      /** Largest penalty of a unit of cost; absent: the cheapest arm surely wins; 0: off. */
+      /** Largest penalty of a unit of cost; 0: off. */
       weight: factor.optional(),
     })
     .prefault({}),
-  /** What an arm loses for its own utilisation, the cheapest too (routing.md). */
+  /** Penalty on an arm for its own utilisation (docs/routing.md). */
   saturation: z
     .strictObject({
-      /**
-       * Utilisation of an arm from which it is penalised; 2: as many requests wait as it serves.
-       */
+      /** Utilisation from which it is penalised. */
       threshold: factor.default(2),
-      /** How steeply the penalty rises. */
-      gamma: factorAboveNone.default(1),
-      /** Largest penalty; absent: an idle arm surely wins; 0: off. */
+      /** Largest penalty; 0: off. */
       weight: factor.optional(),
     })
     .prefault({}),
-  /**
-   * A circuit breaker per arm: an arm that fails (no connection, 429, 5xx, timeouts, crashes) is
-   * not chosen while others can be (docs/arms.md).
-   */
+  /** Circuit breakers (docs/arms.md). */
   breaker: z
     .strictObject({
-      /** Calls within 30 s before it may open; raise it for arms that fail now and then. */
+      /** Calls within 30 s before it may open. */
       minimum: z.number().int().min(1).max(100).default(5),
       /** How long it is open at first; doubled by each failed probe. */
       openMs: milliseconds.default(5_000),
@@ -62,30 +50,27 @@ export const routing = z.strictObject({
     .prefault({}),
   /** Arms that may take over a request when the chosen one fails; 0: none. */
   fallbacks: z.number().int().min(0).max(8).default(1),
-  /** Share of the requests with mayAsk that ask for feedback at random. */
+  /** Share of requests with mayAsk that ask for feedback at random. */
   askShare: z.number().min(0).max(1).default(0.01),
-  /**
-   * Alternative answers for comparison, where arms are nearly even and the request allows it
-   * (mayCompare). Each plan process counts its own, by the hour.
-   */
+  /** Alternative answers for comparison (docs/learning.md). */
   alternativeAnswers: z
     .strictObject({
       /** Share of a tenant's requests that get an alternative answer; 0: none. */
       share: z.number().min(0).max(1).default(0.1),
-      /** Alternative answers of a tenant in an hour. */
+      /** Alternative answers of a tenant in an hour, per plan process. */
       perTenantHour: countOrNone.default(100),
     })
     .prefault({}),
 });
 
 export const learn = z.strictObject({
-  /** Between two looks at what is new; raise it where ClickHouse serves many processes. */
+  /** Between two passes; raise it where ClickHouse serves many processes. */
   everyMs: milliseconds.default(2_000),
   /** Half-life of a reward's weight. */
   halfLifeHours: z.number().min(0.01).max(876_000).default(168),
   /** Age of the newest version before one with few changes (1 %) is published. */
   settleMs: millisecondsOrNone.default(60_000),
-  /** How much feedback counts: excess is stored, and marked in feedback_excess. */
+  /** How much feedback counts. */
   feedback: z
     .strictObject({
       /** Feedback of a tenant and source that counts in an hour. */
@@ -94,15 +79,12 @@ export const learn = z.strictObject({
       perAuthorHour: count.default(1_000),
     })
     .prefault({}),
-  /** Unrated answers are compared by an arm (docs/learning.md, The automatic judge). */
+  /** Compares unrated answers (docs/learning.md, The automatic judge). */
   judge: z
     .strictObject({
       /** Arm that judges; absent: no automatic judge. */
       arm: name.optional(),
-      /**
-       * Arm without examples that gives the other answer; absent: only alternative answers are
-       * judged.
-       */
+      /** Arm that gives the other answer; absent: only alternative answers are judged. */
       reference: name.optional(),
       /** Share of the answers that are drawn. */
       share: z.number().min(0).max(1).default(0.05),
@@ -116,7 +98,7 @@ export const learn = z.strictObject({
       perTenantHour: count.default(20),
       /** Money for judging in 24 hours; absent: no limit. */
       spendLimit: z.number().min(0).max(1e12).optional(),
-      /** Utilisation of the busiest arm above which nothing is judged. */
+      /** Utilisation of the busiest arm above which none is drawn. */
       offPeakLoad: factor.default(0.5),
       /** Between two looks. */
       everyMs: milliseconds.default(60_000),
@@ -125,12 +107,10 @@ export const learn = z.strictObject({
   /** The model of which examples help. */
   helpfulness: z
     .strictObject({
-      /** Hours between two trainings; absent: only `precedent helpfulness train`. */
+      /** Hours between two trainings; absent: by command alone. */
       everyHours: z.number().min(0.01).max(500).optional(),
       /** Rows of evidence before it is trained. */
       minimumRows: count.default(500),
-      /** Rows of a training at most: trials first, then the newest. */
-      rows: z.number().int().min(1).max(1_000_000).default(50_000),
     })
     .prefault({}),
   /** The helpfulness that an example must have to be shown. */
@@ -138,7 +118,7 @@ export const learn = z.strictObject({
     .strictObject({
       /** Between two looks at how the thresholds do. */
       everyMs: milliseconds.default(60_000),
-      /** Rewarded requests under a threshold, and under the one in force, before it is replaced. */
+      /** Rewarded requests under both thresholds before one is replaced. */
       minimumRequests: z.number().int().min(2).max(1_000_000_000).default(200),
       /** Price of 1,000 tokens of examples, in quality. */
       tokenPrice: factor.default(0.05),

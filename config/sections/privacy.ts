@@ -8,9 +8,9 @@ export const privacy = z.strictObject({
     .strictObject({
       /** Replaces personal data in what record inserts. */
       clickhouse: z.boolean().default(false),
-      /** Replaces it in answers before they go out; streams get them whole, at their end. */
+      /** Replaces it in answers before they go out. */
       responses: z.boolean().default(false),
-      /** Key of placeholders: 16 characters or more, equal in all processes; keep it for good. */
+      /** Key of placeholders: 16 characters, equal in all processes; keep it. */
       secret: z.string().min(16).optional(),
     })
     .prefault({}),

@@ -7,7 +7,7 @@ import { httpUrl } from "./common.ts";
 export const tls = z.strictObject({
   /** PEM file of the server's authorities; absent: those of Node.js. */
   ca: z.string().optional(),
-  /** PEM file of our certificate, for servers that ask for one. */
+  /** PEM file of our certificate. */
   cert: z.string().optional(),
   /** PEM file of its key. */
   key: z.string().optional(),

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { countOrNone, httpUrl } from "./common.ts";
 
 const embedderShape = z.strictObject({
-  /** onnx: in this process; openai: an endpoint with OpenAI's API. */
+  /** openai: an endpoint (docs/embedding.md). */
   type: z.enum(["onnx", "openai"]).default("onnx"),
   /** onnx: a folder, absent: all-MiniLM-L6-v2; openai: the model's name. */
   model: z.string().min(1).optional(),
@@ -52,18 +52,18 @@ export const selection = z.strictObject({
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
   /** Tokens that examples may add to a prompt. */
   tokenBudget: countOrNone.default(1500),
-  /** Cosine to one already taken from which an example is left out. */
+  /** Cosine of near duplicates, which are left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
-  /** Bonus in helpfulness of an example whose KV cache the arm has; 0: none. */
+  /** Bonus in helpfulness of an example whose KV cache the arm has. */
   cachedBonus: z.number().min(0).max(0.1).default(0.02),
-  /** Helpfulness that an example may lose on average for a cached prefix at openai arms; 0: off. */
+  /** Helpfulness that an example may lose for a cached prefix; 0: off. */
   prefixBonus: z.number().min(0).max(0.2).default(0.02),
-  /** Requests from which selection learns; one is in trials or thresholds, not both. */
+  /** Requests from which selection learns (docs/examples.md). */
   explore: z
     .strictObject({
-      /** Share of requests where one candidate is forced in or left out by a fair coin. */
+      /** Share of requests with a trial of one example. */
       trials: z.number().min(0).max(0.5).default(0.02),
-      /** Share that is served under another threshold of helpfulness. */
+      /** Share with another threshold of helpfulness. */
       thresholds: z.number().min(0).max(0.5).default(0.02),
       /** Share with a random order of the examples. */
       orders: z.number().min(0).max(0.5).default(0.02),
@@ -71,13 +71,13 @@ export const selection = z.strictObject({
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
-  /** Where examples are searched (docs/operations.md says from how many on in Milvus). */
+  /** Where examples are searched (docs/operations.md). */
   index: z.enum(["memory", "milvus"]).default("memory"),
   milvus: milvus.optional(),
 });
 
 export const documents = z.strictObject({
-  /** meaning: cut at paragraphs, lines and sentences; size: where a piece is full. */
+  /** size: cut where a piece is full, not at sentences. */
   split: z.enum(["meaning", "size"]).default("meaning"),
   /** Estimated tokens of a piece. */
   chunkTokens: z.number().int().min(16).max(8192).default(512),

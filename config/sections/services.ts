@@ -18,11 +18,10 @@ export const kafka = z.strictObject({
       /** User name for plain and scram. */
       username: z.string().min(1).optional(),
       password: z.string().min(1).optional(),
-      /** File that holds the password. */
       passwordFile: z.string().optional(),
       /** Token endpoint for oauthbearer. */
       oauth: oauth.optional(),
-      /** File with the token, which another program renews. */
+      /** File with the token. */
       tokenFile: z.string().optional(),
     })
     .optional(),
@@ -35,11 +34,11 @@ export const kafka = z.strictObject({
   partitions: z.number().int().min(1).max(1024).default(8),
   /** Copies of new topics; absent: one a broker, at most 3. */
   replicationFactor: z.number().int().min(1).max(32_767).optional(),
-  /** Copies that must acknowledge a record; absent: 2 of 3 copies or more, else 1. */
+  /** Copies that must acknowledge a record; absent: 2 of 3 or more, else 1. */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
-  /** How long a dead process holds readers back; raise it where brokers commit slowly. */
+  /** How long a dead process holds readers back; raise it for slow brokers. */
   transactionTimeoutMs: millisecondsUpTo(900_000, 1_000).default(5_000),
-  /** A process silent for this time loses its partitions; raise it where brokers are slow. */
+  /** After so long a silent process loses its partitions; raise it for slow brokers. */
   sessionTimeoutMs: millisecondsUpTo(1_800_000, 1_000).default(30_000),
 });
 
@@ -49,11 +48,10 @@ export const registry = z.strictObject({
   tls: tls.optional(),
   username: z.string().optional(),
   password: z.string().optional(),
-  /** File that holds the password. */
   passwordFile: z.string().optional(),
-  /** A bearer token instead of name and password: where it comes from. */
+  /** A bearer token instead of name and password. */
   oauth: oauth.optional(),
-  /** File with a bearer token, instead of name and password. */
+  /** File with a bearer token. */
   tokenFile: z.string().optional(),
 });
 
@@ -67,7 +65,6 @@ export const clickhouse = z.strictObject({
   tls: tls.optional(),
   username: z.string().default("default"),
   password: z.string().default(""),
-  /** File that holds the password. */
   passwordFile: z.string().optional(),
   /** A cluster's name: tables become Replicated and Distributed. */
   cluster: z.string().optional(),

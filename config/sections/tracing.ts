@@ -3,19 +3,14 @@ import { z } from "zod";
 import { httpUrl } from "./common.ts";
 
 export const tracing = z.strictObject({
-  /**
-   * OTLP/HTTP collector, without /v1/traces; absent: OTEL_EXPORTER_OTLP_(TRACES_)ENDPOINT, else
-   * none.
-   */
+  /** OTLP/HTTP collector, without /v1/traces (docs/tracing.md). */
   endpoint: httpUrl.optional(),
   /** Sent with every export, such as authorization. */
   headers: z.record(z.string(), z.string()).default({}),
-  /** Share of the traces that are exported; equal in all processes, or traces have gaps. */
+  /** Share of the traces that are exported; equal in all processes. */
   sampleRatio: z.number().min(0).max(1).default(1),
-  /**
-   * Secret that keeps clients from choosing a trace id that is exported; equal in all processes.
-   */
+  /** Secret against exports that clients choose; equal in all processes. */
   sampleKey: z.string().default(""),
-  /** A client's own sampling decision counts, not sampleRatio; for trusted clients only. */
+  /** A trusted client's own sampling decision counts. */
   followSampled: z.boolean().default(false),
 });

@@ -17,8 +17,8 @@ const arm = (name: string, cost: number, more: Partial<RouteArm> = {}): RouteArm
 const arms = [arm("reuse", 0, { reuse: settings }), arm("small", 0.1), arm("large", 1)];
 const routing: RouteConfig = {
   ...{ costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25, askShare: 0 },
-  load: { threshold: 0.8, gamma: 3 },
-  saturation: { threshold: 2, gamma: 1 },
+  load: { threshold: 0.8 },
+  saturation: { threshold: 2 },
 };
 const kept = anExample("kept", 0.95);
 const withKept = selected({ examplesByArm: new Map([["reuse", [kept]]]) });

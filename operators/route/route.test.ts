@@ -27,8 +27,8 @@ const arm = (name: string, cost: number, examples = true): RouteArm => ({
 const arms = [arm("small", 0.1), arm("large", 1, false)];
 const routing: RouteConfig = {
   ...{ costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25, askShare: 0.01 },
-  load: { threshold: 0.8, gamma: 3 },
-  saturation: { threshold: 2, gamma: 1 },
+  load: { threshold: 0.8 },
+  saturation: { threshold: 2 },
 };
 const loaded = (costlier: number, byArm: Record<string, number> = {}) => ({
   load: () => ({ costlier, byArm: new Map(Object.entries(byArm)) }),

@@ -6,7 +6,8 @@ import {
   defaultLambda0,
   defaultSaturationWeight,
   type Load,
-  type Pressing,
+  loadGamma,
+  saturationGamma,
 } from "../../algorithms/routing/load-bias.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
@@ -40,9 +41,9 @@ export interface RouteConfig extends PriorConfig, Exploring {
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
   /** Load bias on expensive arms; weight absent: derived from the costs. */
-  load: Pressing & { weight?: number | undefined };
+  load: { threshold: number; weight?: number | undefined };
   /** The same for an arm's own utilisation. */
-  saturation: Pressing & { weight?: number | undefined };
+  saturation: { threshold: number; weight?: number | undefined };
   /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
   askShare: number;
   /** How even the arms are where all are asked (undecided() of score.ts); 0.2 by default. */
@@ -182,7 +183,10 @@ function overloadBiases(
 ): Pick<Biases, "loadBias" | "saturationBias"> {
   const costs = computing(arms).map(({ cost }) => cost);
   return {
-    loadBias: { ...load, lambda0: load.weight ?? defaultLambda0(costs) },
-    saturationBias: { ...saturation, weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight) },
+    loadBias: { threshold: load.threshold, gamma: loadGamma, lambda0: load.weight ?? defaultLambda0(costs) },
+    saturationBias: {
+      ...{ threshold: saturation.threshold, gamma: saturationGamma },
+      weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight),
+    },
   };
 }

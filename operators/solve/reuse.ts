@@ -2,10 +2,13 @@
 import { watchErrors, type ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
 
+/** Confidence of the bound on the share of wrong answers. */
+export const reuseConfidence = 0.95;
+
 export type ReuseDomains = ReadonlyMap<string, ErrorWatch>;
 
 export interface VerifyReuseDependencies {
-  limits: () => { limit: number; confidence: number };
+  limits: () => { limit: number };
 }
 
 export function createVerifyReuse({ limits }: VerifyReuseDependencies) {
@@ -14,15 +17,14 @@ export function createVerifyReuse({ limits }: VerifyReuseDependencies) {
   };
 }
 
-export function verifyDomains(
-  cases: readonly ReuseCase[],
-  settings: { limit: number; confidence: number },
-): ReuseDomains {
+export function verifyDomains(cases: readonly ReuseCase[], { limit }: { limit: number }): ReuseDomains {
   const byDomain = new Map<string, ReuseCase[]>();
   for (const one of cases) {
     const known = byDomain.get(one.domain);
     if (known === undefined) byDomain.set(one.domain, [one]);
     else known.push(one);
   }
-  return new Map([...byDomain].map(([domain, its]) => [domain, watchErrors(its, settings)]));
+  return new Map(
+    [...byDomain].map(([domain, its]) => [domain, watchErrors(its, { limit, confidence: reuseConfidence })]),
+  );
 }

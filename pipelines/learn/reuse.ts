@@ -26,7 +26,7 @@ export function reusePass({ session, policies: all, metrics, log }: Learning): (
       const from = countFrom === undefined ? 0 : Date.parse(countFrom);
       return trials({ arm: name, agreement, since: Math.max(0, from, clock() - windowMs) });
     },
-    limits: () => arm() ?? { limit: 0, confidence: 0.95 },
+    limits: () => arm() ?? { limit: 0 },
     publish: createPublishReuse({ policies, arm, clock }),
     observe: metrics.observe,
   });

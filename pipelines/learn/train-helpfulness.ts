@@ -30,7 +30,7 @@ export type Trained = TrainedHelpfulness & { kind: string };
 
 export interface TrainHelpfulnessOptions {
   /** Rows trained on at most, and at least. */
-  rows: number;
+  rows?: number;
   minimumRows: number;
   force?: boolean;
 }
@@ -45,7 +45,13 @@ export type HelpfulnessTraining = Evidence &
     | { outcome: "trained"; kind: string; metrics: Record<string, number>; published: PublishedHelpfulness }
   );
 
-export const helpfulnessRows = (clickhouse: Pick<ClickHouse, "query">, limit: number): Promise<HelpfulnessEvidence> =>
+/** Rows of a training at most: trials first, then the newest. */
+const mostRows = 50_000;
+
+export const helpfulnessRows = (
+  clickhouse: Pick<ClickHouse, "query">,
+  limit = mostRows,
+): Promise<HelpfulnessEvidence> =>
   createHelpfulnessRows({
     clickhouse,
     featureVersion: HELPFULNESS_FEATURE_VERSION,
@@ -55,7 +61,7 @@ export const helpfulnessRows = (clickhouse: Pick<ClickHouse, "query">, limit: nu
 /** Minutes, in its own process. Needs `policies` opened. Rejects as its parts do. */
 export async function trainAndPublishHelpfulness(
   { clickhouse, policies, log, clock, train }: TrainHelpfulnessDependencies,
-  { rows: limit, minimumRows, force = false }: TrainHelpfulnessOptions,
+  { rows: limit = mostRows, minimumRows, force = false }: TrainHelpfulnessOptions,
 ): Promise<HelpfulnessTraining> {
   const { rows, kinds, trainedThrough } = await helpfulnessRows(clickhouse, limit);
   // A revert stands whatever would be learnt; that is known before minutes are spent.

@@ -187,7 +187,7 @@ describe("load monitor", () => {
 
 it("shows load, utilisation and how hard each presses; a removed arm goes", async () => {
   const registry = createMetricsRegistry();
-  const pressing = { load: { threshold: 0.8, gamma: 3 }, saturation: { threshold: 2, gamma: 1 } };
+  const pressing = { load: { threshold: 0.8 }, saturation: { threshold: 2 } };
   const metrics = createLoadMetrics(registry, pressing);
   createLoadMetrics(registry, pressing).set({ costlier: 1, byArm: new Map([["gone", 1]]) });
   metrics.set({

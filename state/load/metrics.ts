@@ -1,6 +1,6 @@
 // What routing knows of the arms' load, for dashboards and autoscaling (docs/operations.md). Every
 // plan process measures the same: take the largest.
-import { pressure, type Load, type Pressing } from "../../algorithms/routing/load-bias.ts";
+import { loadGamma, pressure, saturationGamma, type Load } from "../../algorithms/routing/load-bias.ts";
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
@@ -8,10 +8,10 @@ export interface LoadMetrics {
   set(load: Load): void;
 }
 
-/** Once a process; load and saturation say from where on, and how hard, each presses. */
+/** Once a process; load and saturation say from which utilisation on each presses. */
 export function createLoadMetrics(
   registry: MetricsRegistry,
-  { load, saturation }: { load: Pressing; saturation: Pressing },
+  { load, saturation }: { load: { threshold: number }; saturation: { threshold: number } },
 ): LoadMetrics {
   const gauge = gaugesOf(registry);
   const costlier = gauge("precedent_load", "L: mean utilisation of the arms more expensive than the cheapest.");
@@ -27,13 +27,13 @@ export function createLoadMetrics(
   return {
     set({ costlier: value, byArm }) {
       costlier.set(value);
-      pressing.set(pressure(value, load));
+      pressing.set(pressure(value, { ...load, gamma: loadGamma }));
       // An arm that was removed has no load.
       utilisation.reset();
       saturated.reset();
       for (const [arm, own] of byArm) {
         utilisation.set({ arm }, own);
-        saturated.set({ arm }, pressure(own, saturation));
+        saturated.set({ arm }, pressure(own, { ...saturation, gamma: saturationGamma }));
       }
     },
   };

@@ -32,11 +32,31 @@ function flow(): string {
 const tenantFlow = (): string =>
   toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"], streaming: [] }, topology);
 
+/** The diagram with one line for consecutive edges of one node: `a & b --> c`. */
+function joined(diagram: string): string {
+  const lines: { text: string; edge?: { from: string[]; arrow: string; to: string[] } }[] = [];
+  for (const text of diagram.trimEnd().split("\n")) {
+    const [, from, arrow, to] = /^ {2}(\w+) (-->|-\.->) (\w+)$/.exec(text) ?? [];
+    const last = lines.at(-1)?.edge;
+    if (from === undefined || arrow === undefined || to === undefined) lines.push({ text });
+    else if (last?.arrow === arrow && last.to.length === 1 && last.to[0] === to) last.from.push(from);
+    else if (last?.arrow === arrow && last.from.length === 1 && last.from[0] === from) last.to.push(to);
+    else lines.push({ text, edge: { from: [from], arrow, to: [to] } });
+  }
+  const drawn = lines.map(({ text, edge }) =>
+    edge === undefined ? text : `  ${edge.from.join(" & ")} ${edge.arrow} ${edge.to.join(" & ")}`,
+  );
+  return `${drawn.join("\n")}\n`;
+}
+
 export const generatedParts: readonly GeneratedPart[] = [
-  { file: page("docs/topology.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+  {
+    file: page("docs/topology.md"),
+    whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${joined(flow())}\`\`\``),
+  },
   {
     file: page("docs/security.md"),
-    whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
+    whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${joined(tenantFlow())}\`\`\``),
   },
   { file: page("CONTRIBUTING.md"), whole: (text) => replacePart(text, "import rules", importRules()) },
   {

@@ -12,7 +12,7 @@ it("takes types, ranges, defaults and comments from the schema", () => {
   const text = generateReference();
   expect(text).toContain("| `kafka.brokers` | list of string | Absent: the embedded stack's broker. |");
   expect(text).toContain("| `routing.costWeight` | `0.3` | Price of cost in quality; 0: quality only. |");
-  expect(text).toContain("| `selection.examples` | `5`; 0 to 64 | Examples shown at most. |");
+  expect(text).toContain("| `selection.examples` | `5`; 0..64 | Examples shown at most. |");
   expect(text).toContain("\n- `index` (`memory`, `milvus`): ");
   expect(text).toContain("\n- `sasl.oauth.clientId` (string, required)\n");
   expect(text).toContain("\n- `tls.key`: PEM file of its key.\n");

@@ -63,7 +63,8 @@ export function generateReference(): string {
   }
   arms[0]?.rows.push({ key: "type", cells: [`${types.map(code).join(", ")}; required`, ""] });
   const all: Section[] = [{ title: "Top level", path: "", rows: top }, ...sections, ...arms];
-  return [preface, common(all), advancedPreface, ...all.flatMap(advanced)].join("\n\n") + "\n";
+  const described = new Map<string, string>();
+  return [preface, common(all), advancedPreface, ...all.flatMap((one) => advanced(one, described))].join("\n\n") + "\n";
 }
 
 interface Row {
@@ -96,19 +97,31 @@ function common(sections: readonly Section[]): string {
   return `## Keys that people set\n\n${table(lines)}`;
 }
 
-/** The keys of a section that stand nowhere above, and the comments of their objects. */
-function advanced({ title, comment, path, rows }: Section): string[] {
+/**
+ * The keys of a section that stand nowhere above, and the comments of their objects. `described`
+ * has the nested keys of the sections before, with the section: tls.ca means the same in all.
+ */
+function advanced({ title, comment, path, rows }: Section, described: Map<string, string>): string[] {
   const inner = (key: string): Row[] => rows.filter((other) => other.key.startsWith(`${key}.`));
   const isLeft = ({ key, cells }: Row): boolean => {
     const keys = inner(key);
     return keys.length === 0 ? !commonKeys.includes(`${path}${key}`) : cells[1] !== "" && keys.some(isLeft);
   };
-  const left = rows.filter(isLeft).map(({ key, cells: [value = "", text = ""] }) => ({
-    key,
-    cells: [inner(key).length > 0 ? "string" : value, text],
-  }));
-  if (left.length === 0) return [];
-  return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), list(left)].join("\n\n")];
+  const left: Row[] = [];
+  const known = new Map<string, string[]>();
+  for (const one of rows) {
+    const { key, cells } = one;
+    const id = JSON.stringify(one);
+    const first = described.get(id);
+    if (first !== undefined) known.set(first, [...(known.get(first) ?? []), key]);
+    else if (isLeft(one))
+      left.push({ key, cells: [inner(key).length > 0 ? "string" : (cells[0] ?? ""), cells[1] ?? ""] });
+    if (key.includes(".") && first === undefined) described.set(id, title);
+  }
+  const same = [...known].map(([first, keys]) => `- ${keys.map(code).join(", ")}: as in ${first}`);
+  if (left.length === 0 && same.length === 0) return [];
+  const lines = [...same, ...(left.length === 0 ? [] : [list(left)])].join("\n");
+  return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), lines].join("\n\n")];
 }
 
 const preface = `# Configuration
@@ -201,7 +214,7 @@ function valueOf(node: Node): string {
 /** Empty where the upper bound only guards against slips. */
 function bounds({ minimum, exclusiveMinimum, maximum }: Node): string {
   if (maximum === undefined || maximum >= 100_000) return "";
-  return minimum === undefined ? `; above ${exclusiveMinimum ?? 0} to ${maximum}` : `; ${minimum} to ${maximum}`;
+  return minimum === undefined ? `; >${exclusiveMinimum ?? 0}..${maximum}` : `; ${minimum}..${maximum}`;
 }
 
 /**
