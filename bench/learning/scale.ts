@@ -18,8 +18,10 @@ import { serverPids } from "../support/stack.ts";
 import { median, significant } from "../support/statistics.ts";
 
 interface Case {
-  /** Requests in two hours; half of them are rated. */
+  /** Requests in two hours. */
   requests: number;
+  /** One of so many requests is rated. */
+  every: number;
   domains: number;
   /** Tenants whose rewards count for themselves alone; 0: all together. */
   tenants: number;
@@ -27,13 +29,15 @@ interface Case {
 const arms = 4;
 const halfLifeHours = 168;
 const passes = 5;
-/** New rewards of a pass. */
-const fresh = 1_000;
+/** New requests of a pass. */
+const fresh = 2_000;
 const cases: Readonly<Record<string, Case>> = {
-  small: { requests: 20_000, domains: 10, tenants: 0 },
-  large: { requests: 400_000, domains: 10, tenants: 0 },
-  many_domains: { requests: 400_000, domains: 100_000, tenants: 0 },
-  by_tenant: { requests: 400_000, domains: 1_000, tenants: 1_000 },
+  small: { requests: 20_000, every: 2, domains: 10, tenants: 0 },
+  large: { requests: 400_000, every: 2, domains: 10, tenants: 0 },
+  tenth: { requests: 400_000, every: 10, domains: 10, tenants: 0 },
+  hundredth: { requests: 400_000, every: 100, domains: 10, tenants: 0 },
+  many_domains: { requests: 400_000, every: 2, domains: 100_000, tenants: 0 },
+  by_tenant: { requests: 400_000, every: 2, domains: 1_000, tenants: 1_000 },
 };
 
 export async function scale(context: BenchContext, { clickhouse: connection, folder }: StackInfo): Promise<Measured> {
@@ -42,7 +46,7 @@ export async function scale(context: BenchContext, { clickhouse: connection, fol
   for (const [name, of] of Object.entries(cases).slice(0, context.quick ? 1 : undefined)) {
     figures[name] = await context.checkpoints.part(name, () => inDatabase(name, of));
   }
-  return { figures: { arms, dimension: FEATURE_COUNT, new_rewards: fresh, ...figures }, part: "scale" };
+  return { figures: { arms, dimension: FEATURE_COUNT, new_requests: fresh, ...figures }, part: "scale" };
 
   async function inDatabase(name: string, of: Case): Promise<Record<string, number>> {
     const database = `bench_learn_${name}`;
@@ -78,7 +82,7 @@ async function measure(
     const found = await aggregate.advance();
     return { more: found.more, ...(await solveNewest(found)) };
   };
-  const title = `${of.requests} requests, ${of.domains} domains`;
+  const title = `${of.requests} requests, one of ${of.every} rated, ${of.domains} domains`;
   const bar = progress(title, passes + 2, "steps");
   await fill(clickhouse, of, 0, of.requests);
   bar.update(1);
@@ -91,7 +95,7 @@ async function measure(
   const cpus: number[] = [];
   for (let round = 0; round < passes; round++) {
     signal.throwIfAborted();
-    await fill(clickhouse, of, of.requests + 2 * fresh * round, 2 * fresh);
+    await fill(clickhouse, of, of.requests + fresh * round, fresh);
     const [since, spent] = [performance.now(), cpu()];
     last = await pass();
     times.push(performance.now() - since);
@@ -101,19 +105,19 @@ async function measure(
   bar.finish();
   return {
     ...of,
-    rewards_per_s: significant(of.requests / 2 / seconds),
-    rewards_per_cpu_s: significant(of.requests / 2 / cpuAll),
+    rewards_per_s: significant(of.requests / of.every / seconds),
+    rewards_per_cpu_s: significant(of.requests / of.every / cpuAll),
     pass_ms: Math.round(median(times)),
     pass_cpu_ms: Math.round(1_000 * median(cpus)),
     policy_kib: Math.round(encodeRouterBody(last.solved).length / 1_024),
   };
 }
 
-/** Requests [from, from + count) of two hours; every second one is rated. */
-async function fill(clickhouse: ClickHouse, { requests, domains, tenants }: Case, from: number, count: number) {
+/** Requests [from, from + count) of two hours. */
+async function fill(clickhouse: ClickHouse, { requests, every, domains, tenants }: Case, from: number, count: number) {
   const rows = `SELECT number, toString(number) AS id, cityHash64(number) AS hash,
       concat('t', toString(hash % ${Math.max(1, tenants)})) AS owner, concat(owner, '/d', toString(hash % ${domains})) AS place,
-      toDateTime64('2026-11-26 10:00:00', 3, 'UTC') + toIntervalMillisecond(intDiv(number * 7100000, ${requests + 2 * fresh * passes})) AS at
+      toDateTime64('2026-11-26 10:00:00', 3, 'UTC') + toIntervalMillisecond(intDiv(number * 7100000, ${requests + fresh * passes})) AS at
     FROM numbers(${from}, ${count})`;
   const context = (arm: number): string =>
     `arrayMap(i -> if(i = 0, 1., (cityHash64(number, ${arm}, i) % 2000) / 1000 - 1), range(${FEATURE_COUNT}))`;
@@ -132,6 +136,6 @@ async function fill(clickhouse: ClickHouse, { requests, domains, tenants }: Case
   );
   await clickhouse.command(
     `INSERT INTO feedback (feedback_id, request_id, tenant, kind, value, source, created_at, topic, kafka_offset)
-     SELECT concat('f', id), id, owner, 'reward', (hash % 11) / 10, 'system', at, 'feedback', number FROM (${rows}) WHERE number % 2 = 0`,
+     SELECT concat('f', id), id, owner, 'reward', (hash % 11) / 10, 'system', at, 'feedback', number FROM (${rows}) WHERE number % ${every} = 0`,
   );
 }

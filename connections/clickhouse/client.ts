@@ -7,7 +7,7 @@ import { createClient } from "@clickhouse/client";
 import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { secretOf, tlsOptions } from "../security/files.ts";
-import { classify } from "./errors.ts";
+import { classify, isLostConnection } from "./errors.ts";
 import { bindParameters } from "./parameters.ts";
 import type { ClickHouse } from "./port.ts";
 
@@ -68,6 +68,16 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
     }
   }
 
+  /** A read whose connection is lost is repeated once; callers repeat writes, which know how. */
+  async function repeated<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (cause) {
+      if (!isLostConnection(cause)) throw cause;
+      return await read();
+    }
+  }
+
   const insertLines: ClickHouse["insertLines"] = (table, { count, bytes }) =>
     attempt(`an INSERT of ${count} rows into ${table}`, async () => {
       // The library's own insert() only takes text as strings: every row would be copied twice.
@@ -82,10 +92,12 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
 
   return {
     query: <Row>(sql: string, parameters?: Record<string, unknown>) =>
-      attempt(`"${shortened(sql)}"`, async () => {
-        const result = await client.query({ format: "JSONEachRow", ...bindParameters(sql, parameters) });
-        return await result.json<Row>();
-      }),
+      attempt(`"${shortened(sql)}"`, () =>
+        repeated(async () => {
+          const result = await client.query({ format: "JSONEachRow", ...bindParameters(sql, parameters) });
+          return await result.json<Row>();
+        }),
+      ),
     insert: async (table, rows) => {
       if (rows.length > 0)
         await insertLines(table, { count: rows.length, bytes: [Buffer.from(rows.map(wellFormedJson).join("\n"))] });

@@ -27,7 +27,14 @@ const passing: Readonly<Record<string, string>> = {
   "999": "KEEPER_EXCEPTION",
 };
 
+/** Codes of a connection that was refused or lost. */
+const lost = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "EHOSTUNREACH"];
+
 const longestMessage = 2_000;
+
+/** Whether the server is gone rather than slow: behind a load balancer another one may be there. */
+export const isLostConnection = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && lost.includes(String(cause.code));
 
 /** An error of @clickhouse/client as one of the port's; `what` was being done. */
 export function classify(cause: unknown, what: string): ClickHouseUnavailable | ClickHouseRejected {

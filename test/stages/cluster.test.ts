@@ -1,19 +1,22 @@
 // Three brokers, every record on all of them and acknowledged by two: leaders move, partitions are
 // added, brokers die and hang, topics are deleted and made anew, under load. Whatever happens,
 // every request comes out once, the committed offsets reach the end, and all goes on within 30 s.
+// Then the real stages behind two gateways and a load balancer, killed in turn with a broker.
 // npm run soak sends twice as many requests.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { quantilesOf } from "../../algorithms/numeric/quantile.ts";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { readWithJava } from "../faults/support/java-reader.ts";
-import { eventually, requestOf, startSystem } from "../support/system.ts";
+import type { Session } from "../../pipelines/session.ts";
 import { startCluster, type Cluster, type NodeId } from "../support/cluster.ts";
+import { startFleet } from "../support/fleet.ts";
+import { startMixedLoad, type Answered, type MixedLoad } from "../support/mixed-load.ts";
+import { startModel } from "../support/model.ts";
 import { createTopics, startRelay, topics, type Relay } from "../support/relay.ts";
+import { eventually, startSystem } from "../support/system.ts";
 
 /** After the last of the brokers is back. While one is away, others take over within twice that. */
 const goesOnWithinMs = 30_000;
@@ -147,45 +150,112 @@ test("an input topic that is made anew is read from its beginning", { timeout: 9
   expect(ids.filter((id) => !responses.has(id))).toEqual([]);
 });
 
-test("the real pipelines go on when a node is killed", { timeout: 180_000 }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), "precedent-cluster-arm-"));
-  const file = join(folder, "log.jsonl");
-  await writeFile(file, JSON.stringify({ request: "What time is it?", response: "noon" }));
-  const arms = [
-    {
-      name: "recorded",
-      type: "recorded",
-      dispatch: "queued",
-      file,
-      latencyMs: 5,
-      latencySpreadMs: 100,
-      concurrency: 256,
-    },
-  ];
-  const kafka = { brokers: cluster.brokers, partitions: 2 };
-  const system = await startSystem({ arms, kafka }, { stages: ["plan", "generate", "record"] });
+/** Killed in this order, and started again while the next is killed. */
+const comeBack = ["gateway-a", "plan-a", "generate-a", "record-a"];
+/** Killed after them; one of each kind is there. */
+const stayAway = ["broker", "plan-b", "gateway-b"];
+
+async function moreOf({ answered }: MixedLoad, count: number): Promise<void> {
+  const goal = answered.length + count;
+  const reached = () => Promise.resolve(answered.length >= goal ? true : undefined);
+  await eventually(`${count} more answers`, reached, 4 * goesOnWithinMs);
+}
+/** Milliseconds between one answer and the next. */
+const gapsOf = (answered: readonly Answered[]): number[] => answered.slice(1).map(({ at }, i) => at - answered[i]!.at);
+
+/** Texts of all responses that are no repeats, by request id. */
+async function firstResponses({ kafka, codec, topic }: Session): Promise<Map<string, string[]>> {
+  const values: Buffer[] = [];
+  const reader = kafka.readTopic(topic("responses"), (records) => {
+    for (const { value } of records) if (value !== null) values.push(value);
+  });
+  await reader.caughtUp;
+  await reader.stop();
+  const found = new Map<string, string[]>();
+  for (const value of values) {
+    const decoded = await codec.decode("responses", value);
+    if (!decoded.ok) throw new Error(`a response can't be read: ${decoded.reason}`);
+    const { requestId, text, duplicate } = decoded.value;
+    if (!duplicate) found.set(requestId, [...(found.get(requestId) ?? []), text]);
+  }
+  return found;
+}
+
+test("two gateways, three plan processes and a broker are killed behind a balancer", { timeout: 500_000 }, async () => {
+  const model = await startModel();
+  const mock = { type: "openai", baseUrl: model.baseUrl, model: "mock-1", cost: 1, concurrency: 64 };
+  const arms = ["queued", "inline"].map((name) => ({ ...mock, name, dispatch: name }));
+  const kafka = { brokers: cluster.brokers, partitions: 3 };
+  const system = await startSystem({ arms, kafka, limits: { deadlineMs: 600_000 } }, { stages: [] });
+  const fleet = await startFleet(system.config, { plan: 3, generate: 1, record: 1, gateway: 2 });
+  const { session } = system;
+  const within = { perSecond: 5, mostWaiting: 30, withinMs: 4 * goesOnWithinMs };
+  const load = await startMixedLoad({ ...fleet, session, arms: ["queued", "inline"], ...within });
+  const others: Promise<void>[] = [];
+  const without: Record<string, number> = {};
   try {
-    const requests = Array.from({ length: 150 }, () => requestOf("What time is it?"));
-    const half = requests.splice(0, 75);
-    const first = half.map(({ id }) => system.response(id, goesOnWithinMs));
-    await system.produce(half);
-    await cluster.kill(3);
-    const rest = requests.map(({ id }) => system.response(id, goesOnWithinMs));
-    await system.produce(requests);
-    for (const { status, text } of await Promise.all([...first, ...rest]))
-      expect([status, text]).toEqual(["ok", "noon"]);
-    for (const table of ["requests", "decisions", "responses"])
-      await system.eventually(`${table} in ClickHouse`, async () => {
-        const [rows] = await system.session.clickhouse.query<{ rows: number | string; ids: number | string }>(
-          `SELECT count() AS rows, uniqExact(request_id) AS ids FROM ${table} FINAL`,
-        );
-        return (Number(rows?.rows) === 150 && Number(rows?.ids) === 150) || undefined;
-      });
-    for (const [id, found] of system.responses) expect(found, id).toHaveLength(1);
-    expect(system.responses.size).toBe(150);
+    await moreOf(load, 12);
+    for (const one of [...comeBack, ...stayAway]) {
+      const before = load.answered.length;
+      if (one === "broker") await cluster.kill(3);
+      else await fleet.kill(one);
+      if (comeBack.includes(one)) others.push(sleep(500).then(() => fleet.start(one)));
+      else await Promise.all(others);
+      await sleep(3_000);
+      await moreOf(load, 12);
+      without[one] = Math.max(...gapsOf(load.answered.slice(Math.max(0, before - 1))));
+    }
+    await load.finish();
+    const { answered } = load;
+
+    // Once: one first response to each id, and no response to an id that no client has.
+    const responses = await firstResponses(session);
+    expect(answered).toHaveLength(load.issued());
+    expect(answered.map(({ id }) => id).sort()).toEqual([...responses.keys()].sort());
+    expect([...responses].filter(([, texts]) => texts.length !== 1)).toEqual([]);
+    // Whole, and the same for all who asked: what a client took for the answer is that response.
+    for (const { id, via, text } of answered) expect([id, via, text]).toEqual([id, via, responses.get(id)?.[0]]);
+    // What a cut stream had shown is the beginning of it, unless the model was called again.
+    const cut = answered.filter((one) => one.cut.some((text) => text !== ""));
+    expect(cut.length).toBeGreaterThan(0);
+    const calls = (asked: string): number =>
+      model.received().filter(({ messages }) => (messages as { content: string }[])[0]?.content === asked).length;
+    for (const { question, text, cut: shown } of cut)
+      if (calls(question) === 1) for (const part of shown) expect(text.slice(0, part.length)).toBe(part);
+    // A client that comes back with its key gets that answer once more.
+    for (const one of answered.filter(({ via }) => via !== "kafka").slice(-10))
+      expect(await load.again(one)).toMatchObject({ id: one.id, text: one.text, duplicate: true });
+
+    const n = load.issued();
+    const rows = await system.eventually("all in ClickHouse", async () => {
+      const [found] = await session.clickhouse.query<Record<string, number>>(
+        `SELECT (SELECT count() FROM requests FINAL) AS requests, (SELECT count() FROM decisions FINAL) AS decisions,
+                (SELECT countIf(NOT duplicate) FROM responses FINAL) AS responses, (SELECT count() FROM dead_letters FINAL) AS letters`,
+      );
+      return [found?.requests, found?.decisions, found?.responses].every((rows = 0) => rows >= n) ? found : undefined;
+    });
+    const [gaps, waits] = [gapsOf(answered), answered.map(({ waitMs }) => waitMs)];
+    const spread = (values: readonly number[]) => quantilesOf(values, [0.5, 0.99, 1]).map(Math.round);
+    console.log(
+      JSON.stringify({
+        requests: n,
+        kills: comeBack.length + stayAway.length,
+        retried: answered.filter((one) => one.cut.length > 0).length,
+        cut: cut.length,
+        calledAgain: model.received().length - answered.length,
+        connections: fleet.taken(),
+        withoutAnswerMs: { p50p99max: spread(gaps), after: without },
+        clientWaitedMs: spread(waits),
+        rows,
+      }),
+    );
+    expect(rows).toEqual({ requests: n, decisions: n, responses: n, letters: 0 });
   } finally {
+    await Promise.allSettled(others);
+    await load.finish().catch(() => undefined);
+    await fleet.stop();
     await system.stop();
-    await rm(folder, { recursive: true, force: true });
+    await model.stop();
   }
 });
 

@@ -1,7 +1,7 @@
 // A model behind an OpenAI endpoint on the loopback, for tests. It answers with the last message,
 // word by word where it streams. The message can make it fail, hang (at once or after some words),
 // break off, take its time, wait for release, break off once and give another, or the same, answer
-// on the retry, or report a usage ("usage {...}").
+// on the retry, report a usage ("usage {...}"), or number its answers ("counted ...").
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -80,7 +80,13 @@ interface Manner {
   whenReleased(): Promise<void>;
 }
 
-async function answer(response: ServerResponse, text: string, { stream, call, whenReleased }: Manner): Promise<void> {
+async function answer(
+  response: ServerResponse,
+  question: string,
+  { stream, call, whenReleased }: Manner,
+): Promise<void> {
+  const [how] = question.split(" ");
+  const text = how === "counted" ? `answer ${call}: ${question}` : question;
   const usual = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
   const usage = text.startsWith("usage ") ? (JSON.parse(text.slice("usage ".length)) as object) : usual;
   const base = { id: "x", model: "mock-1" };
@@ -92,13 +98,13 @@ async function answer(response: ServerResponse, text: string, { stream, call, wh
   }
   const event = (value: object): string => `data: ${JSON.stringify({ ...base, ...value })}\n\n`;
   response.writeHead(200, { "content-type": "text/event-stream" });
-  const [how] = text.split(" ");
   const breaks = how === "break" || ((how === "changes" || how === "resumes") && call === 1);
   const reported = how === "changes" && call > 1 ? `otherwise ${text}` : text;
   const words = reported.match(/\S+\s*/g) ?? [];
   for (const [index, content] of words.entries()) {
     response.write(event({ choices: [{ index: 0, delta: { content } }] }));
     if (how === "slowly") await sleep(4);
+    if (how === "counted") await sleep(80);
     if (how === "held" && index === 1) await whenReleased();
     // What was said is all that it will ever say.
     if (how === "stall" && index === 2) return;
