@@ -253,6 +253,8 @@ const idle = [
     (topic) => `generate Write ${topic}`,
   ),
   ...["generate Read provider-batches", "generate Write provider-batches", "generate Read reader.provider-batches."],
+  // Whose caches idle llama arms make.
+  ...["generate Read documents", "generate Read reader.documents."],
   "record Write dead-letters",
 ];
 
