@@ -77,6 +77,7 @@ export const personalTables: Readonly<Record<string, TableSearch>> = {
   account_costs: { none: "ids of keys, hashes and costs: what is erased has been paid all the same" },
   policies: { none: "numbers, names of arms, of tenants and of sharing domains" },
   answer_hours: { none: "sums over answers of an hour, names of tenants and domains, ids of keys" },
+  answer_days: { none: "sums over answers of a day, names of tenants and domains, ids of keys" },
   arm_hours: { none: "sums over requests of an hour" },
   tenant_arm_hours: { none: "sums over requests of an hour, and the name of the tenant" },
   domain_arm_hours: { none: "sums over requests of an hour, and the name of the sharing domain" },

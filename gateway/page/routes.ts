@@ -29,7 +29,7 @@ const figure = z.coerce.number().min(0).max(1e12).optional();
 const mostOffset = 49_000;
 const filter = z.strictObject({
   ...{ search: text, tenant: text, domain: text, arm: text, key: text, source: text, error: text },
-  ...{ user: text, session: text, tag: text, from: time, until: time, last: time },
+  ...{ answer: text, user: text, session: text, tag: text, from: time, until: time, last: time },
   state: z.enum(["ok", "failed", "refused", "open", "unanswered"]).optional(),
   ...{ minCost: figure, minMs: figure, maxReward: figure },
   sort: z.enum(["time", "cost", "latency", "reward"]).optional(),

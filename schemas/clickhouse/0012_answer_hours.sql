@@ -22,6 +22,8 @@ CREATE TABLE IF NOT EXISTS {table:answer_hours} {on_cluster}
     recomputed_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Linked tokens that were recomputed to limit the error',
     prefilled_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens computed by ordinary prefill',
     cached_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens that the endpoint had cached',
+    most_cost SimpleAggregateFunction(max, Float64) COMMENT 'Cost of the most expensive answer',
+    most_ms SimpleAggregateFunction(max, Float64) COMMENT 'Time of the slowest answer, from arrival to the end, ms',
     total_ms AggregateFunction(quantilesBFloat16(0.5, 0.95, 0.99), Float32) COMMENT 'Quantiles of the time from arrival to the finished answer, ms, within 0.8 %; merge them',
     first_token_ms AggregateFunction(quantilesBFloat16If(0.5, 0.95, 0.99), Float32, UInt8) COMMENT 'Quantiles of the time from arrival to the first token, ms, where it was measured, within 0.8 %; merge them'
 )
@@ -54,6 +56,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.answer_hours_feed {on_cluster}
     recomputed_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Linked tokens that were recomputed to limit the error',
     prefilled_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens computed by ordinary prefill',
     cached_tokens SimpleAggregateFunction(sum, UInt64) COMMENT 'Prompt tokens that the endpoint had cached',
+    most_cost SimpleAggregateFunction(max, Float64) COMMENT 'Cost of the most expensive answer',
+    most_ms SimpleAggregateFunction(max, Float64) COMMENT 'Time of the slowest answer, from arrival to the end, ms',
     total_ms AggregateFunction(quantilesBFloat16(0.5, 0.95, 0.99), Float32) COMMENT 'Quantiles of the time from arrival to the finished answer, ms, within 0.8 %; merge them',
     first_token_ms AggregateFunction(quantilesBFloat16If(0.5, 0.95, 0.99), Float32, UInt8) COMMENT 'Quantiles of the time from arrival to the first token, ms, where it was measured, within 0.8 %; merge them'
 )
@@ -65,6 +69,7 @@ SELECT
     sum(toUInt64(answer.prompt_tokens) + answer.completion_tokens) AS tokens, sum(answer.example_tokens) AS example_tokens,
     sum(answer.prompt_tokens) AS prompt_tokens, sum(answer.linked_tokens) AS linked_tokens, sum(answer.recomputed_tokens) AS recomputed_tokens,
     sum(answer.prefilled_tokens) AS prefilled_tokens, sum(answer.cached_tokens) AS cached_tokens,
+    max(answer.cost) AS most_cost, max(answer.total_ms) AS most_ms,
     quantilesBFloat16State(0.5, 0.95, 0.99)(toFloat32(answer.total_ms)) AS total_ms,
     quantilesBFloat16IfState(0.5, 0.95, 0.99)(toFloat32(ifNull(answer.first_token_ms, 0)), answer.first_token_ms IS NOT NULL) AS first_token_ms
 FROM {table:responses} AS answer

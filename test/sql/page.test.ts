@@ -72,6 +72,18 @@ it("ranks examples as the view example_gain does, and says from when on it count
   const busyFrom = now - hour;
   await served("busy", 50_000, busyFrom, 10);
   await shown("busy", 50_000, "'e7'");
+  // Another tenant's older use, whose request has the same id as one that counts.
+  const older = (table: string, columns: string, values: string): Promise<void> =>
+    clickhouse.command(
+      `INSERT INTO ${table} (request_id, tenant, domain, created_at, ${columns}) SELECT 'busy-000001', 'u', 'u/d', fromUnixTimestamp64Milli(toInt64(${now - 20 * hour})), ${values}`,
+    );
+  await older("requests", "messages", "[('user', 'question')]");
+  await older("responses", "attempt, status, arm, source, cost", "1, 'ok', 'small', 'generated', 1");
+  await older(
+    "example_uses",
+    "example_id, arm, model, position, arm_cost, arm_mean",
+    "'e6', 'small', 'm', 1, 0.5, 0.6",
+  );
   const busy = await readExamples(clickhouse, {});
   expect(busy.countedFrom).toBe(busyFrom);
   expect(busy.rows).toMatchObject([{ id: "e7", uses: 50_000 }]);

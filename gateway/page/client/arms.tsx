@@ -17,6 +17,7 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
   const range = useMemo(() => rangeOf(query, Date.now()), [query.toString()]);
   const asked = range.isLive ? { last: range.until - range.from } : { from: range.from, until: range.until };
   const narrowed = narrowedBy(query);
+  const times = Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, String(value)]));
   const { data, error } = useData<Overview>("overview", { ...asked, ...narrowed }, range.isLive ? everyMs : undefined);
   const health = useData<Health>("health", {}, everyMs);
   const open = new Map(health.data?.breakers.map((one) => [one.arm, one.state]));
@@ -43,11 +44,7 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
                 scrolls="Arms"
                 class="cards"
                 rows={rowsOf(data)}
-                columns={columnsOf(
-                  (arm) => linkTo("requests", { ...narrowed, last: query.get("last") ?? "", arm }),
-                  open,
-                  health.data,
-                )}
+                columns={columnsOf((arm) => linkTo("requests", { ...narrowed, ...times, arm }), open, health.data)}
                 keyOf={({ arm }) => arm}
               />
             </Panel>

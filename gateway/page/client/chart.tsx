@@ -140,10 +140,9 @@ const alone = (values: ArrayLike<number | null | undefined>): number[] => {
   return Array.from(values, (_, i) => i).filter((i) => has(i) && !has(i - 1) && !has(i + 1));
 };
 
-/** Hours and minutes, or days where they are many. */
+/** Hours and minutes; days where they are many, seconds where the minutes would repeat. */
 function clocks(splits: readonly number[]): string[] {
-  const days = (splits.at(-1) ?? 0) - (splits[0] ?? 0) > 172_800;
-  return splits.map((split) => {
-    return days ? whole(split * 1_000).slice(5, 10) : time(split * 1_000).slice(-8, -3);
-  });
+  const isLong = (splits.at(-1) ?? 0) - (splits[0] ?? 0) > 172_800;
+  const end = (splits[1] ?? Infinity) - (splits[0] ?? 0) < 60 ? undefined : -3;
+  return splits.map((split) => (isLong ? whole(split * 1_000).slice(5, 10) : time(split * 1_000).slice(-8, end)));
 }

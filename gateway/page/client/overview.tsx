@@ -137,7 +137,7 @@ function Figures({ found, health, against, linked, theme }: FiguresProps) {
         />
         <Stat
           label="Cache hits"
-          href={to({ source: "cache" })}
+          href={to({ source: "cached" })}
           value={now.answers === 0 ? "–" : share(now.cacheHits / now.answers)}
           note={`${count(now.cacheHits)}, which avoided ${cost(now.savedCost)}`}
         />
@@ -153,7 +153,12 @@ function Figures({ found, health, against, linked, theme }: FiguresProps) {
           value={count(behind)}
           note="records that stages have not read yet"
         />
-        <Stat label="Dead letters" href={linkTo("health")} value={count(found.deadLetters)} note="in this time" />
+        <Stat
+          label="Dead letters"
+          href={linkTo("letters", { tenant: linked["tenant"] ?? "", before: String(found.until) })}
+          value={count(found.deadLetters)}
+          note="in this time"
+        />
       </dl>
       <div class="charts">
         <Answers found={found} theme={theme} />

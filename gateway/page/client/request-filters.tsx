@@ -3,11 +3,12 @@ import type { SetQuery } from "./range.tsx";
 
 /** Parameters of the address that filter or sort the list. */
 export const narrowing = [
-  ...["search", "tenant", "domain", "arm", "key", "state", "source", "error", "user", "session", "tag"],
+  ...["search", "tenant", "domain", "arm", "key", "state", "source", "error", "answer", "user", "session", "tag"],
   ...["minCost", "minMs", "maxReward", "sort"],
 ] as const;
 
 const fields = [
+  ["answer", "Words of the answer", "text", "compressed air"],
   ["user", "User", "text", "as in the request"],
   ["session", "Session", "text", "metadata.session"],
   ["tag", "Tag", "text", "team=search, or team"],

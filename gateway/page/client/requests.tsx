@@ -21,7 +21,9 @@ import { sourceWord } from "./words.ts";
 const openMs = 3_000;
 
 const states = ["ok", "open", "failed", "refused", ["unanswered", "failed or refused"]] as const;
-const sources = ["generated", "cache", "reuse", "imported", "none"].map((name) => [name, sourceWord(name)] as const);
+const sources = ["generated", "cache", "reuse", "cached", "imported", "none"].map(
+  (name) => [name, sourceWord(name)] as const,
+);
 const sorts = [
   ["cost", "most expensive first"],
   ["latency", "slowest first"],
@@ -81,7 +83,16 @@ export function Requests({ names }: { names: Names }) {
         <button type="button" id="pause" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? "Go on" : "Pause"}
         </button>
-        <button type="button" disabled={rows.length === 0} onClick={() => saveCsv(rows)}>
+        <button
+          type="button"
+          disabled={rows.length === 0}
+          onClick={() =>
+            saveCsv(
+              rows,
+              shown.map(([name]) => name),
+            )
+          }
+        >
           CSV
         </button>
         {picked.length === 2 && (

@@ -2,10 +2,10 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { LiveBatch, RequestList, RequestRow } from "../data/port.ts";
 import { get, watch } from "./api.ts";
+import { pageRowsOf } from "../data/page-rows.ts";
 import type { Query } from "./hooks.ts";
 import { merged } from "./live-rows.ts";
 
-const pageRows = 200;
 /** The gateway skips at most so many rows. */
 const mostOffset = 49_000;
 const settleMs = 1_200;
@@ -47,6 +47,7 @@ export function useOlder(asked: Query, first: RequestList | undefined) {
   const [isLoading, setLoading] = useState(false);
   const [error, setError] = useState<Error>();
   const until = useRef<number | undefined>(undefined);
+  const pageRows = pageRowsOf(asked);
   const key = JSON.stringify(asked);
   const current = useRef(key);
   current.current = key;

@@ -1,27 +1,39 @@
-// Sums over answers of any period, from the table of whole hours (schemas/clickhouse/0012) and, at
-// the ends and where steps are shorter than an hour, from the answers themselves. A month of ten
-// million answers is read in less than a second.
+// Sums over answers of any period, from the tables of whole days and hours (schemas/clickhouse/0012
+// and 0014) and, at the ends and where steps are shorter than an hour, from the answers themselves.
+// A month of ten million answers is read in less than a second.
 import type { OverviewFilter } from "./port.ts";
 
 export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
 /** Most rows: arms times sources times steps of a chart. */
 const mostRows = 20_000;
 
-/** Milliseconds since the epoch; [hoursFrom, hoursUntil) is read from the table of hours. */
+/**
+ * Milliseconds since the epoch. [daysFrom, daysUntil) is read from the table of days, the rest of
+ * [hoursFrom, hoursUntil) from that of hours.
+ */
 interface Times {
   from: number;
   until: number;
   hoursFrom: number;
   hoursUntil: number;
+  daysFrom: number;
+  daysUntil: number;
   /** Seconds. */
   step: number;
 }
 
-/** Parameters of answersIn. stepMs: at least an hour, or no whole hour is read. */
+/** Parameters of answersIn. Days and hours are read whole where stepMs is a multiple of them. */
 export function timesOf({ from, until }: Pick<OverviewFilter, "from" | "until">, stepMs: number): Times {
-  const [first, last] = [Math.ceil(from / hourMs) * hourMs, Math.floor(until / hourMs) * hourMs];
-  const isWhole = stepMs % hourMs === 0 && first < last;
-  return { from, until, hoursFrom: isWhole ? first : until, hoursUntil: isWhole ? last : until, step: stepMs / 1_000 };
+  const [hoursFrom, hoursUntil] = wholeIn(from, until, stepMs % hourMs === 0 ? hourMs : 0);
+  const [daysFrom, daysUntil] = wholeIn(hoursFrom, hoursUntil, stepMs % dayMs === 0 ? dayMs : 0);
+  return { from, until, hoursFrom, hoursUntil, daysFrom, daysUntil, step: stepMs / 1_000 };
+}
+
+/** The whole units of a period; at its end, and empty, where there are none or unitMs is 0. */
+function wholeIn(from: number, until: number, unitMs: number): [from: number, until: number] {
+  const [first, last] = [Math.ceil(from / unitMs) * unitMs, Math.floor(until / unitMs) * unitMs];
+  return unitMs > 0 && first < last ? [first, last] : [until, until];
 }
 
 export const at = (name: string, slackMs = 0): string =>
@@ -30,7 +42,8 @@ export const at = (name: string, slackMs = 0): string =>
 /** The condition that a column lies in a filter's time, or so much around it. */
 export const during = (column: string, slackMs = 0): string =>
   `${column} >= ${at("from", -slackMs)} AND ${column} < ${at("until", slackMs)}`;
-const hour = (name: string): string => `toDateTime(intDiv({${name}:Int64}, 1000), 'UTC')`;
+/** A parameter in ms, as the second in which it lies. */
+export const second = (name: string): string => `toDateTime(intDiv({${name}:Int64}, 1000), 'UTC')`;
 const keys = "tenant, domain, account, arm, source, status, error_code";
 const sums = [
   ...["cost", "failed_cost", "saved_cost", "example_tokens", "prompt_tokens"],
@@ -52,14 +65,21 @@ export const conditionsOf = ({ tenant = "", domain = "", arm = "", key = "" }: P
     key === "" ? "" : " AND account = {key:String}",
   ].join("");
 
+const summed = (time: string): string => `
+  SELECT toDateTime(toStartOfInterval(${time}, toIntervalSecond({step:UInt32})), 'UTC') AS at, ${keys}, answers, tokens,
+    ${sums.join(", ")}, total_ms, first_token_ms`;
+
 /**
  * A subquery: rows of answer_hours, with `at` in place of `hour`. An answer that was recorded twice
  * and is not merged yet counts once.
  */
 export const answersIn = (filter: Partial<OverviewFilter>): string => `
-  SELECT toDateTime(toStartOfInterval(hour, toIntervalSecond({step:UInt32})), 'UTC') AS at, ${keys}, answers, tokens,
-    ${sums.join(", ")}, total_ms, first_token_ms
-  FROM answer_hours WHERE hour >= ${hour("hoursFrom")} AND hour < ${hour("hoursUntil")}${conditionsOf(filter)}
+  ${summed("day")} FROM answer_days
+  WHERE day >= ${second("daysFrom")} AND day < ${second("daysUntil")}${conditionsOf(filter)}
+  UNION ALL
+  ${summed("hour")} FROM answer_hours
+  WHERE hour >= ${second("hoursFrom")} AND hour < ${second("hoursUntil")}
+    AND (hour < ${second("daysFrom")} OR hour >= ${second("daysUntil")})${conditionsOf(filter)}
   UNION ALL
   SELECT toDateTime(toStartOfInterval(one.created_at, toIntervalSecond({step:UInt32})), 'UTC') AS at,
     one.tenant AS tenant, one.domain AS domain, one.account AS account, ifNull(one.arm, '') AS arm,

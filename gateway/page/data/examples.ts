@@ -20,7 +20,7 @@ const usage = (condition = "true"): string => `
   SELECT example_id, 0.1 * sum(used.gain * pow(0.9, dateDiff('hour', toStartOfHour(used.created_at), toStartOfHour(now('UTC'))))) AS gain,
     count() AS uses, countIf(used.rated) AS ratedUses, avg(used.quality) AS meanQuality
   FROM example_use_quality AS used
-  WHERE ${condition} AND request_id GLOBAL IN (SELECT request_id ${counted}) GROUP BY example_id`;
+  WHERE ${condition} AND (request_id, tenant) GLOBAL IN (SELECT request_id, tenant ${counted}) GROUP BY example_id`;
 
 const columns = `example_id AS id, tenant, domain, substringUTF8(examples.request, 1, ${shown}) AS request,
   substringUTF8(examples.response, 1, ${shown}) AS response, quality, replays, source_arm AS sourceArm`;

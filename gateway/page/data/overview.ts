@@ -1,7 +1,7 @@
 // The overview: figures of a time beside those of as long a time before, by arm and in steps; what
 // failed, what was learnt, what was given up.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { conditionsOf, during, figuresIn, hourMs, levels, parametersOf, timesOf } from "./answers.ts";
+import { conditionsOf, dayMs, during, figuresIn, hourMs, levels, parametersOf, timesOf } from "./answers.ts";
 import { RETRIED } from "./dead-letters.ts";
 import type { ArmFigures, ArmStep, Figures, Learnt, Overview, OverviewFilter } from "./port.ts";
 import { readRatings, withQuality, type ArmQuality } from "./quality.ts";
@@ -16,9 +16,8 @@ const mostDays = 400;
 
 export async function readOverview(clickhouse: Reader, { from: wanted, ...filter }: OverviewFilter): Promise<Overview> {
   const { until } = filter;
-  const from = Math.max(Math.min(wanted, until - minuteMs), until - mostDays * 24 * 60 * minuteMs, 0);
-  // Periods of a day or more read whole hours.
-  const stepMs = niceStep(Math.max((until - from) / steps, until - from >= 24 * hourMs ? hourMs : 0));
+  const from = Math.max(Math.min(wanted, until - minuteMs), until - mostDays * dayMs, 0);
+  const stepMs = niceStep(Math.max((until - from) / steps, leastStep(until - from)));
   const [now, before] = [
     { ...filter, from },
     { ...filter, from: Math.max(0, 2 * from - until), until: from },
@@ -81,6 +80,9 @@ async function readLearnt(clickhouse: Reader, { from, until }: OverviewFilter): 
 }
 
 const nice = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * minuteMs);
+
+/** Longer periods read whole hours, or whole days. */
+const leastStep = (spanMs: number): number => (spanMs >= 14 * dayMs ? dayMs : spanMs >= dayMs ? hourMs : 0);
 
 /** The least usual step that is no shorter. */
 const niceStep = (ms: number): number => nice.find((one) => one >= ms) ?? nice.at(-1)!;

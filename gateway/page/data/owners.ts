@@ -1,6 +1,6 @@
 // Answers in a period by tenant, domain or key: which of them cause cost and failures.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { answersIn, hourMs, parametersOf, timesOf } from "./answers.ts";
+import { answersIn, dayMs, parametersOf, timesOf } from "./answers.ts";
 import type { OverviewFilter } from "./port.ts";
 
 const ownerColumns = { tenant: "tenant", domain: "domain", key: "account" } as const;
@@ -33,7 +33,7 @@ export async function readOwners(
     `SELECT ${column} AS name, sum(answer.answers) AS answers, sumIf(answer.answers, answer.status != 'ok') AS failed, sum(answer.cost) AS cost,
        quantilesBFloat16Merge(0.5, 0.95, 0.99)(answer.total_ms)[2] AS p95, if(isNaN(p95), NULL, p95) AS p95Ms, count() OVER () AS found
      FROM (${answersIn(filter)}) AS answer GROUP BY name ORDER BY cost DESC, answers DESC, name LIMIT ${mostShown}`,
-    { ...parametersOf(filter), ...timesOf(filter, hourMs) },
+    { ...parametersOf(filter), ...timesOf(filter, dayMs) },
   );
   return {
     rows: rows.map(({ name, answers, failed, cost, p95Ms }) => ({ name, answers, failed, cost, p95Ms })),

@@ -24,11 +24,14 @@ export interface RequestFilter {
   arm?: string | undefined;
   /** Id of a gateway key. */
   key?: string | undefined;
+  /** cached: cache or reuse. */
   source?: string | undefined;
   /** unanswered: failed or refused. */
   state?: RequestState | "unanswered" | undefined;
   /** Code of a failure. */
   error?: string | undefined;
+  /** Words of the answer. */
+  answer?: string | undefined;
   /** `user` of the request, or its session: values of its metadata. */
   user?: string | undefined;
   session?: string | undefined;
@@ -42,6 +45,7 @@ export interface RequestFilter {
   sort?: "time" | "cost" | "latency" | "reward" | undefined;
   /** Number of rows to skip. */
   offset?: number | undefined;
+  /** At most 200; absent: those of a page (page-rows.ts). */
   limit?: number | undefined;
 }
 

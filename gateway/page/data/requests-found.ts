@@ -1,7 +1,9 @@
 // Which requests a list shows. One table drives it: that of what it is narrowed or sorted by, read
 // within its time and cut to a few rows; other filters are looked up in the same time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import { at, conditionsOf, during, parametersOf as commonOf } from "./answers.ts";
+import { at, conditionsOf, dayMs, during, hourMs, parametersOf as commonOf, timesOf } from "./answers.ts";
+import { boundOf, type Bound } from "./maxima.ts";
+import { pageRowsOf } from "./page-rows.ts";
 import type { RequestFilter, RequestRow } from "./port.ts";
 import { readBack } from "./windows.ts";
 
@@ -13,21 +15,30 @@ export interface Found {
 }
 
 const mostRows = 200;
-const dayMs = 86_400_000;
 /** How far a search for words, a user, a session or a tag reads back. */
 const windows = { firstMs: dayMs / 4, mostMs: 700 };
 
 export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter: RequestFilter): Promise<Found> {
-  const { search = "", state, until, offset = 0 } = filter;
-  const limit = Math.min(filter.limit ?? mostRows, mostRows);
+  const { search = "", answer = "", state, until, offset = 0 } = filter;
+  const limit = Math.min(filter.limit ?? pageRowsOf(filter), mostRows);
   // No request is open for longer: deadlines are shorter.
   const from = state === "open" ? Math.max(filter.from, until - dayMs) : filter.from;
-  const ask = (times: { from: number; until: number }, rows = { offset, limit }, byId = false): Promise<Key[]> =>
-    clickhouse.query<Key>(statementOf(filter, byId), { ...parametersOf(filter), ...times, ...rows });
+  const rows = { offset, limit };
+  const ask = (
+    times: { from: number; until: number },
+    { byId = false, bound = null, ...its }: Asking = {},
+  ): Promise<Key[]> =>
+    clickhouse.query<Key>(statementOf(filter, byId, bound), { ...parametersOf(filter), ...times, ...rows, ...its });
   const isNewestFirst = (filter.sort ?? "time") === "time";
-  if (search === "" && !(isNewestFirst && ofRequests(filter) !== ""))
-    return { keys: await ask({ from, until }), searchedFrom: null };
-  const byId = search === "" || /\s/.test(search) ? [] : await ask({ from, until }, undefined, true);
+  const isSearch = search !== "" || answer !== "" || ofRequests(filter) !== "";
+  if (search === "" && !(isNewestFirst && isSearch)) {
+    const times = { from, until };
+    const bound = boundOf(filter, ofResponses(filter));
+    const keys = await ask(times, { bound, ...timesOf(times, hourMs), rows: offset + limit });
+    const isWhole = bound === null || keys.length === limit;
+    return { keys: isWhole ? keys : await ask(times), searchedFrom: null };
+  }
+  const byId = search === "" || /\s/.test(search) ? [] : await ask({ from, until }, { byId: true });
   if (byId.length > 0) return { keys: byId, searchedFrom: null };
   const found: Key[] = [];
   const isEnough = (): boolean => found.length >= offset + limit;
@@ -35,6 +46,16 @@ export async function findRequests(clickhouse: Pick<ClickHouse, "query">, filter
     found.push(...(await ask(window, { offset: 0, limit: offset + limit - found.length })));
   });
   return { keys: found.slice(offset), searchedFrom: end > from && !isEnough() ? end : null };
+}
+
+interface Asking {
+  /** Which of the rows; absent: those of the filter. */
+  offset?: number;
+  limit?: number;
+  /** `search` is the beginning of an id. */
+  byId?: boolean;
+  bound?: Bound | null;
+  [parameter: string]: unknown;
 }
 
 /** Filters on requests. */
@@ -55,12 +76,13 @@ function tagOf(text: string): { tag: string; value: string } {
 }
 
 /** Filters on responses, except arm and key. */
-const ofResponses = ({ source = "", error = "", state, minCost, minMs }: RequestFilter): string =>
+const ofResponses = ({ source = "", error = "", answer = "", state, minCost, minMs }: RequestFilter): string =>
   [
-    source === "" ? "" : " AND source = {source:String}",
+    source === "" ? "" : source === "cached" ? " AND source IN ('cache', 'reuse')" : " AND source = {source:String}",
     error === "" ? "" : " AND error_code = {error:String}",
     state === "unanswered" ? " AND status != 'ok'" : "",
     state === "ok" || state === "failed" || state === "refused" ? " AND status = {state:String}" : "",
+    answer === "" ? "" : " AND positionCaseInsensitiveUTF8(text, {answer:String}) > 0",
     minCost === undefined ? "" : " AND cost >= {minCost:Float64}",
     minMs === undefined ? "" : " AND total_ms >= {minMs:Float64}",
   ].join("");
@@ -74,7 +96,7 @@ const orders = {
 };
 
 /** offset and limit: of the rows without repeats, which are few. */
-function statementOf(filter: RequestFilter, byId: boolean): string {
+function statementOf(filter: RequestFilter, byId: boolean, bound: Bound | null): string {
   const { search = "", state, maxReward } = filter;
   // What is open has no cost, time or reward yet.
   const sort = search === "" && state !== "open" ? (filter.sort ?? "time") : "time";
@@ -114,8 +136,8 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
   const newest = `SELECT created_at FROM requests WHERE ${during("created_at")}${owner} ORDER BY created_at DESC LIMIT {most:UInt32}`;
   const isNewest = isPlain ? ` AND created_at >= (SELECT min(created_at) FROM (${newest}))` : "";
   const isOpen = state === "open" ? ` AND NOT${among("responses", "")}` : "";
-  return `SELECT request_id AS id, tenant FROM (
-      SELECT request_id, tenant FROM ${table} WHERE ${conditions}${isRated}${isOpen}${isNewest}
+  return `${bound?.with ?? ""} SELECT request_id AS id, tenant FROM (
+      SELECT request_id, tenant FROM ${table} WHERE ${conditions}${bound?.condition ?? ""}${isRated}${isOpen}${isNewest}
       ORDER BY ${order} LIMIT {most:UInt32}
     ) LIMIT 1 BY request_id, tenant LIMIT {limit:UInt32} OFFSET {offset:UInt32}
     SETTINGS distributed_product_mode = 'local'`;
@@ -123,10 +145,21 @@ function statementOf(filter: RequestFilter, byId: boolean): string {
 
 /** Parameters that the statement does not use are ignored. */
 function parametersOf(filter: RequestFilter): Record<string, unknown> {
-  const { limit = mostRows, offset = 0 } = filter;
+  const { limit = pageRowsOf(filter), offset = 0 } = filter;
   const { tag, value: tagValue } = tagOf(filter.tag ?? "");
   return {
-    ...{ source: "", error: "", user: "", session: "", search: "", state: "", minCost: 0, minMs: 0, maxReward: 1 },
+    ...{
+      source: "",
+      error: "",
+      user: "",
+      session: "",
+      search: "",
+      answer: "",
+      state: "",
+      minCost: 0,
+      minMs: 0,
+      maxReward: 1,
+    },
     ...{ ...commonOf(filter), tag, tagValue },
     most: offset + Math.min(limit, mostRows) + mostRows,
   };

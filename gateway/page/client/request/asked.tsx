@@ -7,6 +7,8 @@ import { linkTo } from "../hooks.ts";
 import { Panel } from "../parts.tsx";
 import { beyondText } from "./code.ts";
 
+const monthMs = String(30 * 86_400_000);
+
 export function Asked({ request }: { request: Conversation["request"] }) {
   const { params, metadata, privacy, allowedArms, documents, tenant, domain, traceId, id } = request;
   const { messages: _messages, [nativeMember]: native, ...beyond } = beyondText(request);
@@ -16,8 +18,11 @@ export function Asked({ request }: { request: Conversation["request"] }) {
   const rows: [string, preact.ComponentChildren][] = [
     ["Request id", <code key="id">{id}</code>],
     ["Tenant, domain", <bdi key="tenant">{`${tenant}, ${domainOf(domain)}`}</bdi>],
-    ["User", user === undefined ? null : <a href={linkTo("requests", { tenant, user })}>{user}</a>],
-    ["Session", session === null ? null : <a href={linkTo("requests", { tenant, session })}>{session}</a>],
+    ["User", user === undefined ? null : <a href={linkTo("requests", { tenant, user, last: monthMs })}>{user}</a>],
+    [
+      "Session",
+      session === null ? null : <a href={linkTo("requests", { tenant, session, last: monthMs })}>{session}</a>,
+    ],
     ["Trace id", traceId === "" ? null : <code key="trace">{traceId}</code>],
     ["Most tokens", params.maxTokens === null ? null : figure(params.maxTokens)],
     ["Temperature", params.temperature === null ? null : figure(params.temperature)],

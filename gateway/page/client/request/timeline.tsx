@@ -43,6 +43,8 @@ export function Timeline({ decision, response }: { decision: Decision | undefine
       ? []
       : [{ label: "the rest of the answer", ms: Math.max(0, totalMs - firstTokenMs), colour: "var(--good)" }]),
   ];
+  // An inline arm is called within plan, and has a step of its own.
+  const planned = (decision?.timings ?? []).filter(({ operator }) => operator !== "call");
   let begun = 0;
   return (
     <Panel title="Timeline" note={`${duration(totalMs)} from its arrival.`}>
@@ -72,9 +74,9 @@ export function Timeline({ decision, response }: { decision: Decision | undefine
           })}
         </tbody>
       </table>
-      {decision !== undefined && decision.timings.length > 0 && (
+      {planned.length > 0 && (
         <p class="note">
-          Within planning: {decision.timings.map(({ operator, ms }) => `${operator} ${duration(ms)}`).join(", ")}.
+          Within planning: {planned.map(({ operator, ms }) => `${operator} ${duration(ms)}`).join(", ")}.
         </p>
       )}
     </Panel>
