@@ -1,5 +1,5 @@
-// Slope of preferences per unit of quality (docs/design/routing.md, Feedback and rewards): maximum a
-// posteriori given the rewards' posterior, with a weak prior about 1. Pure, bounded steps.
+// Slope of preferences per unit of quality (docs/design/routing.md, Feedback and rewards): maximum
+// a posteriori given the rewards' posterior, with a weak prior about 1. Pure, bounded steps.
 import type { Posterior } from "./bandit.ts";
 import { preferenceEvidence, type PreferenceRow } from "./preferences.ts";
 
