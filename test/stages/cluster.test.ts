@@ -197,6 +197,7 @@ test("two gateways, three plan processes and a broker are killed behind a balanc
     await moreOf(load, 12);
     for (const one of [...comeBack, ...stayAway]) {
       const before = load.answered.length;
+      if (one.startsWith("gateway")) await load.streamAt(fleet.baseUrlOf(one));
       if (one === "broker") await cluster.kill(3);
       else await fleet.kill(one);
       if (comeBack.includes(one)) others.push(sleep(500).then(() => fleet.start(one)));
@@ -217,7 +218,7 @@ test("two gateways, three plan processes and a broker are killed behind a balanc
     for (const { id, via, text } of answered) expect([id, via, text]).toEqual([id, via, responses.get(id)?.[0]]);
     // What a cut stream had shown is the beginning of it, unless the model was called again.
     const cut = answered.filter((one) => one.cut.some((text) => text !== ""));
-    expect(cut.length).toBeGreaterThan(0);
+    expect(cut.length).toBeGreaterThan(1);
     const calls = (asked: string): number =>
       model.received().filter(({ messages }) => (messages as { content: string }[])[0]?.content === asked).length;
     for (const { question, text, cut: shown } of cut)

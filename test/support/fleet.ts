@@ -12,6 +12,8 @@ import { createWorkers, type Workers } from "./workers.ts";
 export interface Fleet {
   /** Of the balancer. */
   baseUrl: string;
+  /** Of a gateway itself. */
+  baseUrlOf(name: string): string;
   /** Connections that each gateway has taken from the balancer so far. */
   taken(): number[];
   /** Resolves when its stage has joined its group. */
@@ -21,11 +23,19 @@ export interface Fleet {
   stop(): Promise<void>;
 }
 
+interface Member {
+  stage: StageName;
+  workers: Workers;
+  /** 0: it is no gateway. */
+  port: number;
+}
+const addressOf = (port: number): string => `http://127.0.0.1:${port}/v1`;
+
 /** Resolves when all run; each gateway has a port of its own, also when it is started again. */
 export async function startFleet(config: Config, counts: Partial<Record<StageName, number>>): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), "precedent-fleet-"));
   const ports: number[] = [];
-  const members = new Map<string, { stage: StageName; workers: Workers }>();
+  const members = new Map<string, Member>();
   for (const [stage, count] of Object.entries(counts) as [StageName, number][])
     for (let i = 0; i < count; i++) {
       const name = `${stage}-${"abc"[i]}`;
@@ -34,9 +44,9 @@ export async function startFleet(config: Config, counts: Partial<Record<StageNam
       const port = stage === "gateway" ? await freePort(undefined, ports) : 0;
       if (port !== 0) ports.push(port);
       const workers = createWorkers({ ...config, gateway: { ...config.gateway, port } }, own);
-      members.set(name, { stage, workers });
+      members.set(name, { stage, workers, port });
     }
-  const member = (name: string): { stage: StageName; workers: Workers } => {
+  const member = (name: string): Member => {
     const found = members.get(name);
     if (found === undefined) throw new Error(`${name} is none of ${[...members.keys()].join(", ")}`);
     return found;
@@ -55,7 +65,8 @@ export async function startFleet(config: Config, counts: Partial<Record<StageNam
     throw error;
   }
   return {
-    baseUrl: `http://127.0.0.1:${balancer.port}/v1`,
+    baseUrl: addressOf(balancer.port),
+    baseUrlOf: (name) => addressOf(member(name).port),
     taken: () => [...balancer.taken().values()],
     start,
     kill: (name) => member(name).workers.kill(name),

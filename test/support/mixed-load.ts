@@ -29,6 +29,10 @@ export interface MixedLoad {
   issued(): number;
   /** Those with an answer so far. */
   answered: readonly Answered[];
+  /**
+   * Asks one more, for a stream at this address first; resolves when some of the answer has come.
+   */
+  streamAt(baseUrl: string): Promise<void>;
   /** Asks again over HTTP, with the same key. */
   again(of: Answered): Promise<{ text: string; duplicate: boolean }>;
   /** Ends the load; rejects when a request has no answer within that time of its first attempt. */
@@ -51,7 +55,8 @@ export interface MixedLoadOptions {
 export async function startMixedLoad(options: MixedLoadOptions): Promise<MixedLoad> {
   const { session, arms, perSecond, mostWaiting, withinMs } = options;
   const { kafka, codec, topic } = session;
-  const client = new OpenAI({ baseURL: options.baseUrl, apiKey: "none", maxRetries: 0, timeout: 30_000 });
+  const clientOf = (baseURL: string) => new OpenAI({ baseURL, apiKey: "none", maxRetries: 0, timeout: 30_000 });
+  const balanced = clientOf(options.baseUrl);
   const producer = kafka.plainProducer();
   const waiting = new Map<string, (text: string) => void>();
   const tail = await follow(session, "responses", ({ requestId, text }) => waiting.get(requestId)?.(text));
@@ -60,32 +65,35 @@ export async function startMixedLoad(options: MixedLoadOptions): Promise<MixedLo
   let stopping = false;
 
   const whole = async ({ question, arm }: Asked): Promise<Attempt> => {
-    const { data, response } = await client.chat.completions
+    const { data, response } = await balanced.chat.completions
       .create({ model: arm, messages: user(question) }, { headers: headersOf(question) })
       .withResponse();
     return attempt(response, data.choices[0]?.message.content ?? "");
   };
   /** `seen` takes what has come, so that it is known of a stream that is cut. */
-  const streamed = async ({ question, arm }: Asked, seen: { text: string }): Promise<Attempt> => {
+  const streamed = async ({ question, arm }: Asked, seen: Seen, client: OpenAI): Promise<Attempt> => {
     const { data, response } = await client.chat.completions
       .create({ model: arm, messages: user(question), stream: true }, { headers: headersOf(question) })
       .withResponse();
     let finished = false;
     for await (const { choices } of data) {
       seen.text += choices[0]?.delta.content ?? "";
+      if (seen.text !== "") seen.onText();
       finished ||= choices[0]?.finish_reason === "stop";
     }
     if (!finished) throw new HalfTaken(`a stream of "${question}" ended without an error after "${seen.text}"`);
     return attempt(response, seen.text);
   };
-  const overHttp = async (asked: Asked): Promise<void> => {
+  const overHttp = async (asked: Asked, first = balanced, onText = () => {}): Promise<void> => {
     const cut: string[] = [];
     const failures: string[] = [];
     const began = Date.now();
     for (;;) {
-      const seen = { text: "" };
+      const seen = { text: "", onText };
       try {
-        const { id, text } = await (asked.via === "whole" ? whole(asked) : streamed(asked, seen));
+        const { id, text } = await (asked.via === "whole"
+          ? whole(asked)
+          : streamed(asked, seen, cut.length === 0 ? first : balanced));
         const at = Date.now();
         answered.push({ ...asked, id, text, waitMs: at - began, at, cut });
         return;
@@ -126,23 +134,24 @@ export async function startMixedLoad(options: MixedLoadOptions): Promise<MixedLo
     answered.push({ ...asked, id, text, waitMs: at - began, at, cut: [] });
   };
 
+  const next = (via: Asked["via"]): Asked => ({
+    via,
+    arm: arms[Math.floor(asked.length / ways.length) % arms.length] ?? "",
+    question: `counted ${asked.length} has an answer of several words`,
+  });
+  const ask = (answer: Promise<void>): void => {
+    // Reported by finish().
+    answer.catch(() => undefined);
+    asked.push(answer);
+  };
   const load = (async () => {
     while (!stopping) {
       if (asked.length - answered.length >= mostWaiting) {
         await sleep(50);
         continue;
       }
-      const n = asked.length;
-      const question = `counted ${n} has an answer of several words`;
-      const one = {
-        via: ways[n % ways.length] ?? "whole",
-        arm: arms[Math.floor(n / ways.length) % arms.length] ?? "",
-        question,
-      };
-      const answer = one.via === "kafka" ? overKafka(one) : overHttp(one);
-      // Reported by finish().
-      answer.catch(() => undefined);
-      asked.push(answer);
+      const one = next(ways[asked.length % ways.length] ?? "whole");
+      ask(one.via === "kafka" ? overKafka(one) : overHttp(one));
       await sleep(1_000 / perSecond);
     }
   })();
@@ -150,6 +159,7 @@ export async function startMixedLoad(options: MixedLoadOptions): Promise<MixedLo
   return {
     issued: () => asked.length,
     answered,
+    streamAt: (baseUrl) => new Promise((resolve) => ask(overHttp(next("stream"), clientOf(baseUrl), resolve))),
     again: whole,
     async finish() {
       stopping = true;
@@ -163,6 +173,10 @@ export async function startMixedLoad(options: MixedLoadOptions): Promise<MixedLo
   };
 }
 
+interface Seen {
+  text: string;
+  onText(): void;
+}
 interface Attempt {
   id: string;
   text: string;

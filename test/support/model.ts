@@ -104,7 +104,7 @@ async function answer(
   for (const [index, content] of words.entries()) {
     response.write(event({ choices: [{ index: 0, delta: { content } }] }));
     if (how === "slowly") await sleep(4);
-    if (how === "counted") await sleep(80);
+    if (how === "counted") await sleep(150);
     if (how === "held" && index === 1) await whenReleased();
     // What was said is all that it will ever say.
     if (how === "stall" && index === 2) return;
