@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { describeVerdict } from "../algorithms/off-policy/variant-verdict.ts";
 import { readExperiments } from "../gateway/page/data/experiments.ts";
-import type { ExperimentVariant } from "../gateway/page/data/port.ts";
+import type { ExperimentVariant } from "../gateway/page/data/types/policies.ts";
 import type { Io } from "./io.ts";
 import { tableOf, withClickHouse } from "./reading.ts";
 

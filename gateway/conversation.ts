@@ -29,6 +29,8 @@ export interface Conversation {
     /** `user` is one of them. */
     metadata: Record<string, string>;
     allowedArms: string[];
+    /** Its own limits; null, or absent: those of the configuration. */
+    limits?: { maxCost: number | null; deadlineMs: number | null; costWeight: number | null };
     privacy: { cache: boolean; share: boolean; fresh: boolean };
     /** Trace id from the client or the gateway, 32 hexadecimal digits; empty: none. */
     traceId: string;
@@ -174,6 +176,7 @@ export async function findConversation(
   const [request] = await clickhouse.query<Of<"request">>(
     `SELECT request_id AS id, tenant, domain, messages, documents, passthrough, requires, metadata, allowed_arms AS allowedArms,
             CAST((max_tokens, temperature, top_p, seed, stop), 'Tuple(maxTokens Nullable(Int32), temperature Nullable(Float64), topP Nullable(Float64), seed Nullable(Int64), stop Array(String))') AS params,
+            CAST((max_cost, deadline_ms, cost_weight), 'Tuple(maxCost Nullable(Float64), deadlineMs Nullable(Int64), costWeight Nullable(Float64))') AS limits,
             CAST((privacy_cache, privacy_share, privacy_fresh), 'Tuple(cache Bool, share Bool, fresh Bool)') AS privacy, trace_id AS traceId, toUnixTimestamp64Milli(created_at) AS createdAt
      FROM requests FINAL WHERE request_id = {id:String} AND tenant = {tenant:String}`,
     { id, tenant },

@@ -1,7 +1,8 @@
 // GET /page/api/live: requests as they happen, as server-sent events. A slow reader misses batches,
 // and its next batch counts the missed events; it delays no stage.
 import type { FastifyInstance } from "fastify";
-import { TooManyWatchers, type LiveBatch } from "./data/port.ts";
+import { TooManyWatchers } from "./data/port.ts";
+import type { LiveBatch } from "./data/types/requests.ts";
 import { closed } from "../closed.ts";
 import { ApiError } from "../errors.ts";
 import { setHeaders } from "./headers.ts";

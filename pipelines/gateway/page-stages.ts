@@ -8,7 +8,10 @@ import type { gateway } from "./pipeline.ts";
 
 type GatewaySession = SessionOf<typeof gateway>;
 
-/** Every consumer group with its topics; a queued arm has one of its own. */
+/**
+ * Every consumer group with its topics; a queued arm has one of its own. No topics: the group only
+ * says which processes there are. Learn and curate read ClickHouse, gateways reply partitions.
+ */
 export function stageGroups({ config, arms, tenants, topic }: GatewaySession): StageGroup[] {
   const { prefix } = config.kafka;
   const names = [...tenants.names()];
@@ -20,7 +23,8 @@ export function stageGroups({ config, arms, tenants, topic }: GatewaySession): S
         group: groupName(prefix, name, arm),
         topics: topics.flatMap((one) => (isTenantTopic(one) ? names : [arm]).map((owner) => topic(one, owner))),
       });
-      if (topics.length === 0 || name === "gateway" || name === "example-replay") return [];
+      if (name === "example-replay") return [];
+      if (name === "gateway") return [{ ...of(), topics: [] }];
       if (!topics.includes("work")) return [of()];
       return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
     },

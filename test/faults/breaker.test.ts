@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Health } from "../../gateway/page/data/port.ts";
+import type { Health } from "../../gateway/page/data/types/health.ts";
 import type { Request, Response } from "../../schemas/types.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { startUpstream, type Upstream } from "../support/upstream.ts";

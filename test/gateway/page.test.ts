@@ -1,28 +1,24 @@
 // The page on the real stack: what the gateway answers it, who may ask, that nothing of what users
 // write becomes part of it, and, in headless Chromium, what a person sees and does. Screenshots are
 // kept in .precedent/screenshots.
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import OpenAI, { toFile } from "openai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
 import { runCommand } from "../../cli/run.testing.ts";
-import type {
-  ExampleList,
-  Health,
-  LiveBatch,
-  LiveEvent,
-  Overview,
-  PolicyVersion,
-  RequestList,
-  RequestRow,
-  WholeExample,
-} from "../../gateway/page/data/port.ts";
+import type { ExampleList, WholeExample } from "../../gateway/page/data/types/examples.ts";
+import type { Health } from "../../gateway/page/data/types/health.ts";
+import type { Overview } from "../../gateway/page/data/types/overview.ts";
+import type { PolicyVersion } from "../../gateway/page/data/types/policies.ts";
+import type { LiveBatch, LiveEvent, RequestList, RequestRow } from "../../gateway/page/data/types/requests.ts";
 import type { RawRecord } from "../../connections/kafka/port.ts";
 import type { BatchList } from "../../gateway/page/data/batches.ts";
 import type { KeyList } from "../../gateway/page/data/keys.ts";
@@ -338,7 +334,8 @@ describe("explain and figures", () => {
     expect(known.uses.length).toBeGreaterThan(0);
     const health = await get<Health>("health");
     expect(health.problems).toEqual([]);
-    expect(health.stages.find(({ stage }) => stage === "plan")).toMatchObject({ members: 1 });
+    for (const name of ["gateway", "plan", "record", "learn", "curate"])
+      expect(health.stages.find(({ stage }) => stage === name)).toMatchObject({ stage: name, members: 1 });
     expect(health.tables.find(({ table }) => table === "responses")?.lastHour).toBeGreaterThan(0);
   });
   test("a policy goes back, and on again", async () => {
@@ -573,7 +570,55 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await page.waitForSelector("text=learning goes on.");
   });
 
-  test("a person rates, scores and corrects an answer, and takes an example out", async () => {
+  // docs/page.md: "When a user complains about an answer".
+  test("a complaint is found, understood and corrected, and what is learnt of it is seen", async () => {
+    const given: Feedback[] = [];
+    const topic = await follow(system.session, "feedback", (one) => given.push(one));
+    const { question } = traffic[2]!;
+    await ask(question, { model: "small", fresh: true, metadata: { user: "maria" } });
+    const { id } = await system.eventually("it is recorded", async () => (await list({ user: "maria" }))[0]);
+    const newest = async (): Promise<number> =>
+      (await get<PolicyVersion[]>("policies")).find(({ name }) => name === "router")?.version ?? 0;
+    const before = await newest();
+    const begun = performance.now();
+
+    await show("overview", ".stats");
+    await page.click("nav >> text=Requests");
+    await page.locator("label:has(span:text-is('Time')) select").selectOption("last 7 days");
+    await page.click("summary:has-text('More')");
+    await page.locator("label:has(span:text-is('User')) input").fill("maria");
+    await page.keyboard.press("Tab");
+    await until("the user's request alone", "document.querySelectorAll('tbody tr').length === 1");
+    await page.click("tbody a[data-row]");
+    await page.waitForSelector("text=Why this arm");
+    await page.waitForSelector("text=Why these examples");
+    await page.getByRole("button", { name: "Correct it" }).click();
+    await page.fill("textarea", "Switch off Wireless. <b>Really</b>");
+    await page.getByRole("button", { name: "Send the correction" }).click();
+    await page.waitForSelector("text=The correction is given.");
+    const correction = {
+      requestId: id,
+      tenant: "default",
+      kind: "correction",
+      text: "Switch off Wireless. <b>Really</b>",
+    };
+    await system.eventually("it is in Kafka", () => Promise.resolve(given.length > 0 ? given : undefined));
+    expect(given).toMatchObject([{ ...correction, source: "person", author: "page" }]);
+    await page.waitForSelector("text=/^Reward 0\\.000, with weight/");
+    await system.eventually("a version follows, and the correction is an example", async () => {
+      const [row] = await system.session.clickhouse.query<{ response: string }>(
+        "SELECT response FROM examples FINAL WHERE source_request_id = {id:String} AND source_arm = 'person' AND NOT deleted",
+        { id },
+      );
+      return (await newest()) > before && row?.response === correction.text ? row : undefined;
+    });
+    await page.click("nav >> text=Overview");
+    await page.waitForSelector(`text=router ${await newest()}`);
+    expect(performance.now() - begun).toBeLessThan(120_000);
+    await topic.stop();
+  });
+
+  test("a person rates and scores an answer, and takes an example out", async () => {
     const given: Feedback[] = [];
     const topics = await Promise.all([follow(system.session, "feedback", (one) => given.push(one))]);
 
@@ -584,20 +629,17 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await show(`request?tenant=default&id=${request.id}`, ".acts");
     for (const [name, text] of [
       ["Good", "A thumb up is given."],
+      ["Bad", "A thumb down is given."],
       ["Score 2 of 5", "A score of 2 of 5 is given."],
     ] as const) {
       await page.getByRole("button", { name }).click();
       await page.waitForSelector(`text=${text}`);
     }
-    await page.getByRole("button", { name: "Correct it" }).click();
-    await page.fill("textarea", "Menu, then reset. <b>Really</b>");
-    await page.getByRole("button", { name: "Send the correction" }).click();
-    await page.waitForSelector("text=The correction is given.");
     await system.eventually("they are in Kafka", async () => (given.length >= 3 ? true : undefined));
     expect(given).toMatchObject([
       { requestId: request.id, tenant: "default", kind: "thumbs", value: 1, source: "person", author: "page" },
+      { kind: "thumbs", value: -1 },
       { kind: "score", value: 2, range: { low: 1, high: 5 } },
-      { kind: "correction", text: "Menu, then reset. <b>Really</b>" },
     ]);
     await system.eventually("they are in ClickHouse, and learnt from", async () => {
       const { feedback, reward } = await get<Conversation>("request", { id: request.id, tenant: "default" });
@@ -627,7 +669,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     };
     const rows = await list({ source: "generated", arm: "small" });
     const answers = new Map(traffic.map((one) => [one.question, one]));
-    const row = rows.find(({ question }) => answers.has(question));
+    const row = rows.find(({ question, user }) => user === "" && answers.has(question));
     const answer = answers.get(row!.question)!;
     const before = await published();
     await show(`request?tenant=default&id=${row!.id}`, "text=Who answers");
@@ -648,6 +690,34 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     expect((await post("/page/api/ask-again", { ...again, id: "none", arm: "large" }, { origin })).status).toBe(409);
     expect((await post("/page/api/ask-again", again, { origin })).status).toBe(400);
     expect(await published()).toBe(before);
+    await page.click("text=As a command line or code");
+    const command = await page.getByRole("region", { name: "Command line with curl" }).textContent();
+    const { stdout } = await promisify(execFile)("sh", ["-c", command ?? ""], { env: { ...process.env, PRECEDENT_API_KEY: "none" } }); // prettier-ignore
+    expect((JSON.parse(stdout) as OpenAI.ChatCompletion).choices[0]?.message.content).toMatch(/./);
+    expect(await published()).toBeGreaterThan(before);
+  });
+
+  test("a dead letter is read and its record sent again", async () => {
+    const topic = system.session.topic("requests");
+    const ends = async (): Promise<number> =>
+      (await system.session.kafka.spans(topic)).reduce((sum, { end }) => sum + end, 0);
+    const before = await ends();
+    const open = async (): Promise<LetterRow[]> =>
+      (await get<LetterRow[]>("letters", { topic, stage: "plan" })).filter(({ retriedAt }) => retriedAt === null);
+    const [letter] = await open();
+    await show("health");
+    await page.click(`tbody a[href*="letters?topic="]`);
+    await page.click(`tbody a[href*="offset=${letter!.offset}&"]`);
+    await page.getByRole("button", { name: `Send it to ${topic} again` }).click();
+    await page.locator("dialog").getByRole("button", { name: "Send" }).click();
+    await page.waitForSelector(`text=The record is sent to ${topic} again.`);
+    expect(await ends()).toBeGreaterThan(before);
+    await system.eventually("that is noted, and plan gave up on it once more", async () =>
+      (await open()).some(({ offset }) => offset > letter!.offset) &&
+      (await open()).every(({ offset }) => offset !== letter!.offset)
+        ? true
+        : undefined,
+    );
   });
 
   test("a person keeps an answer as an example, corrects that and takes it out", async () => {
@@ -743,7 +813,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     );
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
     const [head, ...lines] = (await readFile(await download.path(), "utf8")).split("\r\n");
-    expect(head).toBe("createdAt,id,question,answer,arm,source,cost,firstTokenMs,totalMs,reward");
+    expect(head).toBe("createdAt,id,question,answer,arm,source,cost,totalMs,reward");
     expect(lines.length).toBe((await page.locator("tbody tr").count()) + 1);
   });
 
@@ -767,7 +837,11 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     ];
   };
   /** What a view shows last. */
-  const shownBy: Record<string, string> = { policies: ".changed ul, .changed .nothing", letter: ".letter" };
+  const shownBy: Record<string, string> = {
+    comparison: "text=Variants beside",
+    policies: ".changed ul, .changed .nothing",
+    letter: ".letter",
+  };
   const selectorOf = (view: string): string | undefined =>
     view.startsWith("examples?") ? ".turn pre" : shownBy[nameOf(view)];
   /** Folder of its screenshots. */

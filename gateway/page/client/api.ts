@@ -1,6 +1,6 @@
 // Asks the gateway. An admin key stays in this tab's sessionStorage and goes along as a header:
 // never in an address, nor sent by a browser by itself.
-import type { LiveBatch } from "../data/port.ts";
+import type { LiveBatch } from "../data/types/requests.ts";
 
 const keyName = "precedent.key";
 

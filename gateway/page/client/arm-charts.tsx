@@ -1,6 +1,6 @@
 // Charts of arms over a time, from the steps of an overview.
 import { useMemo } from "preact/hooks";
-import type { ArmStep, Overview } from "../data/port.ts";
+import type { ArmStep, Overview } from "../data/types/overview.ts";
 import { Chart, type Series } from "./chart.tsx";
 import { armColour } from "./colours.ts";
 import { cost, count, duration, figure } from "./format.ts";

@@ -1,6 +1,7 @@
 // Arms: what each answered, cost, was worth and how long it took; what its KV caches saved.
 import { useMemo } from "preact/hooks";
-import type { Health, Overview } from "../data/port.ts";
+import type { Health } from "../data/types/health.ts";
+import type { Overview } from "../data/types/overview.ts";
 import { Answers, Costs, Latencies, Rewards } from "./arm-charts.tsx";
 import { cost, count, duration, share, shares } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";

@@ -1,6 +1,6 @@
 // Two requests beside each other: what was asked, how it was decided, which examples both were
 // shown, and what was answered. The address names both, so that it can be shared.
-import type { WholeRequest } from "../data/port.ts";
+import type { WholeRequest } from "../data/types/asking.ts";
 import { figure, fraction, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
 import { Arm, Nothing, Panel, Problem } from "./parts.tsx";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RequestRow } from "../data/port.ts";
+import type { RequestRow } from "../data/types/requests.ts";
 import { csvOf } from "./csv.ts";
 import { columns } from "./request-columns.tsx";
 

@@ -1,5 +1,5 @@
 // The shown list of requests as CSV, with unrounded figures.
-import type { RequestRow } from "../data/port.ts";
+import type { RequestRow } from "../data/types/requests.ts";
 
 /** Members of a row in each column of the list. */
 const members: Readonly<Record<string, readonly (keyof RequestRow)[]>> = {

@@ -1,6 +1,6 @@
 // One example: its texts, where it came from and how it was used, and what can be done about it.
 import { useEffect, useState } from "preact/hooks";
-import type { WholeExample } from "../data/port.ts";
+import type { WholeExample } from "../data/types/examples.ts";
 import { post } from "./api.ts";
 import { domainOf, figure, fraction, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";

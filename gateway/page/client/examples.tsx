@@ -1,6 +1,6 @@
 // Examples by what bettering them would gain, or the newest; one of them whole (example.tsx).
 import { useEffect, useState } from "preact/hooks";
-import type { ExampleList } from "../data/port.ts";
+import type { ExampleList } from "../data/types/examples.ts";
 import { Example } from "./example.tsx";
 import { count, figure, time } from "./format.ts";
 import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";

@@ -1,6 +1,6 @@
 // Experiments: what each variant's users, sessions or requests got, and whether it may end.
 import { describeVerdict } from "../../../algorithms/off-policy/variant-verdict.ts";
-import type { ExperimentVariant } from "../data/port.ts";
+import type { ExperimentVariant } from "../data/types/policies.ts";
 import { ago, count, figure } from "./format.ts";
 import { useData } from "./hooks.ts";
 import { Nothing, Panel, Problem } from "./parts.tsx";

@@ -1,9 +1,11 @@
 // What runs, how far it is behind, and how fresh the tables are.
-import type { Health as Found } from "../data/port.ts";
+import type { Health as Found } from "../data/types/health.ts";
 import { ago, count, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
 import { Arm, Nothing, Panel, Problem, Stat } from "./parts.tsx";
 import { numeric, rowHead, Table } from "./table.tsx";
+
+const behindOf = (lag: number | null) => (lag === null ? <span class="quiet">not read yet</span> : count(lag));
 
 export function Health() {
   const { data, error } = useData<Found>("health", {}, 5_000);
@@ -83,7 +85,7 @@ export function Health() {
       <div class="columns">
         <Panel
           title="Stages"
-          note="Records behind a stage's position. Markers of transactions count as records, so that a stage that is done may be a few behind."
+          note="Records behind a stage's position; the gateway, learn and curate have none. Markers of transactions count as records, so that a stage that is done may be a few behind."
         >
           <Table
             class="cards"
@@ -93,7 +95,7 @@ export function Health() {
               ["Stage", ({ stage }) => stage, rowHead],
               ["Topic", ({ topic }) => topic],
               ["Processes", ({ members }) => (members === 0 ? <strong class="bad">none</strong> : members), numeric],
-              ["Behind", ({ lag }) => (lag === null ? <span class="quiet">not read yet</span> : count(lag)), numeric],
+              ["Behind", ({ topic, lag }) => (topic === "" ? "" : behindOf(lag)), numeric],
             ]}
           />
         </Panel>

@@ -1,5 +1,5 @@
 // What the stream of decisions and answers adds to the list of requests, until the tables have it.
-import type { LiveEvent, RequestRow } from "../data/port.ts";
+import type { LiveEvent, RequestRow } from "../data/types/requests.ts";
 
 const mostShown = 200;
 /** Live rows that the tables still lack after this time are dropped. */

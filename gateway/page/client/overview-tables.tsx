@@ -2,7 +2,7 @@
 // learnt.
 import { useState } from "preact/hooks";
 import type { OwnerKind, OwnerList } from "../data/owners.ts";
-import type { Overview as Found } from "../data/port.ts";
+import type { Overview as Found } from "../data/types/overview.ts";
 import { cost, count, duration, figure, shares, time, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
 import { Arm, Nothing, Panel, Problem } from "./parts.tsx";

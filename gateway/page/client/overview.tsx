@@ -1,7 +1,8 @@
 // The overview: what a time cost, saved, was worth and how long it took, beside as long a time
 // before. Every figure leads to the requests behind it.
 import { useMemo } from "preact/hooks";
-import type { Health, Overview as Found } from "../data/port.ts";
+import type { Overview as Found } from "../data/types/overview.ts";
+import type { Health } from "../data/types/health.ts";
 import { Answers, Costs } from "./arm-charts.tsx";
 import { Empty } from "./empty.tsx";
 import { cost, count, duration, figure, share } from "./format.ts";

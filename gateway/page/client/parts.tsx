@@ -1,7 +1,7 @@
 // Small pieces that all views are made of.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { RequestState } from "../data/port.ts";
+import type { RequestState } from "../data/types/requests.ts";
 import { armColour } from "./colours.ts";
 
 export const Panel = ({

@@ -1,6 +1,6 @@
 // Versions of what was learnt, and the way back to an older one.
 import { useState } from "preact/hooks";
-import type { PolicyVersion } from "../data/port.ts";
+import type { PolicyVersion } from "../data/types/policies.ts";
 import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
 import { useData, useQuery } from "./hooks.ts";

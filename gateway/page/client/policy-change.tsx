@@ -1,7 +1,8 @@
 // What versions of the router earned, and what one expects otherwise than the one before, in words.
 import { useState } from "preact/hooks";
 import type { PolicyChange } from "../data/policy-change.ts";
-import type { PolicyVersion, Quality } from "../data/port.ts";
+import type { Quality } from "../data/types/overview.ts";
+import type { PolicyVersion } from "../data/types/policies.ts";
 import { Chart } from "./chart.tsx";
 import { figure, fraction } from "./format.ts";
 import { useData } from "./hooks.ts";

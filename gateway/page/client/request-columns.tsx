@@ -1,5 +1,5 @@
 // The columns of the list of requests.
-import type { RequestRow } from "../data/port.ts";
+import type { RequestRow } from "../data/types/requests.ts";
 import { cost, count, domainOf, duration, figure, fraction, time, whole } from "./format.ts";
 import { linkTo } from "./hooks.ts";
 import { Arm, State } from "./parts.tsx";
@@ -66,6 +66,16 @@ export const columns: readonly Column<RequestRow>[] = [
   ["Reward", ({ reward }) => (reward === null ? "" : figure(reward)), numeric],
   ["State", (row) => <State state={row.state} code={row.errorCode} />],
 ];
+
+const hasValue: Readonly<Record<string, (row: RequestRow) => boolean>> = {
+  User: ({ user, session }) => user + session !== "",
+  Tags: ({ tags }) => tags.length > 0,
+  "First token": ({ firstTokenMs }) => firstTokenMs !== null,
+};
+
+/** Without those that are empty for all rows: the texts get their space. */
+export const filledColumns = (rows: readonly RequestRow[]): Column<RequestRow>[] =>
+  columns.filter(([name]) => rows.length === 0 || rows.some(hasValue[name] ?? (() => true)));
 
 /** Columns that a reader may hide. */
 export const optional = columns.map(([name]) => name).filter((name) => name !== "Time" && name !== "Request");

@@ -3,7 +3,7 @@
 // tables know.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Names } from "../data/names.ts";
-import type { RequestList, RequestRow } from "../data/port.ts";
+import type { RequestList, RequestRow } from "../data/types/requests.ts";
 import { saveCsv } from "./csv.ts";
 import { count, time } from "./format.ts";
 import { nameOf } from "./compare.tsx";
@@ -12,7 +12,7 @@ import { keyOf, shownRows } from "./live-rows.ts";
 import { Nothing, Problem, Search } from "./parts.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Choice, NameFields, rangeOf, TimeFields } from "./range.tsx";
-import { columns, optional } from "./request-columns.tsx";
+import { filledColumns, optional } from "./request-columns.tsx";
 import { MoreFilters, narrowing } from "./request-filters.tsx";
 import { useLive, useOlder } from "./use-rows.ts";
 import { sourceWord } from "./words.ts";
@@ -63,10 +63,9 @@ export function Requests({ names }: { names: Names }) {
     return () => clearInterval(asking);
   }, [awaited, paused]);
   const hidden = new Set((query.get("hide") ?? "").split(",").filter((name) => name !== ""));
-  const isTagged = rows.some(({ tags }) => tags.length > 0);
   const picked = (query.get("pick") ?? "").split(",").filter((name) => name !== "");
   const shown: Column<RequestRow>[] = [
-    ...columns.filter(([name]) => !hidden.has(name) && (name !== "Tags" || isTagged)),
+    ...filledColumns(rows).filter(([name]) => !hidden.has(name)),
     pickColumn(picked, (names) => set({ pick: names.join(",") })),
   ];
   const unanswered = rows.filter(({ state }) => state === "failed" || state === "refused").length;

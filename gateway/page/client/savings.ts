@@ -1,6 +1,6 @@
 // What the answers would have cost at one arm: its price per token, times their tokens without
 // examples, which it might not have been shown. Cache hits count with the cost they avoided.
-import type { Overview } from "../data/port.ts";
+import type { Overview } from "../data/types/overview.ts";
 
 type Priced = Pick<Overview, "arms" | "now">;
 

@@ -1,6 +1,6 @@
 // Rows of the list of requests beyond its first page: those that the stream brings, and older ones.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { LiveBatch, RequestList, RequestRow } from "../data/port.ts";
+import type { LiveBatch, RequestList, RequestRow } from "../data/types/requests.ts";
 import { get, watch } from "./api.ts";
 import { pageRowsOf } from "../data/page-rows.ts";
 import type { Query } from "./hooks.ts";

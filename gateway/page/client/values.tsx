@@ -1,6 +1,6 @@
 // Off-policy comparison: what other policies would have earned on the logged decisions.
 import { verdictOf } from "../../../algorithms/off-policy/rival.ts";
-import type { PolicyValues } from "../data/port.ts";
+import type { PolicyValues } from "../data/types/policies.ts";
 import { armColour } from "./colours.ts";
 import { Experiments } from "./experiments.tsx";
 import { cost, count, figure, share, whole } from "./format.ts";

@@ -1,6 +1,6 @@
 // Experiments with the verdict on each variant (docs/experiments.md).
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { ExperimentVariant } from "./port.ts";
+import type { ExperimentVariant } from "./types/policies.ts";
 
 const mostVariants = 200;
 

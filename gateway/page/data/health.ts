@@ -4,12 +4,13 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../../connections/kafka/port.ts";
 import type { ArmBreaker } from "../../../schemas/types.ts";
 import { isOpenLetter } from "./dead-letters.ts";
-import type { Health, StageLag } from "./port.ts";
+import type { Health, StageLag } from "./types/health.ts";
 import { replicasOf } from "./replicas.ts";
 
 export interface StageGroup {
   stage: string;
   group: string;
+  /** Those that the group has positions in. */
   topics: readonly string[];
 }
 
@@ -71,6 +72,7 @@ export async function readHealth({ kafka, clickhouse, stages, arms, loadByArm }:
 
 async function lagsOf(kafka: HealthDependencies["kafka"], { stage, group, topics }: StageGroup): Promise<StageLag[]> {
   const members = await kafka.members(group);
+  if (topics.length === 0) return [{ stage, members, topic: "", lag: null }];
   const all: StageLag[] = [];
   // One after the other: the page is no reason to ask the brokers for everything at once.
   for (const topic of topics) {

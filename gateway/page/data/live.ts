@@ -6,7 +6,8 @@ import type { Kafka, RawRecord } from "../../../connections/kafka/port.ts";
 import type { Codec } from "../../../connections/registry/port.ts";
 import type { RecordOf, Topic } from "../../../schemas/records.ts";
 import type { Decision, Response } from "../../../schemas/types.ts";
-import { TooManyWatchers, type LiveBatch, type LiveEvent } from "./port.ts";
+import { TooManyWatchers } from "./port.ts";
+import type { LiveBatch, LiveEvent } from "./types/requests.ts";
 
 type Tailed = "decisions" | "responses";
 

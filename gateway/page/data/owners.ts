@@ -1,7 +1,7 @@
 // Answers in a period by tenant, domain or key: which of them cause cost and failures.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { answersIn, dayMs, parametersOf, timesOf } from "./answers.ts";
-import type { OverviewFilter } from "./port.ts";
+import type { OverviewFilter } from "./types/overview.ts";
 
 const ownerColumns = { tenant: "tenant", domain: "domain", key: "account" } as const;
 export type OwnerKind = keyof typeof ownerColumns;

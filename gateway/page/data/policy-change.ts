@@ -5,7 +5,7 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { policyHistory } from "../../../state/policies/history.ts";
 import { decodeRouterPolicy, ROUTER, type RouterPolicy } from "../../../state/policies/router.ts";
 import type { Policy } from "../../../schemas/types.ts";
-import type { Quality } from "./port.ts";
+import type { Quality } from "./types/overview.ts";
 import { readVersions } from "./quality.ts";
 
 export interface PolicyChange {

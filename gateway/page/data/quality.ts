@@ -1,7 +1,7 @@
 // Quality: the mean reward of the ratings that were given in a time, with its interval.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { at, conditionsOf, during, parametersOf } from "./answers.ts";
-import type { Learnt, Overview, OverviewFilter, Quality } from "./port.ts";
+import type { Learnt, Overview, OverviewFilter, Quality } from "./types/overview.ts";
 
 type Reader = Pick<ClickHouse, "query">;
 

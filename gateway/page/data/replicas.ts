@@ -1,6 +1,6 @@
 // Replicas of arms, by what each process that calls an arm says of them (topic breakers).
 import type { ArmBreaker } from "../../../schemas/types.ts";
-import type { Replica } from "./port.ts";
+import type { Replica } from "./types/health.ts";
 
 /** Calls are added up; of the engine's own figures the newest report counts. */
 export function replicasOf(rows: readonly ArmBreaker[]): Replica[] {

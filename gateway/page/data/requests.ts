@@ -1,7 +1,7 @@
 // The shown columns of a list's requests, looked up by key.
 import { sessionMembers } from "../../../algorithms/identity/session.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { RequestFilter, RequestList, RequestRow } from "./port.ts";
+import type { RequestFilter, RequestList, RequestRow } from "./types/requests.ts";
 import { findRequests, type Key } from "./requests-found.ts";
 
 const shown = 400;

@@ -2,7 +2,7 @@
 // evaluations. It reads the newest rated decisions, so that its time does not grow with the log.
 import { rivalOf, type Rival, type RivalSums } from "../../../algorithms/off-policy/rival.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { PolicyValues } from "./port.ts";
+import type { PolicyValues } from "./types/policies.ts";
 
 type Reader = Pick<ClickHouse, "query">;
 

@@ -1,7 +1,8 @@
 // Asks a recorded request again, on an arm or as a version of the router chooses. The answer is
 // shown beside the recorded one, and kept nowhere.
 import { useState } from "preact/hooks";
-import type { AskedAgain, PolicyVersion, WholeRequest } from "../../data/port.ts";
+import type { AskedAgain, WholeRequest } from "../../data/types/asking.ts";
+import type { PolicyVersion } from "../../data/types/policies.ts";
 import { post } from "../api.ts";
 import { fraction } from "../format.ts";
 import { useData } from "../hooks.ts";

@@ -2,7 +2,7 @@
 import { nativeMember } from "../../../../algorithms/text/message-blocks.ts";
 import { sessionOf } from "../../../../algorithms/identity/session.ts";
 import type { Conversation } from "../../../conversation.ts";
-import { domainOf, figure } from "../format.ts";
+import { cost, domainOf, duration, figure } from "../format.ts";
 import { linkTo } from "../hooks.ts";
 import { Panel } from "../parts.tsx";
 import { beyondText } from "./code.ts";
@@ -10,11 +10,12 @@ import { beyondText } from "./code.ts";
 const monthMs = String(30 * 86_400_000);
 
 export function Asked({ request }: { request: Conversation["request"] }) {
-  const { params, metadata, privacy, allowedArms, documents, tenant, domain, traceId, id } = request;
+  const { params, metadata, privacy, allowedArms, limits, documents, tenant, domain, traceId, id } = request;
   const { messages: _messages, [nativeMember]: native, ...beyond } = beyondText(request);
   const { messages: _native, system: _system, ...natively } = (native ?? {}) as Record<string, unknown>;
   const { user, session: _session, ...others } = metadata;
   const session = sessionOf(metadata);
+  const { maxCost = null, deadlineMs = null, costWeight = null } = limits ?? {};
   const rows: [string, preact.ComponentChildren][] = [
     ["Request id", <code key="id">{id}</code>],
     ["Tenant, domain", <bdi key="tenant">{`${tenant}, ${domainOf(domain)}`}</bdi>],
@@ -30,6 +31,9 @@ export function Asked({ request }: { request: Conversation["request"] }) {
     ["Seed", params.seed === null ? null : String(params.seed)],
     ["Stop", params.stop.length === 0 ? null : params.stop.map((one) => JSON.stringify(one)).join(", ")],
     ["Allowed arms", allowedArms.length === 0 ? null : allowedArms.join(", ")],
+    ["Cost at most", maxCost === null ? null : cost(maxCost)],
+    ["Deadline", deadlineMs === null ? null : duration(deadlineMs)],
+    ["Weight of cost", costWeight === null ? null : figure(costWeight)],
     ["Documents", documents.length === 0 ? null : documents.join(", ")],
     ["Privacy", privacyWords(privacy)],
     ...Object.entries(others).map(([name, value]): [string, string] => [`metadata.${name}`, value]),

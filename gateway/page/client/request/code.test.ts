@@ -31,11 +31,12 @@ describe("the body of a request", () => {
         domain: "acme/a%2Fb",
         params: { maxTokens: 5, temperature: 0, topP: null, seed: 7, stop: ["\n"] },
         metadata: { user: "ann", team: "red" },
+        limits: { maxCost: 0.5, deadlineMs: null, costWeight: 0 },
         privacy: { cache: true, share: true, fresh: true },
       }),
     ).toMatchObject({
       ...{ max_tokens: 5, temperature: 0, seed: 7, stop: ["\n"], user: "ann", metadata: { team: "red" } },
-      precedent: { domain: "a/b", privacy: { fresh: true } },
+      precedent: { domain: "a/b", allow: { max_cost: 0.5, cost_weight: 0 }, privacy: { fresh: true } },
     });
   });
   it("has tools, images and large numbers as they were written", () => {

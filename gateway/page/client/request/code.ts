@@ -21,11 +21,17 @@ export function beyondText({ passthrough }: Pick<Asked, "passthrough">): Record<
 const isNative = (asked: Asked): boolean => beyondText(asked)[nativeMember] !== undefined;
 
 /** Members of Precedent's own; undefined: none. */
-function ownOf({ domain, documents, allowedArms, privacy }: Asked): object | undefined {
+function ownOf({ domain, documents, allowedArms, limits, privacy }: Asked): object | undefined {
+  const allow = Object.entries({
+    arms: allowedArms.length > 0 ? allowedArms : null,
+    max_cost: limits?.maxCost,
+    deadline_ms: limits?.deadlineMs,
+    cost_weight: limits?.costWeight,
+  }).filter(([, value]) => value !== null && value !== undefined);
   const own = {
     ...(domainOf(domain) === "default" ? {} : { domain: domainOf(domain) }),
     ...(documents.length > 0 && { documents }),
-    ...(allowedArms.length > 0 && { allow: { arms: allowedArms } }),
+    ...(allow.length > 0 && { allow: Object.fromEntries(allow) as object }),
     ...(privacy.fresh || !privacy.cache || !privacy.share ? { privacy } : {}),
   };
   return Object.keys(own).length > 0 ? own : undefined;

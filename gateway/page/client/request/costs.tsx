@@ -1,5 +1,5 @@
 // What an answer cost, by kind of token, at the prices that are configured.
-import type { WholeRequest } from "../../data/port.ts";
+import type { WholeRequest } from "../../data/types/asking.ts";
 import { cost, count } from "../format.ts";
 import { Panel } from "../parts.tsx";
 import { numeric, rowHead, Table } from "../table.tsx";

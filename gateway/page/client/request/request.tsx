@@ -1,7 +1,7 @@
 // Explain, as a page: why this arm, why these examples, what was computed of the prompt, when what
 // happened. The same that `precedent explain` prints.
 import type { Conversation } from "../../../conversation.ts";
-import type { WholeRequest } from "../../data/port.ts";
+import type { WholeRequest } from "../../data/types/asking.ts";
 import { cost, duration, figure, time, whole } from "../format.ts";
 import { linkTo, useData } from "../hooks.ts";
 import { Arm, Nothing, Panel, Problem, Stat, State } from "../parts.tsx";
