@@ -83,6 +83,13 @@ const hasId = (value: unknown): value is Json => isObject(value) && typeof value
 function batchOf({ id, created_at: created, request_counts: counts, processing_status: status }: Json): MessageBatch {
   return {
     ...{ id: String(id), createdAt: Date.parse(String(created)), status: String(status) },
-    size: isObject(counts) ? Object.values(counts).reduce<number>((sum, count) => sum + Number(count), 0) : NaN,
+    size: linesOf(counts),
   };
+}
+
+/** NaN where one can't be read, and for none: no batch is empty. */
+function linesOf(counts: unknown): number {
+  const all = isObject(counts) ? Object.values(counts) : [];
+  const sum = all.reduce<number>((sum, count) => (typeof count === "number" ? sum + count : NaN), 0);
+  return sum === 0 ? NaN : sum;
 }

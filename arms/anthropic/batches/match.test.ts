@@ -45,6 +45,8 @@ const members: [string, object][] = [
   ["with another date's form", { created_at: "yesterday" }],
   ["without counts", { request_counts: undefined }],
   ["with counts that are text", { request_counts: { succeeded: "one" } }],
+  ["with counts that are none", { request_counts: { succeeded: null, errored: null } }],
+  ["with no counts", { request_counts: {} }],
 ];
 
 describe("a batch that is listed", () => {
