@@ -14,6 +14,8 @@ beforeAll(async () => {
   store.used(anEntry(2).key, 0);
   await store.create("handbook", anEntry(3).key);
   for (const n of [1, 2]) await store.create(`acme/laws#${n}`, anEntry(n).key);
+  await store.create("acme/laws#old#1", anEntry(3).key);
+  await store.create("acme/laws#1/first", anEntry(1, [{ chunk: anEntry(3).chunk, tokens: 40 }], "system").key);
   await store.close();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -39,12 +41,15 @@ it("shows, pins and removes by key or id; counts", async () => {
   expect(await run("kv", "pin", short(1))).toMatchObject({ code: 0 });
   expect((await run("kv", "ls")).out).toContain(`${short(1)} pinned`);
   expect(await run("kv", "pin", short(1), "--off")).toMatchObject({ code: 0 });
-  // All caches of a document.
-  expect(await run("kv", "pin", "acme/laws")).toMatchObject({ out: `pinned ${anEntry(1).key} ${anEntry(2).key}\n` });
+  // All caches of a document, and none of the document laws#old.
+  const behind = anEntry(1, [{ chunk: anEntry(3).chunk, tokens: 40 }], "system").key;
+  const pinned = (await run("kv", "pin", "acme/laws")).out.trim().split(" ");
+  expect(pinned.sort()).toEqual(["pinned", anEntry(1).key, anEntry(2).key, behind].sort());
   expect((await run("kv", "ls")).out).toContain(`${short(2)} pinned`);
   expect(await run("kv", "pin", "acme/laws", "--off")).toMatchObject({ code: 0 });
   expect((await run("kv", "ls")).out).not.toContain("pinned");
-  expect(await run("kv", "rm", "handbook", short(2))).toMatchObject({ out: "removed 2\n" });
+  expect(await run("kv", "rm", "acme/laws", "acme/laws#2", "acme/nothing")).toMatchObject({ code: 1 });
+  expect(await run("kv", "rm", "handbook", short(2), short(2))).toMatchObject({ out: "removed 2\n" });
   expect(await run("kv", "rm", short(1), "0123456789")).toMatchObject({ code: 1 });
   const { out } = await run("kv", "stats");
   expect(out.split("\n").find((line) => line.includes("small"))).toMatch(/│ +1 │ +2 │ +4 │/);

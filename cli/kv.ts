@@ -59,9 +59,10 @@ export function addKv(program: Command, io: Io): void {
     .action(async (names: string[], _options: object, command: Command) => {
       await on(command, async (folders) => {
         // All of them are found before one is removed.
-        const found = names.flatMap((name) => findCaches(folders, name));
-        for (const { folder, row } of found) await folder.store.remove(row.key);
-        return `removed ${found.length}\n`;
+        const named = names.flatMap((name) => findCaches(folders, name));
+        const found = new Map(named.map((one) => [`${one.row.arm} ${one.row.key}`, one]));
+        for (const { folder, row } of found.values()) await folder.store.remove(row.key);
+        return `removed ${found.size}\n`;
       });
     });
 
@@ -74,11 +75,15 @@ export function addKv(program: Command, io: Io): void {
 function findCaches(folders: readonly KvFolder[], name: string): { folder: KvFolder; row: KvRow }[] {
   const named = folders.flatMap((folder) =>
     rowsOf([folder])
-      .filter(({ ids }) => ids.some((id) => id.startsWith(`${name}#`)))
+      .filter(({ ids }) => ids.some((id) => isPieceOf(id, name)))
       .map((row) => ({ folder, row })),
   );
   return named.length > 0 ? named : [findCache(folders, name)];
 }
+
+/** Ids of documents may have a # of their own. */
+const isPieceOf = (id: string, name: string): boolean =>
+  id.startsWith(`${name}#`) && /^[1-9]\d*(\/first)?$/.test(id.slice(name.length + 1));
 
 function findCache(folders: readonly KvFolder[], name: string): { folder: KvFolder; row: KvRow } {
   const found = folders.flatMap((folder) => {

@@ -6,7 +6,7 @@ const signal = () => new AbortController().signal;
 function anArm(ids: string[], { full = false, fails = [] as string[], documents = [] as string[] } = {}) {
   const made: string[] = [];
   const waiting = [...documents];
-  const state = { now: 0, ids, full, readings: 0, gone: [] as string[] };
+  const state = { now: 0, ids, full, readings: 0, gone: [] as string[], unreadable: [] as string[] };
   const idle = createIdleBuild({
     agenda: {
       ids() {
@@ -14,7 +14,11 @@ function anArm(ids: string[], { full = false, fails = [] as string[], documents 
         return Promise.resolve(state.ids.map((id) => ({ id, domain: "acme/geo" })));
       },
       item: ({ id, domain }) =>
-        Promise.resolve(state.gone.includes(id) ? null : { id, domain, examples: [{ id, request: id, response: id }] }),
+        state.unreadable.includes(id)
+          ? Promise.reject(new Error("no answer"))
+          : Promise.resolve(
+              state.gone.includes(id) ? null : { id, domain, examples: [{ id, request: id, response: id }] },
+            ),
     },
     documents: {
       next() {
@@ -57,10 +61,11 @@ it("goes on with the same example after a request came in between", async () => 
   expect(made).toEqual(["a"]);
 });
 
-it("leaves what fails and what is gone, and does not try it again", async () => {
-  const { idle, made, state } = anArm(["broken", "gone", "a"], { fails: ["broken"] });
+it("leaves what fails, is gone or can't be read, and does not try it again", async () => {
+  const { idle, made, state } = anArm(["broken", "gone", "unreadable", "a"], { fails: ["broken"] });
   state.gone = ["gone"];
-  for (let step = 0; step < 3; step++) await idle.next(signal());
+  state.unreadable = ["unreadable"];
+  for (let step = 0; step < 4; step++) await idle.next(signal());
   expect(made).toEqual(["a"]);
   state.now = 60_000;
   expect(await idle.next(signal())).toBe(false);

@@ -75,8 +75,9 @@ export function createIdleBuild(options: IdleBuildOptions): IdleBuild {
     waiting = (await from.ids()).filter(({ id }) => !there.has(id) && !tried.has(id)).reverse();
   }
 
-  async function buildOne(prompt: BuildItem | BuildPrompt | null, signal: AbortSignal): Promise<void> {
+  async function buildOne(read: () => Promise<BuildItem | BuildPrompt | null>, signal: AbortSignal): Promise<void> {
     try {
+      const prompt = await read();
       if (prompt === null || !(await build(prompt, signal)).full) return;
       fullUntil = now() + fullPauseMs;
       waiting = [];
@@ -97,11 +98,11 @@ export function createIdleBuild(options: IdleBuildOptions): IdleBuild {
         if (waiting.length === 0 && now() >= nextReadAt) await read(agenda);
         const first = waiting.at(-1);
         if (first === undefined) return false;
-        await buildOne(await agenda.item(first, contextChunks), signal);
+        await buildOne(() => agenda.item(first, contextChunks), signal);
         tried.set(first.id, true);
         if (waiting.at(-1) === first) waiting.pop();
       } else {
-        await buildOne(document, signal);
+        await buildOne(() => Promise.resolve(document), signal);
         document.done();
       }
       await sleep(now() - began, undefined, { signal });

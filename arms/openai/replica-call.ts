@@ -61,9 +61,9 @@ export async function callReplica(
   let soFar: (() => Completion) | undefined;
   let hasText = false;
   const { baseUrl, dispatcher, apiKey } = replica;
-  const target = { url: protocol.url(baseUrl), open, dispatcher, stream: config.stream };
   const sent: Sent = { config: { ...config, apiKey, maxTokensField: protocol.maxTokensField }, request, body };
   const call = (signal: AbortSignal): Promise<Completion> => {
+    const target = { url: protocol.url(baseUrl), open, dispatcher, stream: config.stream };
     const options = {
       ...{ timeout: Math.min(timeoutMs + 1000, longestTimer), extra: request.passthrough !== undefined },
       ...{ headers: { ...prepared.headers(replica), ...headers?.() }, signal },

@@ -85,7 +85,10 @@ export async function buildCaches(
   }
 }
 
-/** By piece; for the first place in a prompt with /first. What found no room has no name. */
+/**
+ * By piece; for the first place in a prompt with /first. What found no room, or has too long a
+ * name, has none.
+ */
 async function nameCaches(
   { chunked: chunkedOf, model, store }: LoadedLlama,
   prompt: Piece[],
@@ -98,13 +101,13 @@ async function nameCaches(
     const variants = store.variants(chunk);
     for (const { key, convention, ids } of variants) {
       const id = `${chunkId(name, index + 1)}${convention === "system" && variants.length > 1 ? "/first" : ""}`;
-      if (!ids.includes(id)) await store.create(id, key).catch(exceptNoRoom);
+      if (!ids.includes(id)) await store.create(id, key).catch(exceptUnnamed);
     }
   }
 }
 
-const exceptNoRoom = (error: unknown): void => {
-  if (!(error instanceof KvError && error.code === "budget")) throw error;
+const exceptUnnamed = (error: unknown): void => {
+  if (!(error instanceof KvError && (error.code === "budget" || error.code === "invalid"))) throw error;
 };
 
 async function exampleTasks(

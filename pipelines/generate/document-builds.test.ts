@@ -62,6 +62,7 @@ it("leaves out what is gone, expired or too long, and gives again what changed m
   const { builds, put } = following();
   await put("expired", aDocument("expired", { expiresAt: 1_000 }));
   await put("long", aDocument("long", { text: "x".repeat(33 * 1_048_576) }));
+  await put("titled", aDocument("titled", { title: "x".repeat(33 * 1_048_576) }));
   await put("gone", aDocument("gone"));
   await put("gone", null);
   await put("a", aDocument("a"));
@@ -72,4 +73,16 @@ it("leaves out what is gone, expired or too long, and gives again what changed m
   expect(again?.pieces.map(({ text }) => text)).toContain("a three.");
   again?.done();
   expect(await builds.next()).toBeNull();
+});
+
+it("keeps a bound of documents however short they are", async () => {
+  const { builds, put } = following();
+  let given = 0;
+  for (let i = 0; i < 70_000; i++) await put(`d${i}`, aDocument(`d${i}`, { text: "x" }));
+  for (let one = await builds.next(); one !== null; one = await builds.next()) {
+    given++;
+    one.done();
+  }
+  expect(given).toBeGreaterThan(10_000);
+  expect(given).toBeLessThan(70_000);
 });

@@ -11,8 +11,10 @@ import { followTable } from "../../runtime/table.ts";
 import type { Document, Piece } from "../../schemas/types.ts";
 import type { SessionOf } from "../../state/session.ts";
 
-/** Characters of the texts that wait. */
+/** Characters of the documents that wait, each with what its entry takes besides. */
 const mostWaiting = 32 * 1_048_576;
+const entryCharacters = 512;
+const charactersOf = ({ text, title }: Document): number => text.length + (title?.length ?? 0) + entryCharacters;
 
 export interface FollowedDocuments extends DocumentBuilds {
   stop(): Promise<void>;
@@ -27,7 +29,9 @@ export function followDocumentBuilds(
   const waiting = new Map<string, Document>();
   let characters = 0;
   const remove = (key: string): void => {
-    characters -= waiting.get(key)?.text.length ?? 0;
+    const removed = waiting.get(key);
+    if (removed === undefined) return;
+    characters -= charactersOf(removed);
     waiting.delete(key);
   };
   const isExpired = ({ expiresAt }: Document): boolean => expiresAt !== null && expiresAt <= clock();
@@ -36,9 +40,9 @@ export function followDocumentBuilds(
     apply(changes) {
       for (const { key, value } of changes) {
         remove(key);
-        if (value === null || characters + value.text.length > mostWaiting) continue;
+        if (value === null || characters + charactersOf(value) > mostWaiting) continue;
         waiting.set(key, value);
-        characters += value.text.length;
+        characters += charactersOf(value);
       }
     },
   });

@@ -187,8 +187,13 @@ test("two gateways, three plan processes and a broker are killed behind a balanc
   const arms = ["queued", "inline"].map((name) => ({ ...mock, name, dispatch: name }));
   const kafka = { brokers: cluster.brokers, partitions: 3 };
   const system = await startSystem({ arms, kafka, limits: { deadlineMs: 600_000 } }, { stages: [] });
-  const fleet = await startFleet(system.config, { plan: 3, generate: 1, record: 1, gateway: 2 });
   const { session } = system;
+  const fleet = await startFleet(system.config, { plan: 3, generate: 1, record: 1, gateway: 2 }).catch(
+    async (error: unknown) => {
+      await Promise.allSettled([system.stop(), model.stop()]);
+      throw error;
+    },
+  );
   const within = { perSecond: 5, mostWaiting: 30, withinMs: 4 * goesOnWithinMs };
   const load = await startMixedLoad({ ...fleet, session, arms: ["queued", "inline"], ...within });
   const others: Promise<void>[] = [];
@@ -254,9 +259,7 @@ test("two gateways, three plan processes and a broker are killed behind a balanc
   } finally {
     await Promise.allSettled(others);
     await load.finish().catch(() => undefined);
-    await fleet.stop();
-    await system.stop();
-    await model.stop();
+    await fleet.stop().finally(() => Promise.all([system.stop(), model.stop()]));
   }
 });
 

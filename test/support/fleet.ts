@@ -54,9 +54,10 @@ export async function startFleet(config: Config, counts: Partial<Record<StageNam
   const balancer = await startBalancer(ports);
   const start = (name: string): Promise<void> => member(name).workers.start(member(name).stage, name);
   const stop = async (): Promise<void> => {
-    await Promise.all([...members.values()].map(({ workers }) => workers.stop()));
+    const ended = await Promise.allSettled([...members.values()].map(({ workers }) => workers.stop()));
     await balancer.stop();
     await rm(folder, { recursive: true, force: true });
+    for (const one of ended) if (one.status === "rejected") throw one.reason;
   };
   try {
     await Promise.all([...members.keys()].map(start));

@@ -30,7 +30,8 @@ export interface MixedLoad {
   /** Those with an answer so far. */
   answered: readonly Answered[];
   /**
-   * Asks one more, for a stream at this address first; resolves when some of the answer has come.
+   * Asks one more, for a stream of several seconds, at this address first; resolves when some of
+   * the answer has come, or when there will be none, of which finish() tells.
    */
   streamAt(baseUrl: string): Promise<void>;
   /** Asks again over HTTP, with the same key. */
@@ -159,7 +160,12 @@ export async function startMixedLoad(options: MixedLoadOptions): Promise<MixedLo
   return {
     issued: () => asked.length,
     answered,
-    streamAt: (baseUrl) => new Promise((resolve) => ask(overHttp(next("stream"), clientOf(baseUrl), resolve))),
+    streamAt: (baseUrl) =>
+      new Promise((resolve) => {
+        const one = next("stream");
+        const long = { ...one, question: one.question + " and some more".repeat(8) };
+        ask(overHttp(long, clientOf(baseUrl), resolve).finally(resolve));
+      }),
     again: whole,
     async finish() {
       stopping = true;

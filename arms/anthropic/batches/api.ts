@@ -1,10 +1,11 @@
 // Calls of Anthropic's Message Batches.
-import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { anthropicUrl, type AnthropicArmConfig } from "../../../config/sections/arms.ts";
 import { checkListed, createBatchClient, fileMs, objectsOf } from "../../batches/http.ts";
 import { messagesHeaders, messagesUrl } from "../anthropic.ts";
 
 export interface MessageBatch {
+  /** Empty where the provider's can't be read. */
   id: string;
   /** Milliseconds since the epoch; NaN where the provider's date can't be read. */
   createdAt: number;
@@ -48,11 +49,11 @@ export function createBatchesApi(
       let query: Record<string, string> = { limit: "100" };
       for (let listed = 0; ;) {
         const { data, has_more: hasMore, last_id: last } = await client.get<Json>(urlOf(""), { query });
-        // One without an id can't be ours: its results could not be read.
-        const page = listOf(data).filter(hasId).map(batchOf);
+        if (!Array.isArray(data)) throw new Error("the provider's list of batches can't be read");
+        const page = data.map((one: unknown) => batchOf(isObject(one) ? one : {}));
         found.push(...page.filter(({ createdAt }) => !(createdAt < since)));
-        if (hasMore !== true || typeof last !== "string" || page.some(({ createdAt }) => createdAt < since))
-          return found;
+        if (hasMore !== true || page.some(({ createdAt }) => createdAt < since)) return found;
+        if (typeof last !== "string") throw new Error("the provider's list of batches can't be read to its end");
         checkListed((listed += page.length));
         if (page.length === 0 || last === query["after_id"])
           throw new Error("the provider's list of batches has no end");
@@ -63,8 +64,9 @@ export function createBatchesApi(
       const body = `{"requests":${requests}}`;
       const headers = { "content-type": "application/json" };
       const created = await client.post<unknown>(urlOf(""), { body, headers, maxRetries: 0 });
-      if (!hasId(created)) throw new Error("the provider created a batch and did not name it");
-      return batchOf(created);
+      const batch = batchOf(isObject(created) ? created : {});
+      if (batch.id === "") throw new Error("the provider created a batch and did not name it");
+      return batch;
     },
     look: async (id) => batchOf(await client.get<Json>(urlOf(`/${encodeURIComponent(id)}`))),
     async cancel(id) {
@@ -78,11 +80,18 @@ export function createBatchesApi(
   };
 }
 
-const hasId = (value: unknown): value is Json => isObject(value) && typeof value["id"] === "string";
-
 function batchOf({ id, created_at: created, request_counts: counts, processing_status: status }: Json): MessageBatch {
   return {
-    ...{ id: String(id), createdAt: Date.parse(String(created)), status: String(status) },
-    size: isObject(counts) ? Object.values(counts).reduce<number>((sum, count) => sum + Number(count), 0) : NaN,
+    id: typeof id === "string" ? id : "",
+    createdAt: Date.parse(String(created)),
+    status: String(status),
+    size: linesOf(counts),
   };
+}
+
+/** NaN where one can't be read, and for none: no batch is empty. */
+function linesOf(counts: unknown): number {
+  const all = isObject(counts) ? Object.values(counts) : [];
+  const sum = all.reduce<number>((sum, count) => (typeof count === "number" ? sum + count : NaN), 0);
+  return sum === 0 ? NaN : sum;
 }

@@ -9,7 +9,7 @@ const record: SubmittedBatch = { id: "r", arm: "night", lines: bytesOf([id]), ba
 /** Long after the record was written: its batch was created, or never will be. */
 const late = record.createdAt + 86_400_000;
 
-const listed = (...data: object[]): Promise<MessageBatch[]> =>
+const listed = (...data: unknown[]): Promise<MessageBatch[]> =>
   createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k" }, () =>
     Promise.resolve(Response.json({ data, has_more: false })),
   ).list(record.createdAt);
@@ -45,6 +45,8 @@ const members: [string, object][] = [
   ["with another date's form", { created_at: "yesterday" }],
   ["without counts", { request_counts: undefined }],
   ["with counts that are text", { request_counts: { succeeded: "one" } }],
+  ["with counts that are none", { request_counts: { succeeded: null, errored: null } }],
+  ["with no counts", { request_counts: {} }],
 ];
 
 describe("a batch that is listed", () => {
@@ -72,6 +74,25 @@ describe("a batch that is listed", () => {
     const later = { ...readable, id: "msgbatch_2", created_at: new Date(late).toISOString() };
     const { matching } = matchingOf(() => listed(other, later), id);
     await expect(matching.batchOf(record)).resolves.toBeNull();
+  });
+
+  it.each<[string, unknown]>([
+    ["without an id", { ...readable, id: undefined }],
+    ["that is no object", "msgbatch_1"],
+  ])("%s may be the record's, which is left alone", async (_how, one) => {
+    const { matching, records } = matchingOf(() => listed(one), id);
+    await expect(matching.batchOf(record)).resolves.toBeUndefined();
+    expect(records.size).toBe(1);
+  });
+
+  it.each([
+    ["there is no list", { batches: [readable] }],
+    ["there is more and no way to it", { data: [readable], has_more: true }],
+  ])("is unknown where %s", async (_how, body) => {
+    const api = createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k" }, () =>
+      Promise.resolve(Response.json(body)),
+    );
+    await expect(api.list(record.createdAt)).rejects.toThrow("can't be read");
   });
 
   it("has its id in addresses as one segment", async () => {

@@ -57,7 +57,7 @@ export function createMatching({ api, records, collectMs, clock }: MatchingOptio
       const mayBe = Number.isNaN(size) || size === record.lines.length / idBytes;
       if (createdAt > until + skewMs || !mayBe) continue;
       if (claimed.has(id) || foreign.has(id)) continue;
-      if (status !== "ended") isSure = false;
+      if (status !== "ended" || id === "") isSure = false;
       else if (await has(id, record)) {
         await keep({ ...record, batch: id });
         return id;

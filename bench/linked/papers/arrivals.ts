@@ -1,6 +1,7 @@
 // bench -- linked --only arrivals: EPIC's RQ2. Requests over four passages arrive at random; of
 // each prompt's passages none to all have a cache. CPU times are measured one request at a time,
 // the queue in front of the arm is simulated (queue.ts).
+import { hash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { planRecompute } from "../../../algorithms/linked-prefill/link-plan.ts";
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";
@@ -38,7 +39,9 @@ export async function runArrivals(context: BenchContext): Promise<Measured> {
   const model = context.model ?? usualModel;
   const count = context.requests ?? (quick ? 1 : usualQuestions);
   const file = `${quick ? context.folder : results}/linked-arrivals-${namedModel(model)?.name ?? "model"}.jsonl`;
-  const saved = await openSaved(file, JSON.stringify({ model, data: data ?? null, policy, reuses }), commit());
+  // A hash, since the file is in the tree and paths of machines are not.
+  const settings = JSON.stringify({ model, data: data === undefined ? null : hash("sha256", data), policy, reuses });
+  const saved = await openSaved(file, settings, commit());
   const path = modelFile(model);
   const opened = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
   const measured: Services[] = [];
