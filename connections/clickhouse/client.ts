@@ -68,12 +68,15 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
     }
   }
 
+  /** Closing cuts off what is in progress: that is no lost connection. */
+  let closed = false;
+
   /** A read whose connection is lost is repeated once; callers repeat writes, which know how. */
   async function repeated<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (cause) {
-      if (!isLostConnection(cause)) throw cause;
+      if (closed || !isLostConnection(cause)) throw cause;
       return await read();
     }
   }
@@ -108,7 +111,10 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
         await client.command(bindParameters(sql, parameters));
       }),
     ping: async () => (await client.ping()).success,
-    close: () => client.close(),
+    close: async () => {
+      closed = true;
+      await client.close();
+    },
   };
 }
 

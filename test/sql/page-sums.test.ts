@@ -37,7 +37,9 @@ afterAll(() => database.remove());
 
 const parts: Readonly<Record<string, string>> = {
   ...{ tenant: "tenant = {tenant:String}", arm: "arm = {arm:String}", key: "account = {key:String}" },
-  ...{ source: "source = {source:String}", error: "error_code = {error:String}", state: "status != 'ok'" },
+  ...{ domain: "domain = {domain:String}", error: "error_code = {error:String}" },
+  source: "if({source:String} = 'cached', source IN ('cache', 'reuse'), source = {source:String})",
+  state: "if({state:String} = 'unanswered', status != 'ok', status = {state:String})",
 };
 /** The same conditions, on the answers themselves. */
 const conditionsOf = (filter: object): string =>
@@ -128,6 +130,7 @@ describe("lists by cost and by latency", () => {
     { state: "unanswered" },
     { error: "cancelled" },
     { offset: 170, limit: 30 },
+    { source: "cached", tenant: "tenant-1", domain: "d", state: "ok" },
   ];
   for (const sort of ["cost", "latency"] as const)
     it.each(filters)(`${sort}, %j: those of the answers, by one bounded statement`, async (narrowed) => {
@@ -138,6 +141,18 @@ describe("lists by cost and by latency", () => {
         expect(bounded).toEqual([true]);
       }
     });
+  it("has each answer on one page, also where a batch was recorded twice", async () => {
+    const filter = { ...month, tenant: "tenant-1", sort: "cost" } as const;
+    await clickhouse.command(
+      `INSERT INTO responses (request_id, tenant, domain, account, attempt, status, arm, source, cost, total_ms, created_at, kafka_offset)
+       SELECT request_id, tenant, domain, account, attempt, status, arm, source, cost, total_ms, created_at, kafka_offset FROM responses
+       WHERE NOT duplicate AND created_at >= fromUnixTimestamp64Milli({from:Int64})`,
+      { from: until - 2 * hour },
+    );
+    const pages: string[] = [];
+    for (let offset = 0; offset < 400; offset += 50) pages.push(...(await found({ ...filter, offset })).ids);
+    expect(pages).toEqual(await plainList({ ...filter, limit: 400 }));
+  });
   it("is complete where answers were forgotten, and where there are few", async () => {
     const filter = { ...month, tenant: "tenant-0", sort: "latency" } as const;
     const { ids } = await found(filter);

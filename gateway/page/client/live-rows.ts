@@ -49,7 +49,9 @@ export function merged(before: ReadonlyMap<string, RequestRow>, events: readonly
   return rows;
 }
 
+/** Newest first with rows of the stream; else as they were read, which may be by cost. */
 export function shownRows(read: readonly RequestRow[], fresh: ReadonlyMap<string, RequestRow>): RequestRow[] {
+  if (fresh.size === 0) return [...read];
   const known = new Set(read.map(keyOf));
   const more = [...fresh].flatMap(([key, row]) => (known.has(key) ? [] : [row]));
   const rows = read.map((row) => {
