@@ -131,7 +131,7 @@ export function createEndpointArm(
         ...{ problem: result, next, mayRetry: attempt - unreachable <= config.retries },
         ...{ backoffMs: () => backoff(attempt + 1), random: Math.random },
       });
-      // What a reader has is the beginning of this arm's answer: another's would hardly begin so.
+      // The reader has the beginning of this arm's answer; another arm's would begin differently.
       const isRead = hasText && onText !== undefined;
       const takesOver = request.replaceable === true && isArmsProblem(result) && !next.hasOther && !isRead;
       unanswered = { ...failureOf(result, attempt), ...(next.hasOther && { replicasLeft: true }), spent };

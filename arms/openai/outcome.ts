@@ -40,7 +40,7 @@ export function answerOf(config: EndpointArmConfig, request: ArmRequest, reporte
   };
 }
 
-/** Estimated; of images nothing is known. */
+/** Estimated; the tokens of images are unknown. */
 const estimatedPrompt = ({ pieces, passthrough }: ArmRequest): number =>
   textsSent(pieces, passthrough).reduce((sum, text) => sum + estimateTokens(text), 0);
 

@@ -71,7 +71,7 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
   /** Closing cuts off what is in progress: that is no lost connection. */
   let closed = false;
 
-  /** A read whose connection is lost is repeated once; callers repeat writes, which know how. */
+  /** A read whose connection is lost is repeated once; callers repeat their own writes. */
   async function repeated<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();

@@ -24,7 +24,7 @@ export interface RangesOptions {
   maxRows: number;
 }
 
-/** Ranges of each table of one origin at a time; more: of another there is something new, too. */
+/** Ranges of each table of one origin at a time; more: another origin has new rows, too. */
 export function createRanges({ clickhouse, topics, reader, maxRows }: RangesOptions) {
   const named = tables.filter((table) => topics[table] !== undefined);
   const parameters = { ...Object.fromEntries(named.map((table) => [`${table}Topic`, topics[table]])), reader };

@@ -41,7 +41,7 @@ export interface ContendersOptions {
 export function createContenders({ arms, documents, cached, clock }: ContendersOptions) {
   const features = createFeatures();
 
-  /** Of the whole prompt with its examples, in the arm's currency; a bound. */
+  /** Bound for the whole prompt with its examples, in the arm's currency. */
   function mostCost(arm: RouteArm, { request, examplesByArm }: Asking): number {
     const { messages, tenant, documents: ids, passthrough, params } = request;
     const found = documents === undefined ? [] : findDocuments(documents, tenant, ids).pieces;
@@ -66,7 +66,7 @@ export function createContenders({ arms, documents, cached, clock }: ContendersO
       if (named !== null && !named.includes(arm.name)) return [];
       if (arm.batch === true && request.batchUntil === null) return [];
       const examples = arm.examples ? (asking.examplesByArm.get(arm.name) ?? []).map(shown) : [];
-      // It has nothing to give.
+      // Without an example a reuse arm has no answer.
       if (arm.reuse !== undefined && examples.length === 0) return [];
       if (maxCost !== null && arm.reuse === undefined) {
         const atMost = mostCost(arm, asking);

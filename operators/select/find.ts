@@ -16,7 +16,7 @@ export const nothingFound: Found = { candidates: [], degraded: null };
 
 export interface FindOptions {
   pool: Pick<ExampleSearch, "nearest">;
-  /** Most candidates of all domains together. */
+  /** Limit of the candidates of all domains together. */
   most: number;
   clock: () => number;
 }

@@ -1,4 +1,4 @@
-// What selection needs and gives (selection.ts).
+// Types of selection's inputs and results (selection.ts).
 import type { ExampleOrder } from "../../algorithms/selection/example-order.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
@@ -30,7 +30,7 @@ export interface SelectionDependencies {
   arms: () => readonly SelectArm[];
   clock: () => number;
   random: Random;
-  /** The model in force; null, the default: similarity stands in. */
+  /** The model in force; null, the default: similarity is used. */
   helpfulnessModel?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
@@ -69,7 +69,7 @@ export interface Selection {
   /** tau in force, and the one tried instead. */
   threshold: number;
   exploredThreshold: number | null;
-  /** Version of the helpfulness model that predicted; 0: similarity stood in. */
+  /** Version of the helpfulness model that predicted; 0: similarity was used. */
   helpfulnessVersion: number;
   nearMiss: NearMiss | null;
   /**

@@ -10,7 +10,7 @@ const aDocument = (id: string, more: Partial<Document> = {}): Document => ({
   ...more,
 });
 
-/** put: as the topic has it; null takes it away. */
+/** put: as the topic has it; null removes it. */
 function following(): { put: (key: string, value: Document | null) => Promise<void>; builds: ReturnType<typeof open> } {
   let apply: Parameters<Parameters<typeof followDocumentBuilds>[0]["kafka"]["readTopic"]>[1] = () => undefined;
   const held = new Map<string, Document>();

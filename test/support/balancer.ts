@@ -1,5 +1,5 @@
 // A load balancer of TCP connections on the loopback: each goes to the next server in turn, and to
-// the one after it where that one refuses. It looks into nothing and repeats nothing.
+// the one after it where that one refuses. It does not read or repeat what it forwards.
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export interface Balancer {

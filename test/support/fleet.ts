@@ -10,9 +10,9 @@ import { startBalancer } from "./balancer.ts";
 import { createWorkers, type Workers } from "./workers.ts";
 
 export interface Fleet {
-  /** Of the balancer. */
+  /** The balancer's. */
   baseUrl: string;
-  /** Of a gateway itself. */
+  /** The gateway's own. */
   baseUrlOf(name: string): string;
   /** Connections that each gateway has taken from the balancer so far. */
   taken(): number[];

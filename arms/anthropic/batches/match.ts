@@ -53,7 +53,7 @@ export function createMatching({ api, records, collectMs, clock }: MatchingOptio
     const claimed = new Set([...known.values()].map(({ batch }) => batch));
     let isSure = clock() >= until;
     for (const { id, createdAt, size, status } of await api.list(record.createdAt - skewMs)) {
-      // What can't be read may be the record's.
+      // A batch that can't be read may be the record's.
       const mayBe = Number.isNaN(size) || size === record.lines.length / idBytes;
       if (createdAt > until + skewMs || !mayBe) continue;
       if (claimed.has(id) || foreign.has(id)) continue;

@@ -15,7 +15,7 @@ export interface Service {
 export interface Queueing {
   /** Requests a CPU second, > 0. */
   rate: number;
-  /** Of one stream. */
+  /** Length of one stream. */
   requests: number;
   /** Streams, each with arrivals of its own; the interval is over them. */
   streams: number;

@@ -1,7 +1,7 @@
 // bench -- linked --only papers | chunk-size | alpha: quality against recomputed share in the
 // papers' own setting, passages and questions of musique (or of --data), with the model that
-// --model names. Takes minutes a question; the outcomes of questions lie beside the results, so
-// that any clone goes on.
+// --model names. Takes minutes a question; the outcomes of questions are kept beside the results,
+// so that any clone can continue.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -10,7 +10,7 @@ import { replicasOf } from "./replicas.ts";
 export interface StageGroup {
   stage: string;
   group: string;
-  /** Those that the group has positions in. */
+  /** Topics in which the group has positions. */
   topics: readonly string[];
 }
 

@@ -2,7 +2,7 @@
 
 export interface StageLag {
   stage: string;
-  /** Processes of it. */
+  /** Its processes. */
   members: number;
   /** "": it has no positions, as the gateway, learn and curate. */
   topic: string;

@@ -16,7 +16,7 @@ export interface RequestFilter {
   source?: string | undefined;
   /** unanswered: failed or refused. */
   state?: RequestState | "unanswered" | undefined;
-  /** Code of a failure. */
+  /** Failure code. */
   error?: string | undefined;
   /** Words of the answer. */
   answer?: string | undefined;
@@ -77,7 +77,7 @@ export interface RequestRow {
   degraded: string[];
 }
 
-/** As it happens, of the topics: nothing of its texts. */
+/** A live row, read from the topics; it has no texts. */
 export interface LiveEvent {
   kind: "decided" | "answered";
   id: string;
