@@ -524,7 +524,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await page.keyboard.type("firmware");
     await until(
       "every row fits",
-      "[...document.querySelectorAll('tbody td.text')].every((cell) => cell.textContent.includes('firmware'))",
+      "((cells) => cells.length > 0 && cells.every((cell) => cell.textContent.includes('firmware')))([...document.querySelectorAll('tbody td.text')])",
     );
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
@@ -809,7 +809,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await show("requests?sort=cost&arm=large&hide=Tenant,User,p,Score,Ex.,Tokens,State");
     await until(
       "large answered all",
-      "[...document.querySelectorAll('tbody tr')].every((row) => row.textContent.includes('large'))",
+      "((rows) => rows.length > 0 && rows.every((row) => row.textContent.includes('large')))([...document.querySelectorAll('tbody tr')])",
     );
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
     const [head, ...lines] = (await readFile(await download.path(), "utf8")).split("\r\n");
