@@ -1,6 +1,7 @@
 // generate for every queued arm of this process, and the change of arms while it runs: a new arm
 // can answer before plan may choose it; a removed one, or one that became inline, finishes its
 // work.
+import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { ArmConfig } from "../../config/schema.ts";
 import { repeat } from "../../runtime/repeat.ts";
@@ -16,6 +17,9 @@ export interface Generators {
   replace(arms: readonly ArmConfig[]): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** What is not started by then when the process ends is left: nothing of it runs yet. */
+const startingMs = 5_000;
 
 /** `open` starts an arm's stage; undefined: this process does not work for it. */
 export async function startGenerators(
@@ -46,7 +50,8 @@ export async function startGenerators(
       }),
     async stop() {
       draining.abort();
-      await serving; // it may be starting a stage
+      // It may be starting a stage, which takes for as long as the broker is away.
+      await Promise.race([serving, sleep(startingMs, undefined, { ref: false })]);
       await stages.stopAll();
     },
   };
