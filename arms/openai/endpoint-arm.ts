@@ -119,8 +119,8 @@ export function createEndpointArm(
       }
       // An endpoint also charges for answers that broke off.
       const part = begun && answerOf(config, request, begun, made);
-      const isCharged = isCut(called, ending) || (part && (part.usage.completion > 0 || !part.usage.estimated));
-      if (part !== undefined && isCharged === true) spent = withCall(spent, part);
+      if (part && (isCut(called, ending) || part.usage.completion > 0 || !part.usage.estimated))
+        spent = withCall(spent, part);
       if (ending.aborted) return { ...endedFailure(ending, attempt), spent };
       const next = nextCall(result, called.isNew, replicas, tried);
       if (next.movesOn) {

@@ -33,7 +33,7 @@ export interface RetryState {
   next: NextCall;
   /** Retries are left. */
   mayRetry: boolean;
-  /** Of our own, in milliseconds, where the endpoint asks for none. */
+  /** Our own back-off in milliseconds, where the endpoint asks for no wait. */
   backoffMs: () => number;
   random: () => number;
 }

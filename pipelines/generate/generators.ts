@@ -1,11 +1,11 @@
 // generate for every queued arm of this process, and the change of arms while it runs: a new arm
 // can answer before plan may choose it; a removed one, or one that became inline, finishes its
 // work.
-import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { ArmConfig } from "../../config/schema.ts";
 import { repeat } from "../../runtime/repeat.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
+import { withTimeout } from "../../runtime/with-timeout.ts";
 import { compareArms } from "../../state/arms.ts";
 import type { Session } from "../../state/session.ts";
 import { createArmStages, type ArmStages } from "./arm-stages.ts";
@@ -51,7 +51,7 @@ export async function startGenerators(
     async stop() {
       draining.abort();
       // It may be starting a stage, which takes for as long as the broker is away.
-      await Promise.race([serving, sleep(startingMs, undefined, { ref: false })]);
+      await withTimeout(startingMs, serving);
       await stages.stopAll();
     },
   };
