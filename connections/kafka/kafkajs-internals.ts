@@ -170,7 +170,7 @@ export interface RequestQueueLike {
  * consumer's own, and stays.
  */
 export interface ConsumerGroupLike {
-  cluster: object;
+  cluster: { refreshMetadata(): Promise<unknown> };
   memberId: string | null;
   preferredReadReplicasPerTopicPartition?: Record<string, Record<number, number | undefined> | undefined>;
   /** Milliseconds that the broker may wait for `minBytes`. */
@@ -179,6 +179,7 @@ export interface ConsumerGroupLike {
   pause(topics: { topic: string; partitions: number[] }[]): void;
   resume(topics: { topic: string; partitions: number[] }[]): void;
   recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
+  recoverFromFetch(error: { type?: string }): Promise<void>;
   connect(): Promise<unknown>;
   joinAndSync(): Promise<unknown>;
   leave(): Promise<unknown>;

@@ -12,6 +12,7 @@ import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 import { patchMembership } from "./kafkajs-membership.ts";
 import { patchOutOfRange } from "./kafkajs-out-of-range.ts";
 import { patchFetchWait } from "./kafkajs-fetch-wait.ts";
+import { patchRejoin } from "./kafkajs-rejoin.ts";
 import { patchRequestQueue } from "./kafkajs-request-queue.ts";
 import { patchSend } from "./kafkajs-send.ts";
 import { patchStopping } from "./kafkajs-stopping.ts";
@@ -30,6 +31,7 @@ patchMembership();
 patchOutOfRange();
 patchStopping();
 patchFetchWait();
+patchRejoin();
 patchRequestQueue();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;

@@ -1,6 +1,7 @@
 // Tables and tails on topics that hold whatever Kafka can: they read what can be read, pass the
 // rest with a log and a count, and reach the end.
 import { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Admin, Producer } from "kafkajs";
 import { v7 as uuidv7 } from "uuid";
@@ -153,23 +154,32 @@ test("a record with thousands of headers, an empty name among them, and 1 MB key
   expect([large?.key?.length, large?.value]).toEqual([1_000_000, null]);
 });
 
-test("a topic that is deleted and made anew is read from its beginning", async () => {
-  const topic = await its.topic();
-  const producer = its.kafka.plainProducer();
-  const numbered = (name: string) => Array.from({ length: 10 }, (_, index) => message(topic, `${name}${index}`));
-  await producer.send(numbered("old "));
-  const all: string[] = [];
-  const reader = kafka.readTopic(topic, (records) => void all.push(...values(records)));
-  await reader.caughtUp;
-  await admin.deleteTopics({ topics: [topic] });
-  const again = { topic, numPartitions: 1, replicationFactor: 1 };
-  await eventually("the topic to be gone", async () => ((await admin.listTopics()).includes(topic) ? undefined : true));
-  await admin.createTopics({ waitForLeaders: true, topics: [again] });
-  await eventually("records on it", () => producer.send([...numbered("new "), ...numbered("newer ")]).then(() => true));
-  await eventually("all of them", () =>
-    Promise.resolve(all.includes("new 0") && all.includes("newer 9") ? true : undefined),
-  );
-  expect(all.slice(0, 10)).toEqual(numbered("old ").map(({ key }) => key));
-  expect(new Set(all.slice(10))).toEqual(new Set([...numbered("new "), ...numbered("newer ")].map(({ key }) => key)));
-  await Promise.all([reader.stop(), producer.close()]);
-});
+// Meanwhile fetches fail, and are repeated after longer and longer pauses.
+test.each([0, 200, 330, 480])(
+  "a topic that is deleted and made anew after %i ms is read from its beginning",
+  async (ms) => {
+    const topic = await its.topic();
+    const producer = its.kafka.plainProducer();
+    const numbered = (name: string) => Array.from({ length: 10 }, (_, index) => message(topic, `${name}${index}`));
+    await producer.send(numbered("old "));
+    const all: string[] = [];
+    const reader = kafka.readTopic(topic, (records) => void all.push(...values(records)));
+    await reader.caughtUp;
+    await admin.deleteTopics({ topics: [topic] });
+    const again = { topic, numPartitions: 1, replicationFactor: 1 };
+    await eventually("the topic to be gone", async () =>
+      (await admin.listTopics()).includes(topic) ? undefined : true,
+    );
+    await sleep(ms);
+    await admin.createTopics({ waitForLeaders: true, topics: [again] });
+    await eventually("records on it", () =>
+      producer.send([...numbered("new "), ...numbered("newer ")]).then(() => true),
+    );
+    await eventually("all of them", () =>
+      Promise.resolve(all.includes("new 0") && all.includes("newer 9") ? true : undefined),
+    );
+    expect(all.slice(0, 10)).toEqual(numbered("old ").map(({ key }) => key));
+    expect(new Set(all.slice(10))).toEqual(new Set([...numbered("new "), ...numbered("newer ")].map(({ key }) => key)));
+    await Promise.all([reader.stop(), producer.close()]);
+  },
+);
