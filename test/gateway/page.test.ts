@@ -811,6 +811,10 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
       "large answered all",
       "((rows) => rows.length > 0 && rows.every((row) => row.textContent.includes('large')))([...document.querySelectorAll('tbody tr')])",
     );
+    await until(
+      "rows of the new address",
+      "!document.querySelector('thead').textContent.includes('Tenant') && document.querySelector('table[aria-busy=true]') === null",
+    );
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
     const [head, ...lines] = (await readFile(await download.path(), "utf8")).split("\r\n");
     expect(head).toBe("createdAt,id,question,answer,arm,source,cost,totalMs,reward");

@@ -2,6 +2,8 @@
 // gateway-slow-readers.test.ts: /stream is an answer much longer than what sockets hold, in pieces
 // and a rest; /brisk is a short one. Ends with its parent.
 import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { pino } from "pino";
 import { createChunks } from "../../gateway/api/chunks.ts";
 import { aResponse } from "../../gateway/responses.testing.ts";
@@ -17,8 +19,19 @@ export interface Held {
   now: number;
   most: number;
   cuts: number;
+  /** Bytes of heap and buffers in use at most, without garbage, beyond those of the start. */
+  inUse: number;
 }
 
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+/** Bytes in use after a full collection: what garbage there is depends on how busy the machine is. */
+function bytesInUse(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+const sampleMs = 200;
 const slowReaderMs = 30_000;
 const pieces = 5;
 const piece = "word ".repeat(8_000);
@@ -42,7 +55,10 @@ const answer = (path: string, text: string): void => {
 };
 answer("/stream", piece);
 answer("/brisk", "word ");
-server.get("/held", () => ({ now: unsent.total(), most, cuts }));
+server.get("/held", () => ({ now: unsent.total(), most, cuts, inUse }));
 await server.listen({ host: "127.0.0.1", port: 0, backlog: 2_048 });
+const atStart = bytesInUse();
+let inUse = 0;
+setInterval(() => (inUse = Math.max(inUse, bytesInUse() - atStart)), sampleMs);
 process.send?.({ port: (server.server.address() as AddressInfo).port } satisfies Started);
 process.once("disconnect", () => process.exit());

@@ -5,6 +5,8 @@ import { get, type Refused } from "./api.ts";
 
 export interface Loaded<T> {
   data: T | undefined;
+  /** The data answers an earlier question; the answer to the current one is on its way. */
+  isStale: boolean;
   error: Refused | Error | undefined;
   reload: () => void;
 }
@@ -13,7 +15,7 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** `everyMs`: absent: once. A newer question replaces the older one. */
 export function useData<T>(path: string, query: Query = {}, everyMs?: number): Loaded<T> {
-  const [data, setData] = useState<T>();
+  const [found, setFound] = useState<{ key: string; data: T }>();
   const [error, setError] = useState<Refused | Error>();
   const asking = useRef<AbortController | undefined>(undefined);
   const key = JSON.stringify([path, query]);
@@ -21,8 +23,8 @@ export function useData<T>(path: string, query: Query = {}, everyMs?: number): L
     asking.current?.abort();
     const mine = (asking.current = new AbortController());
     get<T>(path, query, mine.signal).then(
-      (found) => {
-        setData(found);
+      (data) => {
+        setFound({ key, data });
         setError(undefined);
       },
       (cause: unknown) => {
@@ -41,7 +43,7 @@ export function useData<T>(path: string, query: Query = {}, everyMs?: number): L
       asking.current?.abort();
     };
   }, [load, everyMs]);
-  return { data, error, reload: load };
+  return { data: found?.data, isStale: found !== undefined && found.key !== key, error, reload: load };
 }
 
 const settledMs = 250;

@@ -44,7 +44,7 @@ export function Requests({ names }: { names: Names }) {
     ...Object.fromEntries(narrowing.map((name) => [name, query.get(name) ?? undefined])),
     ...times,
   };
-  const { data, error, reload } = useData<RequestList>("requests", asked);
+  const { data, isStale, error, reload } = useData<RequestList>("requests", asked);
   const isPlain = range.isLive && narrowing.every((name) => !query.get(name));
   const { fresh, live, skipped } = useLive(paused, reload);
   const older = useOlder(asked, data);
@@ -84,7 +84,7 @@ export function Requests({ names }: { names: Names }) {
         </button>
         <button
           type="button"
-          disabled={rows.length === 0}
+          disabled={isStale || rows.length === 0}
           onClick={() =>
             saveCsv(
               rows,
@@ -119,7 +119,7 @@ export function Requests({ names }: { names: Names }) {
         <Table
           class="list cards"
           scrolls="Requests"
-          {...{ rows, columns: shown, keyOf }}
+          {...{ rows, columns: shown, keyOf, isStale }}
           rowClass={({ state }) => state}
         />
       )}

@@ -29,11 +29,13 @@ interface TableProps<R> {
   class?: string;
   /** Name of the region in which a long table scrolls; absent: it is short. */
   scrolls?: string;
+  /** The rows answer an earlier question: shown dimmed until they are replaced. */
+  isStale?: boolean;
 }
 
-export function Table<R>({ rows, columns, keyOf, rowClass, class: kind, scrolls }: TableProps<R>) {
+export function Table<R>({ rows, columns, keyOf, rowClass, isStale, class: kind, scrolls }: TableProps<R>) {
   const table = (
-    <table class={kind}>
+    <table class={kind} aria-busy={isStale}>
       <thead>
         <tr>
           {columns.map(([name, , { isNumber, isHidden, title } = {}]) => (
