@@ -2,7 +2,8 @@
 // docs/design/routing.md, Cost).
 import type { ArmConfig } from "../config/schema.ts";
 import type { Usage } from "../schemas/types.ts";
-import { priceList, pricesAt, pricesUpTo, type PriceList, type Prices } from "../config/prices.ts";
+import { pricesAt, pricesUpTo, type PriceList, type Prices } from "../config/price-bands.ts";
+import { priceList } from "../config/prices.ts";
 
 const million = 1_000_000;
 // An arm's price is taken at this mix of tokens: prompts with examples are long, answers short.

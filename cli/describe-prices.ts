@@ -1,5 +1,6 @@
 // The prices of each arm and their sources.
-import { pricesAt, priceList, priceSource, type Prices } from "../config/prices.ts";
+import { pricesAt, type Prices } from "../config/price-bands.ts";
+import { priceList, priceSource } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 
 /** One line for each arm with prices: the prices at `now`. */

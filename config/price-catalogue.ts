@@ -2,7 +2,7 @@
 // @pydantic/genai-prices (MIT), which includes the data. Nothing is fetched.
 import { createRequire } from "node:module";
 import type * as Package from "@pydantic/genai-prices";
-import type { PriceBand, Prices } from "./prices.ts";
+import type { PriceBand, Prices } from "./price-bands.ts";
 
 export interface CatalogueEntry {
   provider: string;

@@ -2,7 +2,8 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import { describe, expect, it } from "vitest";
 import { answerCost } from "../arms/cost.ts";
 import { parseConfig } from "./load.ts";
-import { priceList, priceProblem, priceSource, pricesUpTo, type PricedArm } from "./prices.ts";
+import { pricesUpTo } from "./price-bands.ts";
+import { priceList, priceProblem, priceSource, type PricedArm } from "./prices.ts";
 
 const arm = (prices: PricedArm["prices"], more: Partial<PricedArm> = {}): PricedArm => ({ name: "a", prices, ...more });
 const usage = { prompt: 1_000, cached: 400, cacheWrite: 100, completion: 50, reasoning: 0 };

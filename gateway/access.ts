@@ -4,34 +4,12 @@
 // with keys to admin keys.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { adminPrefix, feedbackPath, isApi } from "./addresses.ts";
+import type { Caller, Incoming } from "./caller.ts";
 import { ApiError } from "./errors.ts";
 import { isFeedbackToken, type FeedbackTokens } from "./feedback-token.ts";
 import { accountOf } from "./keys/key.ts";
-import type { KeyLimits } from "./keys/limits.ts";
 import type { KeyTable, ValidKey } from "./keys/table.ts";
 import { localCaller } from "./local.ts";
-
-export interface Caller {
-  tenant: string;
-  /** Arms and domains that it may use; null: any. */
-  arms: readonly string[] | null;
-  domains: readonly string[] | null;
-  /** Limits of its key; absent: none. */
-  limits?: KeyLimits;
-  /** Id of its key; absent: there are no keys. */
-  keyId?: string;
-  /** To whose spending its requests count; absent: no account. */
-  account?: string;
-  /** It may give a person's feedback on this request, and do nothing else. */
-  feedbackOn?: string;
-}
-
-/** What is read of an HTTP request. */
-export interface Incoming {
-  method?: string;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  socket: { remoteAddress?: string | undefined };
-}
 
 /** Whose a request is: throws ApiError, also where its key has no request left. */
 export type CallerOf = (incoming: Incoming) => Caller;

@@ -1,7 +1,7 @@
 // Who is served without a key: a client on the gateway's own machine. A proxy speaks for others,
 // and a page of another site, which a browser on this machine shows, is no client of ours.
 import { isLocalHost, isLoopback } from "../connections/security/local-host.ts";
-import type { Caller, Incoming } from "./access.ts";
+import type { Caller, Incoming } from "./caller.ts";
 import { ApiError } from "./errors.ts";
 
 const defaultTenant = "default";

@@ -5,7 +5,7 @@ import { createHeldCounts } from "../algorithms/queueing/held-counts.ts";
 import { rawItems, rawMembers, RawJson } from "../algorithms/text/exact-json.ts";
 import { sharingDomain } from "../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import type { Caller } from "./access.ts";
+import type { Caller } from "./caller.ts";
 import { extraOf, requestIdOf, responseIdPrefix } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
 import type { LookUp } from "./lookups.ts";

@@ -3,7 +3,7 @@ import { sharingDomain } from "../algorithms/identity/identity.ts";
 import { pseudonym } from "../algorithms/privacy/placeholders.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Feedback } from "../schemas/types.ts";
-import type { Caller } from "./access.ts";
+import type { Caller } from "./caller.ts";
 import { ApiError } from "./errors.ts";
 import type { LookUp } from "./lookups.ts";
 

@@ -1,35 +1,19 @@
 // The examples that a process searches: embedder and pool, in memory or in Milvus. In memory it
 // holds all of them; the store is under the stack's folder, so that a restart reads only the tail.
 import { join } from "node:path";
-import type { Embedder } from "../connections/embedder/port.ts";
 import { followExamples } from "../state/examples/follow-examples.ts";
 import { createPool } from "../state/examples/pool.ts";
-import type { ExamplePool, ExampleSearch } from "../state/examples/port.ts";
+import type { ExamplePool } from "../state/examples/port.ts";
 import { createVectorIndexes } from "../state/vectors/create.ts";
 import { observePool } from "../state/examples/metrics.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { SessionOf } from "../state/session.ts";
 import { openEmbedder } from "./embedder.ts";
-import type { Session } from "./session.ts";
+import type { HeldExamples, HoldOptions } from "./held-examples.ts";
 
 /** Tombstones stay a day (delete.retention.ms): what is older is read anew. */
 const maxAgeMs = 0.9 * 86_400_000;
-
-export interface HeldExamples {
-  embedder: Embedder;
-  pool: ExampleSearch;
-  /** Resolves when all examples can be searched; in Milvus also when that takes too long. */
-  restored(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-export interface HoldOptions {
-  /** Stable id of this process, and which of its stages holds them. */
-  instance: string;
-  stage: string;
-  log: Session["log"];
-}
 
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,

@@ -9,7 +9,7 @@ import { createRemotePool } from "../state/examples/remote/pool.ts";
 import type { TableState } from "../state/examples/remote/rows.ts";
 import type { SessionOf } from "../state/session.ts";
 import { openEmbedder } from "./embedder.ts";
-import type { HeldExamples, HoldOptions } from "./examples.ts";
+import type { HeldExamples, HoldOptions } from "./held-examples.ts";
 
 const lookEveryMs = 5_000;
 /** Longest wait of the start for the collection. */

@@ -1,7 +1,7 @@
 import type { KafkaMessage } from "kafkajs";
 import { expect, it } from "vitest";
 import { toRawRecord } from "./messages.ts";
-import type { FetchedMessage } from "./protocol/fetched-records.ts";
+import type { FetchedMessage } from "./protocol/fetched-message.ts";
 
 const raw = (message: Partial<FetchedMessage>) =>
   toRawRecord({

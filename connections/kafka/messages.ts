@@ -1,7 +1,7 @@
 // Between our records and kafkajs' messages.
 import type { KafkaMessage, TopicMessages } from "kafkajs";
 import type { OutgoingMessage, RawRecord } from "./port.ts";
-import type { FetchedMessage, Headers } from "./protocol/fetched-records.ts";
+import type { FetchedMessage, Headers } from "./protocol/fetched-message.ts";
 
 export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessages[] {
   const topics = new Map<string, TopicMessages>();

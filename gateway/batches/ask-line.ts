@@ -7,7 +7,7 @@ import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
 import { deferral, noAnswer } from "../../schemas/no-answer.ts";
 import type { BatchLine, Request, Response } from "../../schemas/types.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import type { Ask } from "../ask.ts";
 import { servedBy, type Aliases, type NamedArm } from "../api/models.ts";
 import { ApiError } from "../errors.ts";

@@ -2,7 +2,7 @@
 // is over.
 import type { Logger } from "pino";
 import { dueBy } from "../../algorithms/queueing/off-peak-window.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { Busy, type AskLine } from "./ask-line.ts";
 import type { Position } from "./position.ts";
 import type { LineAt, ReadLines } from "./read-lines.ts";

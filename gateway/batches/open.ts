@@ -6,7 +6,7 @@ import { followTable } from "../../runtime/table.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { BatchPart } from "../../schemas/types.ts";
 import type { SessionOf } from "../../state/session.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import type { Ask } from "../ask.ts";
 import type { NamedArm } from "../api/models.ts";
 import type { CancelPublisher } from "../cancel.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { keptMs, mostFiles } from "./limits.ts";
 import { readUpload } from "./multipart.ts";
 import type { Batches } from "./open.ts";

@@ -1,6 +1,7 @@
 // Who may read the page's data: without API keys callers on this machine as localhost, with keys
 // admin keys. Pages of other sites may nothing.
-import type { Incoming, MustBeAdmin } from "../access.ts";
+import type { Incoming } from "../caller.ts";
+import type { MustBeAdmin } from "../access.ts";
 import { ApiError } from "../errors.ts";
 import { fromThisSite, isOwn } from "../local.ts";
 

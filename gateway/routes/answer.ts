@@ -1,7 +1,7 @@
 // Asks for an answer as a body says, and gives it in the format of its address, streamed or not.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Request, Response } from "../../schemas/types.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import type { Ask, AskOptions } from "../ask.ts";
 import type { Chunks } from "../api/chunks.ts";
 import { armsAllowed, checkCapable, resolveModel, type Aliases, type NamedArm } from "../api/models.ts";

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { createHeldCounts } from "../../algorithms/queueing/held-counts.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { invalid } from "../api/request.ts";
 import { endpoints } from "../batches/line-request.ts";
 import { keptMs, mostBatches, mostOpenBatches, windowMs } from "../batches/limits.ts";

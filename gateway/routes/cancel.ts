@@ -1,7 +1,7 @@
 // POST /v1/requests/{id}/cancel: the request needs no answer any more. 202 when the brokers have
 // it, whether there is such a request or not: one of another tenant is none.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import type { CancelPublisher } from "../cancel.ts";
 import { badRequest } from "../errors.ts";
 import { requestIdOf } from "../api/response.ts";

@@ -2,7 +2,7 @@
 // first request. What waits is bounded: texts under way in this process, and the embedder's queue.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { embeddedTokens, embeddingList, embeddingsRequest } from "../api/embeddings.ts";
 import { closed } from "../closed.ts";
 import { ApiError } from "../errors.ts";

@@ -6,7 +6,7 @@ import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { Feedback } from "../../schemas/types.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { feedbackPath } from "../addresses.ts";
 import { ApiError } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";

@@ -3,7 +3,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { filesPath } from "../addresses.ts";
 import { invalid } from "../api/request.ts";
 import { mostFileBytes } from "../batches/limits.ts";

@@ -1,6 +1,6 @@
 // GET /v1/models and /v1/models/{id}: the arms, and "auto".
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { armsAllowed, modelList, modelOf, resolveModel, type Aliases, type NamedArm } from "../api/models.ts";
 
 export interface ModelsDependencies {

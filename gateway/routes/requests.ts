@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { findConversation, type Conversation } from "../conversation.ts";
-import type { Caller } from "../access.ts";
+import type { Caller } from "../caller.ts";
 import { adminPrefix } from "../addresses.ts";
 import { ApiError } from "../errors.ts";
 import { requestIdOf } from "../api/response.ts";

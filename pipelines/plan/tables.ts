@@ -11,7 +11,8 @@ import { holdHelpfulness, type Helpfulness } from "../../state/helpfulness/helpf
 import { openPolicies, type OpenedPolicies } from "../../state/policies/open.ts";
 import { createSentResponses, type SentResponses } from "../../state/sent-responses.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { holdExamples, type HeldExamples } from "../examples.ts";
+import type { HeldExamples } from "../held-examples.ts";
+import { holdExamples } from "../examples.ts";
 import { plan } from "./pipeline.ts";
 
 /** The first request does not wait longer for the helpfulness model. */

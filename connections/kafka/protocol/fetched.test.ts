@@ -11,7 +11,7 @@ import {
   type WrittenRecord,
 } from "./batches.testing.ts";
 import type { BatchHead } from "./batch-head.ts";
-import type { FetchedMessage } from "./fetched-records.ts";
+import type { FetchedMessage } from "./fetched-message.ts";
 import { decodeFetched, type Fetched } from "./fetched.ts";
 
 const kafkajs = createRequire(import.meta.url)("kafkajs/src/protocol/requests/fetch/v11/response") as {

@@ -3,7 +3,8 @@
 // bounded. A partition whose turn comes after that is left out and fetched again, and every answer
 // begins with another one: none waits for the batches of the others for ever.
 import { int64Text } from "./batch-head.ts";
-import { readBatches, type Budget, type FetchedMessage } from "./fetched-records.ts";
+import type { Budget, FetchedMessage } from "./fetched-message.ts";
+import { readBatches } from "./fetched-records.ts";
 import { count, type Cursor } from "./record.ts";
 
 export interface AbortedRange {

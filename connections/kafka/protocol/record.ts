@@ -2,7 +2,7 @@
 // refuse (a header without a name, a field that ends behind its record) makes the batch unreadable.
 import type { BatchHead } from "./batch-head.ts";
 import { corrupt, Unreadable } from "./compression/unreadable.ts";
-import type { Batches, Budget, FetchedMessage, Headers } from "./fetched-records.ts";
+import type { Batches, Budget, FetchedMessage, Headers } from "./fetched-message.ts";
 
 /** Where reading stands. */
 export interface Cursor {

@@ -1,7 +1,7 @@
 // What the page may ask: fixed statements with parameters and limited rows, by a read-only client
 // with a time limit.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { Prices } from "../../../config/prices.ts";
+import type { Prices } from "../../../config/price-bands.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
 import type { StoredBatch } from "../../batches/table.ts";

@@ -1,5 +1,5 @@
 // A request whole, and asking it again.
-import type { Prices } from "../../../../config/prices.ts";
+import type { Prices } from "../../../../config/price-bands.ts";
 import type { Conversation } from "../../../conversation.ts";
 
 /** A whole request, current prices per million tokens of its arm, and arms to ask again. */
