@@ -80,7 +80,7 @@ test("beyond the bound some are disconnected, and the others get theirs", { time
   expect(held.cuts).toBeGreaterThan(0);
   expect(held.now).toBe(0);
   console.log(`${held.cuts} cut: ${(grown / mebi).toFixed(0)} MiB grown, ${(held.inUse / mebi).toFixed(0)} MiB in use`);
-  // Beside the bound: what each stream costs, and the 16 KiB that its socket takes before it is full.
+  // Beside the bound: what a stream costs, and the 16 KiB that its socket takes before it is full.
   expect(held.inUse).toBeLessThan(maxUnsentBytes + readers * 65_536);
   // Twice what was seen; without the bound it is what all of them leave, three times as much.
   expect(grown).toBeLessThan(maxUnsentBytes + 144 * mebi);

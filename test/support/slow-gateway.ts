@@ -25,7 +25,7 @@ export interface Held {
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
-/** Bytes in use after a full collection: what garbage there is depends on how busy the machine is. */
+/** Bytes in use after a full collection: garbage depends on how busy the machine is. */
 function bytesInUse(): number {
   collect();
   const { heapUsed, external } = process.memoryUsage();
