@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { readExamples } from "../../gateway/page/data/examples.ts";
+import { readRequests } from "../../gateway/page/data/requests.ts";
 import { mostSummed, readSessions } from "../../gateway/page/data/sessions.ts";
 import { type MigratedDatabase, startDatabase } from "../support/clickhouse.ts";
 
@@ -40,6 +41,23 @@ it("sums a session of its own requests, however long another one is", async () =
     { session: "short", requests: 3, summed: 3, cost: 3, promptTokens: 30, arms: ["large", "small"], switches: 2 },
   ]);
   expect(rows[0]?.firstAt).toBe(now - 10 * minute);
+});
+
+it("lists an answer whose request is not recorded yet", async () => {
+  await served("first", 2, now - 30 * minute, minute);
+  await clickhouse.command(
+    `INSERT INTO responses (request_id, tenant, domain, attempt, status, arm, source, cost, created_at, kafka_offset)
+     SELECT 'before', 't', 't/d', 1, 'ok', 'small', 'generated', 2, fromUnixTimestamp64Milli(toInt64(${now - 20 * minute}), 'UTC'), 1`,
+  );
+  const { rows } = await readRequests(clickhouse, { from: now - 31 * minute, until: now - 15 * minute, sort: "cost" });
+  expect(rows.map(({ id, question }) => [id, question])).toEqual([
+    ["before", ""],
+    ["first-000001", "question"],
+    ["first-000000", "question"],
+  ]);
+  expect(rows[0]).toMatchObject({
+    ...{ tenant: "t", domain: "t/d", state: "ok", arm: "small", cost: 2, createdAt: now - 20 * minute },
+  });
 });
 
 const shown = (name: string, count: number, example: string): Promise<void> =>

@@ -31,9 +31,10 @@ async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Ke
   ]);
   const byKey = new Map(asked.map((row) => [keyOf(row), row]));
   return keys.flatMap((key) => {
-    const row = byKey.get(keyOf(key));
+    const { decision, response, reward } = more.get(keyOf(key)) ?? {};
+    // An answer can be recorded before its request is.
+    const row = byKey.get(keyOf(key)) ?? (response && { ...unknown, ...key, ...placeOf(response) });
     if (row === undefined) return [];
-    const { decision, response, reward } = more.get(keyOf(row)) ?? {};
     return {
       ...row,
       answer: response?.answer ?? "",
@@ -60,6 +61,12 @@ async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Ke
   });
 }
 
+const unknown = { question: "", user: "", session: "", tags: [] };
+const placeOf = ({ domain, createdAt }: ResponsePart): Pick<RequestRow, "domain" | "createdAt"> => ({
+  domain,
+  createdAt,
+});
+
 const keyOf = ({ id, tenant }: Key): string => JSON.stringify([tenant, id]);
 
 type DecisionPart = Key &
@@ -73,7 +80,16 @@ type DecisionPart = Key &
 type ResponsePart = Key &
   Pick<
     RequestRow,
-    "arm" | "answer" | "cost" | "promptTokens" | "linkedTokens" | "completionTokens" | "firstTokenMs" | "errorCode"
+    | "domain"
+    | "createdAt"
+    | "arm"
+    | "answer"
+    | "cost"
+    | "promptTokens"
+    | "linkedTokens"
+    | "completionTokens"
+    | "firstTokenMs"
+    | "errorCode"
   > & {
     status: Exclude<RequestRow["state"], "open">;
     source: string;
@@ -97,7 +113,7 @@ async function readMore(clickhouse: Pick<ClickHouse, "query">, rows: readonly Ke
       { ids },
     ),
     clickhouse.query<ResponsePart>(
-      `SELECT request_id AS id, tenant, status, substringUTF8(text, 1, ${shownAnswer}) AS answer, arm, source, cost, prompt_tokens AS promptTokens, linked_tokens AS linkedTokens,
+      `SELECT request_id AS id, tenant, domain, toUnixTimestamp64Milli(created_at) AS createdAt, status, substringUTF8(text, 1, ${shownAnswer}) AS answer, arm, source, cost, prompt_tokens AS promptTokens, linked_tokens AS linkedTokens,
               completion_tokens AS completionTokens, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs, error_code AS errorCode
        FROM responses FINAL WHERE ${its} AND NOT duplicate`,
       { ids },
