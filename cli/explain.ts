@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import pc from "./colors.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
+import type { Conversation } from "../gateway/conversation.ts";
+import { findConversation, tenantsOf } from "../gateway/find-conversation.ts";
 import { describeDecision, describeExamples } from "./describe-decision.ts";
 import { describeAlternative, describeFeedback, describeResponse, indent, time } from "./describe-response.ts";
 import type { ReuseArmConfig } from "../config/schema.ts";

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { emptyStatistics, observe, predict, priorPosterior } from "./bandit.ts";
 import { separateDomains, shifted, withDomains, type DomainSums } from "./domain-shifts.ts";
-import { estimateVariances, solveHierarchy, type ArmSums, type Hierarchy } from "./hierarchy.ts";
+import { solveHierarchy, type ArmSums, type Hierarchy } from "./hierarchy.ts";
+import { estimateVariances } from "./variances.ts";
 import { normal, splitmix64, type Random } from "../numeric/random.ts";
 
 const dimension = 3;

@@ -1,7 +1,8 @@
 // Effect of a domain: arm i is better there by v_d + v_id (docs/design/routing.md, The domain's
 // mean). They are features that are 1 in their domain, solved with all other weights.
 import type { Posterior, Prediction } from "./bandit.ts";
-import { inverse, type ArmSums, type Hierarchy, type SolvedHierarchy } from "./hierarchy.ts";
+import type { ArmSums, Hierarchy, SolvedHierarchy } from "./hierarchy.ts";
+import { inverse } from "../numeric/symmetric.ts";
 import { cholesky, dot, packedIndex, packedLength, type Numbers } from "../numeric/matrix.ts";
 
 /** Sums over the rewarded decisions of one arm in one domain, weighted by w. */

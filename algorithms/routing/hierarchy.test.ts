@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { constantPrior, emptyStatistics, observe, predict, solvePosterior } from "./bandit.ts";
-import { estimateVariances, solveHierarchy, type ArmSums, type Hierarchy } from "./hierarchy.ts";
+import { solveHierarchy, type ArmSums, type Hierarchy } from "./hierarchy.ts";
+import { estimateVariances } from "./variances.ts";
 import { normal, splitmix64, type Random } from "../numeric/random.ts";
 
 const d = 3;

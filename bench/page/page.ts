@@ -5,7 +5,7 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { findConversation } from "../../gateway/conversation.ts";
+import { findConversation } from "../../gateway/find-conversation.ts";
 import { readExamples, readExample } from "../../gateway/page/data/examples.ts";
 import { readNames } from "../../gateway/page/data/names.ts";
 import { readOverview } from "../../gateway/page/data/overview.ts";

@@ -3,8 +3,7 @@
 // owns all partitions and pauses those that are not followed. "Caught up" is determined by
 // positions, not by records: a batch of control markers is never delivered, but its end is
 // reported.
-import { randomUUID } from "node:crypto";
-import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
+import type { Admin, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import { toRawRecord } from "./messages.ts";
@@ -17,6 +16,7 @@ import type {
   TopicFollower,
   UnreadableBatch,
 } from "./port.ts";
+import { createReader, reviving } from "./reader.ts";
 import { untilReachable } from "./retry.ts";
 import { within } from "./within.ts";
 
@@ -40,47 +40,10 @@ export interface ReaderOptions {
 }
 
 const disconnectMs = 3_000;
-const restartMs = 500;
-
-function createReader({ client, topic }: Pick<ReaderOptions, "client" | "topic">): Consumer {
-  return client.consumer({
-    groupId: `reader.${topic}.${randomUUID()}`,
-    maxWaitTimeInMs: 100,
-    sessionTimeout: 30_000,
-    // The only member of its group learns nothing by them; they keep its membership alone.
-    heartbeatInterval: 10_000,
-    allowAutoTopicCreation: false,
-    retry: {
-      initialRetryTime: 50,
-      maxRetryTime: 1_000,
-      retries: 1_000_000,
-      restartOnFailure: () => Promise.resolve(true),
-    },
-  });
-}
-
-/**
- * After some errors (a half-started broker, say) kafkajs gives up a consumer for good: a table or a
- * tail must survive that.
- */
-function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
-  const revive = (): void => {
-    if (stopped()) return;
-    start().catch((error: unknown) => {
-      log.warn({ err: error }, "a reader can't start again yet");
-      setTimeout(revive, restartMs);
-    });
-  };
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (stopped() || payload.restart) return;
-    log.warn({ err: payload.error }, "a reader crashed, starting it again");
-    setTimeout(revive, restartMs);
-  });
-}
 
 export function followTopic(options: ReaderOptions, handlers: FollowHandlers): TopicFollower {
   const { topic, log, timings } = options;
-  const consumer = createReader(options);
+  const consumer = createReader(options.client, topic);
   let assigned: readonly number[] = [];
   let origin = unknownOrigin;
   let stopped = false;

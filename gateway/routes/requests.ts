@@ -3,7 +3,8 @@
 // statements are fixed; id and tenant are parameters.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { findConversation, type Conversation } from "../conversation.ts";
+import type { Conversation } from "../conversation.ts";
+import { findConversation } from "../find-conversation.ts";
 import type { Caller } from "../caller.ts";
 import { adminPrefix } from "../addresses.ts";
 import { ApiError } from "../errors.ts";

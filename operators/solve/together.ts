@@ -2,13 +2,8 @@
 // sums by domain. Pure. What can't be solved is left out, and said.
 import type { Posterior } from "../../algorithms/routing/bandit.ts";
 import { separateDomains, withDomains } from "../../algorithms/routing/domain-shifts.ts";
-import {
-  estimateVariances,
-  solveHierarchy,
-  type ArmSums,
-  type Hierarchy,
-  type Variances,
-} from "../../algorithms/routing/hierarchy.ts";
+import { solveHierarchy, type ArmSums, type Hierarchy, type Variances } from "../../algorithms/routing/hierarchy.ts";
+import { estimateVariances } from "../../algorithms/routing/variances.ts";
 import type { DomainBeliefs } from "../../state/policies/router.ts";
 import type { ArmStatistics, DomainStatistics } from "../learnt.ts";
 

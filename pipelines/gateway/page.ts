@@ -2,7 +2,7 @@
 // and operators' acts on policies, examples, keys and dead letters.
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
-import { findConversation } from "../../gateway/conversation.ts";
+import { findConversation } from "../../gateway/find-conversation.ts";
 import { createDashboard } from "../../gateway/page/data/dashboard.ts";
 import { pricesAt } from "../../config/price-bands.ts";
 import { priceList } from "../../config/prices.ts";

@@ -2,7 +2,8 @@
 // piecemeal equals computing anew. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { emptyStatistics, observe } from "../../algorithms/routing/bandit.ts";
-import { estimateVariances, solveHierarchy } from "../../algorithms/routing/hierarchy.ts";
+import { solveHierarchy } from "../../algorithms/routing/hierarchy.ts";
+import { estimateVariances } from "../../algorithms/routing/variances.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { createAggregate, type Aggregate } from "../../operators/aggregate/aggregate.ts";

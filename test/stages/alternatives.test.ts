@@ -7,7 +7,7 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { TopicName } from "../../schemas/records.ts";
-import { findConversation } from "../../gateway/conversation.ts";
+import { findConversation } from "../../gateway/find-conversation.ts";
 import type { Request, Response } from "../../schemas/types.ts";
 import { follow } from "../support/follow.ts";
 import { feedbackOf } from "../support/learning.ts";

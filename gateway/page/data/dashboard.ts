@@ -2,7 +2,7 @@
 // with a time limit.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Prices } from "../../../config/price-bands.ts";
-import { findConversation } from "../../conversation.ts";
+import { findConversation } from "../../find-conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
 import type { StoredBatch } from "../../batches/table.ts";
 import { readBatches } from "./batches.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { findConversation } from "./conversation.ts";
+import { findConversation } from "./find-conversation.ts";
 
 /** Sharing domains whose examples' texts are asked for. */
 async function domainsFor(seesShared: boolean): Promise<unknown> {

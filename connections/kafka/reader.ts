@@ -1,0 +1,42 @@
+// A consumer that is the only member of its group, and starts again after whatever ended it.
+import { randomUUID } from "node:crypto";
+import type { Consumer, Kafka as KafkaClient } from "kafkajs";
+import type { Logger } from "pino";
+
+const restartMs = 500;
+
+export function createReader(client: KafkaClient, topic: string): Consumer {
+  return client.consumer({
+    groupId: `reader.${topic}.${randomUUID()}`,
+    maxWaitTimeInMs: 100,
+    sessionTimeout: 30_000,
+    // The only member of its group learns nothing by them; they keep its membership alone.
+    heartbeatInterval: 10_000,
+    allowAutoTopicCreation: false,
+    retry: {
+      initialRetryTime: 50,
+      maxRetryTime: 1_000,
+      retries: 1_000_000,
+      restartOnFailure: () => Promise.resolve(true),
+    },
+  });
+}
+
+/**
+ * After some errors (a half-started broker, say) kafkajs gives up a consumer for good: a table or a
+ * tail must survive that.
+ */
+export function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
+  const revive = (): void => {
+    if (stopped()) return;
+    start().catch((error: unknown) => {
+      log.warn({ err: error }, "a reader can't start again yet");
+      setTimeout(revive, restartMs);
+    });
+  };
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (stopped() || payload.restart) return;
+    log.warn({ err: payload.error }, "a reader crashed, starting it again");
+    setTimeout(revive, restartMs);
+  });
+}
