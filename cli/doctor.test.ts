@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check } from "./doctor-check.ts";
 import type { TopicSafety } from "../connections/kafka/port.ts";
-import { clientStamps, slowCoordinator, weakTopics } from "./doctor-connections.ts";
+import { clientStamps, slowCoordinator, weakTopics } from "./doctor-durability.ts";
 import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
 import { runCommand } from "./run.testing.ts";

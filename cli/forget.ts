@@ -3,7 +3,7 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { nameProblem } from "../algorithms/identity/names.ts";
 import { runForget } from "../analysis/forget/open.ts";
-import type { ForgetReport } from "../analysis/forget/forget.ts";
+import type { ForgetReport } from "../analysis/forget/report.ts";
 import type { Scope } from "../analysis/forget/subject.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { parseDuration } from "./options.ts";

@@ -8,10 +8,11 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import type { Erasure } from "../../schemas/types.ts";
 import type { Session } from "../../state/session.ts";
+import { remaining, type ForgetReport } from "./report.ts";
 import { createSubject, type Scope } from "./subject.ts";
 import { createForgetTables, searchedTables } from "./tables.ts";
 import { createForgetTopics, type TopicFinding } from "./topics.ts";
-import type { FilesFound, ForgetFiles, HeldLocation } from "./files.ts";
+import type { ForgetFiles, HeldLocation } from "./files.ts";
 
 export interface ForgetDependencies {
   session: Pick<Session, "kafka" | "codec" | "topic" | "config"> & { clickhouse: ClickHouse };
@@ -29,32 +30,10 @@ export interface ForgetOptions {
   waitMs: number;
 }
 
-export interface Remaining {
-  location: string;
-  count: number | null;
-  /** ISO 8601 time until which it stays; null: unknown. */
-  until: string | null;
-  why: string;
-}
-
-export interface ForgetReport {
-  scope: Scope;
-  erasure: string | null;
-  requests: number;
-  /** Without an answer: theirs may still come, run it again then. */
-  underWay: number;
-  removed: { rows: Record<string, number>; cacheEntries: number; examples: number; documents: number } & FilesFound;
-  searched: { tables: readonly string[]; topics: string[]; folders: string[] };
-  found: { location: string; count: number }[];
-  remains: Remaining[];
-}
-
 const hashesARecord = 1_000;
 /** Searched so often at most, and found nothing twice in a row. */
 const rounds = 6;
 const pauseMs = 2_000;
-/** ClickHouse keeps the files that a mutation replaced for this long (old_parts_lifetime). */
-const oldPartsMs = 8 * 60_000;
 /** Where no limit is set, no time is certain. */
 const unlimitedLagMs = 7 * 86_400_000;
 const endOfTime = Date.UTC(2100, 0, 1);
@@ -172,48 +151,6 @@ export async function forget(
     held = inFiles.held;
     return [...rows, ...live, ...inFiles.found].filter(({ count }) => count > 0);
   }
-}
-
-function remaining(
-  topics: readonly TopicFinding[],
-  now: number,
-  isDry: boolean,
-  locations: readonly HeldLocation[],
-): Remaining[] {
-  const at = (ms: number): string => new Date(ms).toISOString();
-  const logs = topics
-    .filter(({ lying }) => lying > 0)
-    .map(({ topic, lying, newest, keeps }): Remaining => {
-      const location = `topic ${topic}`;
-      if (keeps === undefined) return { location, count: lying, until: null, why: "its settings could not be read" };
-      const { retentionMs, segmentMs, compactionLagMs, compacts } = keeps;
-      const ends = [
-        ...(retentionMs === null ? [] : [newest + retentionMs + segmentMs]),
-        ...(compactionLagMs === null ? [] : [now + compactionLagMs]),
-      ];
-      const until = ends.length === 0 ? null : at(Math.min(...ends));
-      if (compacts && compactionLagMs === null)
-        return {
-          location,
-          count: lying,
-          until,
-          why: "replaced; until the broker compacts (set max.compaction.lag.ms)",
-        };
-      return {
-        location,
-        count: lying,
-        until,
-        why: compacts ? "replaced; until it is compacted" : "the topic's retention",
-      };
-    });
-  const parts = {
-    location: "old parts of tables",
-    count: null,
-    until: at(now + oldPartsMs),
-    why: "ClickHouse removes them",
-  };
-  const held = locations.map((one): Remaining => ({ ...one, until: one.until === null ? null : at(one.until) }));
-  return isDry ? logs : [...logs, ...held, parts];
 }
 
 /** When the log of the examples is compacted, with some time for it. */

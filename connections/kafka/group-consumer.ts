@@ -5,14 +5,14 @@ import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { splitOrigin } from "../../algorithms/identity/origin.ts";
 import { createAssigner } from "./assigner.ts";
 import { createHeartbeats } from "./heartbeats.ts";
-import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";
+import { forgetMember, generationOf } from "./kafkajs-fencing.ts";
 import { forgetOutOfRange, listenOutOfRange } from "./kafkajs-out-of-range.ts";
 import { rivalsOf, type Holders } from "./rivals.ts";
 import type { Logs } from "./logs.ts";
 import { toRawRecord } from "./messages.ts";
+import { readPositions } from "./positions.ts";
 import { within } from "./within.ts";
 import type { FetchWait, GroupConsumer, GroupHandlers, Positions, TopicPartition } from "./port.ts";
 
@@ -128,36 +128,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       },
     });
 
-  const committedNow = async (partitions: readonly TopicPartition[]): Promise<Positions> => {
-    const client = await admin();
-    const names = [...new Set(partitions.map(({ topic }) => topic))];
-    // Logs are read last, so that committed offsets are before their ends unless the log was
-    // replaced.
-    const committed = await client.fetchOffsets({ groupId: group, topics: names });
-    const there = await logs.read(names);
-    const found: Positions = { known: [], waiting: [] };
-    for (const { topic, partition } of partitions) {
-      const entry = committed.find((c) => c.topic === topic)?.partitions.find((p) => p.partition === partition);
-      const current = there.get(topic);
-      const span = current?.spans.get(partition);
-      if (entry === undefined || span === undefined || current === undefined)
-        found.waiting.push({ topic, partition, why: "the broker does not know it" });
-      else if (entry.offset === unstableOffset)
-        found.waiting.push({ topic, partition, why: "an open transaction is about to move it" });
-      else {
-        const offset = Number(entry.offset);
-        found.known.push({
-          topic,
-          partition,
-          offset: offset < 0 ? undefined : offset,
-          ...splitOrigin(entry.metadata ?? ""),
-          ...span,
-          current: current.origin,
-        });
-      }
-    }
-    return found;
-  };
+  const committedNow = (partitions: readonly TopicPartition[]): Promise<Positions> =>
+    readPositions({ admin, logs, group }, partitions);
 
   return {
     run(handlers) {

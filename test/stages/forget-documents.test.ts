@@ -9,7 +9,7 @@ import { openSession, type Session } from "../../pipelines/session.ts";
 import { putDocuments } from "../../cli/documents.ts";
 import { runCommand } from "../../cli/run.testing.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { ForgetReport } from "../../analysis/forget/forget.ts";
+import type { ForgetReport } from "../../analysis/forget/report.ts";
 import { filesWithWord } from "../support/found.ts";
 import { eventually, testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";

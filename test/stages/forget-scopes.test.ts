@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommand } from "../../cli/run.testing.ts";
 import { documentKey } from "../../connections/documents/port.ts";
 import type { RecordOf } from "../../schemas/records.ts";
-import type { ForgetReport } from "../../analysis/forget/forget.ts";
+import type { ForgetReport } from "../../analysis/forget/report.ts";
 import { filesWithWord, liveWith, rowsWith, tablesWith, type CompactedTopic } from "../support/found.ts";
 import { feedbackOf } from "../support/learning.ts";
 import { startRemembering } from "../support/remembering.ts";

@@ -14,7 +14,7 @@ import { openDisk } from "../../connections/kv/disk.ts";
 import { openKvStore } from "../../connections/kv/store.ts";
 import { anEntry, blobOf, format } from "../../connections/kv/values.testing.ts";
 import type { Feedback, Request } from "../../schemas/types.ts";
-import type { ForgetReport } from "../../analysis/forget/forget.ts";
+import type { ForgetReport } from "../../analysis/forget/report.ts";
 import { liveWith, rowsWith, tablesWith, type CompactedTopic } from "../support/found.ts";
 import { feedbackOf } from "../support/learning.ts";
 import { startRemembering } from "../support/remembering.ts";

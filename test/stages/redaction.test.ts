@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../../pipelines/up.ts";
 import { runCommand } from "../../cli/run.testing.ts";
 import type { Feedback, Request } from "../../schemas/types.ts";
-import type { ForgetReport } from "../../analysis/forget/forget.ts";
+import type { ForgetReport } from "../../analysis/forget/report.ts";
 import { rowsWith, tablesWith } from "../support/found.ts";
 import { feedbackOf } from "../support/learning.ts";
 import { requestOf, startSystem, type TestSystem } from "../support/system.ts";
