@@ -40,7 +40,7 @@ export function addKeys(program: Command, io: Io): void {
     )
     .option("--spend-limit-per-month <amount>", "the same a month, of UTC", parseAmount)
     .action(async (grants: Grants, command: Command) => {
-      const problem = problemOf(grants, armsOf(configOf(command, io).config));
+      const problem = problemOf(grants, armsOf(configOf(command, io, { callsArms: false }).config));
       if (problem !== null) throw new UsageError(problem);
       await printWithSession(command, io, async (session) => {
         const arms = armsOf(session.config);

@@ -50,7 +50,7 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   const data = readSampleData();
   screen.heading(
     "Precedent",
-    "Answers LLM requests with the help of everything answered before: Kafka carries every request, ClickHouse keeps every decision.",
+    "Answers LLM requests from Kafka with the cheapest model that is expected to answer well enough. ClickHouse has every decision.",
   );
   const { folder: stackFolder } = config.stack;
   const models = namedByArms(config.arms);
