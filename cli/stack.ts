@@ -62,7 +62,10 @@ export function addStack(program: Command, io: Io): void {
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const status = await stackStatus(configOf(command, io, { callsArms: false }).config.stack.folder);
       io.out(json === true ? `${JSON.stringify(status, null, 2)}\n` : describe(status));
-      if (!status.ready) throw new CommandError("the stack is not ready: precedent up or precedent stack start starts it, or see the logs");
+      if (!status.ready)
+        throw new CommandError(
+          "the stack is not ready: precedent up or precedent stack start starts it, or see the logs",
+        );
     });
 }
 

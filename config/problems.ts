@@ -25,7 +25,11 @@ export function problemsOf(schema: z.ZodType, data: unknown, issue: z.core.$ZodI
     return issue.keys.map((key) => {
       const meant = nearest(key, known);
       if (meant !== undefined) return { path: [...path, key], what: `unknown key; did you mean ${meant}?` };
-      return { path: [...path, key], what: "unknown key", ...(known.length === 0 ? {} : { allowed: known.join(", ") }) };
+      return {
+        path: [...path, key],
+        what: "unknown key",
+        ...(known.length === 0 ? {} : { allowed: known.join(", ") }),
+      };
     });
   }
   const value = valueAt(data, path);

@@ -12,7 +12,7 @@ import { namedByArms } from "../../config/models.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Progress } from "../setup/progress.ts";
 import { beginSetUp } from "../setup/setup.ts";
-import { openClient } from "./client.ts";
+import { NoResponse, openClient } from "./client.ts";
 import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
 import { comparison } from "./scenes/comparison.ts";
@@ -103,7 +103,10 @@ try {
   code = signal.aborted ? 130 : 1;
   if (!signal.aborted) {
     const words = messageOf(error);
-    screen.line(`\n${pc.red("The demo failed:")} ${words}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`);
+    const busy = error instanceof NoResponse ? ". Is this machine busy? Try again: what was fetched stays" : "";
+    screen.line(
+      `\n${pc.red("The demo failed:")} ${words}${busy}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`,
+    );
   }
 }
 if (process.stdout.writable) process.stdout.write("", () => process.exit(code));
