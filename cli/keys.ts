@@ -44,8 +44,11 @@ export function addKeys(program: Command, io: Io): void {
       if (problem !== null) throw new UsageError(problem);
       await printWithSession(command, io, async (session) => {
         const arms = armsOf(session.config);
+        const isFirst = (await readKeys(session)).length === 0;
         const { key, text } = await orProblem(createKey(session, grants, { arms, now: Date.now() }));
         io.note(`${key.id} ${ownerOf(key)}: this is shown once\n`);
+        if (isFirst)
+          io.note("every request needs a key from now on, and the page an admin key: precedent keys create --admin\n");
         return `${text}\n`;
       });
     });
