@@ -47,7 +47,7 @@ export function addKeys(program: Command, io: Io): void {
         const isFirst = (await readKeys(session)).length === 0;
         const { key, text } = await orProblem(createKey(session, grants, { arms, now: Date.now() }));
         io.note(`${key.id} ${ownerOf(key)}: this is shown once\n`);
-        if (isFirst)
+        if (isFirst && grants.admin !== true)
           io.note("every request needs a key from now on, and the page an admin key: precedent keys create --admin\n");
         return `${text}\n`;
       });
