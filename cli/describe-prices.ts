@@ -3,12 +3,20 @@ import { pricesAt, type Prices } from "../config/price-bands.ts";
 import { priceList, priceSource } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 
-/** One line for each arm with prices: the prices at `now`. */
+/**
+ * One line for each arm with prices: the prices at `now`. Where some arms have prices, the others
+ * have a line, too: routing takes them for free.
+ */
 export function describePrices(arms: readonly ArmConfig[], now = Date.now()): string[] {
+  const pricesOf = (arm: ArmConfig): Prices => pricesAt(priceList(arm), now, 0);
+  const isFree = (arm: ArmConfig): boolean => Object.values(pricesOf(arm)).every((price) => price === 0);
+  if (arms.every(isFree)) return [];
   return arms.flatMap((arm) => {
+    const free =
+      arm.cost === undefined && arm.type !== "reuse" ? [`${arm.name}: none, so routing takes it for free`] : [];
+    if (isFree(arm)) return free;
     const list = priceList(arm);
-    const prices = pricesAt(list, now, 0);
-    if (Object.values(prices).every((price) => price === 0)) return [];
+    const prices = pricesOf(arm);
     const entry = priceSource(arm);
     const own = arm.prices === "catalogue" ? {} : arm.prices;
     const from = (name: keyof Prices): string => {

@@ -30,7 +30,7 @@ describe("doctor", () => {
       "arms: [{ name: a, type: llama }, { name: b, type: recorded, file: nowhere.jsonl }]",
     );
     expect(code).toBe(1);
-    expect(note).toMatch(/missing: .*embedding model.*language model.*recorded answers/);
+    expect(note).toMatch(/missing or wrong: .*embedding model.*language model.*recorded answers/);
     expect(checks.get("embedding model")).toMatchObject({ state: "missing", remedy: "npm run setup" });
     expect(checks.get("language model")?.remedy).toContain("npm run setup");
     expect(checks.get("recorded answers")?.detail).toContain("nowhere.jsonl");

@@ -27,7 +27,7 @@ export function addDoctor(program: Command, io: Io): void {
       const checks = await examine(command.optsWithGlobals<{ config?: string }>().config, io, repair);
       io.out(json === true ? `${JSON.stringify(checks, null, 2)}\n` : describeChecks(checks));
       const missing = checks.filter(({ state }) => state === "missing");
-      if (missing.length > 0) throw new CommandError(`missing: ${missing.map(({ name }) => name).join(", ")}`);
+      if (missing.length > 0) throw new CommandError(`missing or wrong: ${missing.map(({ name }) => name).join(", ")}`);
     });
 }
 

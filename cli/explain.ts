@@ -38,7 +38,10 @@ async function recorded(clickhouse: ClickHouse, given: string, named?: string): 
   const [tenant] = tenants;
   const found = tenant === undefined ? null : await findConversation(clickhouse, id, tenant, { seesShared: true });
   if (found === null)
-    throw new CommandError(`no request ${id} is recorded${named === undefined ? "" : ` of ${named}`}`);
+    throw new CommandError(
+      `no request ${id} is recorded${named === undefined ? "" : ` of ${named}`}: give the last line of ask or the id of ` +
+        `a client's answer, about a second after it; precedent sql "SELECT request_id, question FROM outcomes" lists them`,
+    );
   return found;
 }
 

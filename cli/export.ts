@@ -31,7 +31,7 @@ export function addExport(program: Command, io: Io): void {
     )
     .option("--redact", "replace personal data by placeholders, and users by pseudonyms")
     .action(async (name: string, options: ExportOptions, command: Command) => {
-      const { config } = configOf(command, io);
+      const { config } = configOf(command, io, { callsArms: false });
       const done = await withClickHouse(command, io, (clickhouse) =>
         exportLog(clickhouse, resolve(io.cwd, name), options, config, io.signal),
       );

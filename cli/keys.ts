@@ -40,12 +40,15 @@ export function addKeys(program: Command, io: Io): void {
     )
     .option("--spend-limit-per-month <amount>", "the same a month, of UTC", parseAmount)
     .action(async (grants: Grants, command: Command) => {
-      const problem = problemOf(grants, armsOf(configOf(command, io).config));
+      const problem = problemOf(grants, armsOf(configOf(command, io, { callsArms: false }).config));
       if (problem !== null) throw new UsageError(problem);
       await printWithSession(command, io, async (session) => {
         const arms = armsOf(session.config);
+        const isFirst = (await readKeys(session)).length === 0;
         const { key, text } = await orProblem(createKey(session, grants, { arms, now: Date.now() }));
         io.note(`${key.id} ${ownerOf(key)}: this is shown once\n`);
+        if (isFirst && grants.admin !== true)
+          io.note("every request needs a key from now on, and the page an admin key: precedent keys create --admin\n");
         return `${text}\n`;
       });
     });

@@ -44,10 +44,12 @@ export function addLogReplay(program: Command, io: Io): void {
     .description("log replays that were kept, or not finished")
     .option("--json", "one object a line")
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const states = (await listLogReplays(configOf(command, io).config)).map(({ id, source, startedAt, lanes }) => ({
-        ...{ id, source, began: new Date(startedAt).toISOString() },
-        state: lanes.every(({ done }) => done) ? "kept" : "not finished",
-      }));
+      const states = (await listLogReplays(configOf(command, io, { callsArms: false }).config)).map(
+        ({ id, source, startedAt, lanes }) => ({
+          ...{ id, source, began: new Date(startedAt).toISOString() },
+          state: lanes.every(({ done }) => done) ? "kept" : "not finished",
+        }),
+      );
       if (json === true) for (const state of states) io.out(`${JSON.stringify(state)}\n`);
       else
         io.out(
@@ -64,7 +66,7 @@ export function addLogReplay(program: Command, io: Io): void {
     .description("remove the topics, databases and folder of a log replay")
     .argument("<id>", "its id")
     .action(async (id: string, _options, command: Command) => {
-      const { config } = configOf(command, io);
+      const { config } = configOf(command, io, { callsArms: false });
       await removeLogReplay(checkedId(id), { config, log: createLog({ level: "error" }) });
       io.out(`removed log replay ${id}\n`);
     });

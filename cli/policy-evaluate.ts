@@ -28,7 +28,7 @@ export function addPolicyEvaluation(policy: Command, io: Io): void {
     .argument("<policy>", targetHelp)
     .option("--save", "keep the terms in the table policy_terms, for SQL")
     .action(async (text: string, options: WindowOptions & { save?: boolean }, command: Command) => {
-      const { config } = configOf(command, io);
+      const { config } = configOf(command, io, { callsArms: false });
       await withClickHouse(command, io, async (clickhouse) => {
         const { target } = await targetOf(text, { clickhouse, config, io });
         const read = await readWindow(options, [target], { clickhouse, config, io });
@@ -54,7 +54,7 @@ export function addPolicyEvaluation(policy: Command, io: Io): void {
     .argument("<b>", targetHelp)
     .addOption(byOption())
     .action(async (a: string, b: string, options: CompareOptions, command: Command) => {
-      const { config } = configOf(command, io);
+      const { config } = configOf(command, io, { callsArms: false });
       await withClickHouse(command, io, async (clickhouse) => {
         const named = [await targetOf(a, { clickhouse, config, io }), await targetOf(b, { clickhouse, config, io })];
         io.out((await compared(named, options, { clickhouse, config, io })).text);

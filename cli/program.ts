@@ -39,20 +39,26 @@ export async function createProgram(io: Io, argv: readonly string[] = []): Promi
     version: string;
   };
   const program = new Command("precedent")
-    .description("Answers LLM requests with the help of everything answered before.")
+    .description("Answers LLM requests from Kafka with the cheapest model that is expected to answer well enough.")
     .version(version, "-V, --version", "show the version")
     .option(
       "-c, --config <file>",
       "configuration; precedent.yaml in this folder by default, else that of what runs here",
     )
     .option("--debug", "show stack traces")
-    .showHelpAfterError("(precedent --help shows what there is)")
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.note });
   const named = firstWord(argv);
   const wanted = named !== undefined && Object.hasOwn(commands, named) ? [commands[named]!] : Object.values(commands);
   for (const add of await Promise.all(wanted.map((load) => load()))) add(program, io);
+  showOwnHelp(program, "precedent");
   return program;
+}
+
+/** Errors name the help of the command that was used wrongly. */
+function showOwnHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`(${path} --help shows what there is)`);
+  for (const child of command.commands) showOwnHelp(child, `${path} ${child.name()}`);
 }
 
 /** The first word that is neither an option nor the value of --config. */

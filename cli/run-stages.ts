@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { tenantsOf } from "../config/tenants.ts";
+import { messageOf } from "../connections/errors.ts";
 import { openSession } from "../pipelines/session.ts";
 import { stagesOf, startStages, type RunningStages, type StageName } from "../pipelines/up.ts";
 import { createLog } from "../runtime/log.ts";
@@ -70,7 +71,7 @@ async function run(
     log.info({ stages, metrics: metricsUrl, health: healthUrl, baseUrl }, "running");
     record({ ready: (started = true), baseUrl });
     process.on("SIGHUP", () => {
-      void reload(running, reread, log).then(() => record({ ready: true, baseUrl }));
+      void reload(running, reread, log).then((done) => (done ? record({ ready: true, baseUrl }) : undefined));
     });
     if (!signal.aborted) await once(signal, "abort");
     process.removeAllListeners("SIGHUP");
@@ -85,17 +86,26 @@ async function run(
   say?.(`stopped${stack === undefined ? "" : "; the servers stay until: npx precedent stack stop"}`);
 }
 
-/** Reloads arms and tenants only. An invalid configuration changes nothing. */
-async function reload(running: RunningStages, reread: () => Config, log: Logger): Promise<void> {
-  const attempt = async (what: string, names: (config: Config) => string[], replace: (config: Config) => unknown) => {
+/** Reloads arms and tenants only. An invalid configuration changes nothing: false. */
+async function reload(running: RunningStages, reread: () => Config, log: Logger): Promise<boolean> {
+  let next: Config;
+  try {
+    next = reread();
+  } catch (error) {
+    log.error(`arms and tenants stay as they are: ${messageOf(error)}`);
+    return false;
+  }
+  const attempt = async (what: string, names: string[], replace: () => unknown): Promise<boolean> => {
     try {
-      const next = reread();
-      await replace(next);
-      log.info({ [what]: names(next) }, `${what} reloaded`);
+      await replace();
+      log.info({ [what]: names }, `${what} reloaded`);
+      return true;
     } catch (error) {
       log.error({ err: error }, `the ${what} stay as they are`);
+      return false;
     }
   };
-  await attempt("arms", armsOf, ({ arms }) => running.replaceArms(arms));
-  await attempt("tenants", tenantsOf, ({ tenants }) => running.replaceTenants(tenants));
+  const arms = await attempt("arms", armsOf(next), () => running.replaceArms(next.arms));
+  const tenants = await attempt("tenants", tenantsOf(next), () => running.replaceTenants(next.tenants));
+  return arms && tenants;
 }

@@ -54,6 +54,10 @@ describe("a command beside a running system", () => {
       ["ask", "x"],
       ["explain", "r"],
       ["stack", "token"],
+      ["keys", "create"],
+      ["export", "log.jsonl"],
+      ["select", "x"],
+      ["policy", "evaluate", "a"],
     ])
       expect((await runCommand(folder, argv)).note).toMatch(/^error: no stack runs/);
     expect((await runCommand(folder, ["stack", "stop"])).code).toBe(0);

@@ -28,7 +28,7 @@ export function addSelect(program: Command, io: Io): void {
     .option("-a, --arm <names>", "only these arms, separated by commas", parseNames())
     .option("--json", "as JSON, with the texts of all candidates")
     .action(async (question: string, options: Options, command: Command) => {
-      const { config } = configOf(command, io);
+      const { config } = configOf(command, io, { callsArms: false });
       const names = config.arms.map(({ name }) => name);
       const unknown = options.arm?.find((name) => !names.includes(name));
       if (unknown !== undefined) throw new UsageError(`--arm ${unknown}: there are ${names.join(", ")}`);

@@ -4,6 +4,7 @@ import Table from "cli-table3";
 import pc from "./colors.ts";
 import { attachStack, stackStatus, stopStack, type StackStatus } from "../stack/attach.ts";
 import { registryUrl } from "../stack/registry.ts";
+import { runningSystems } from "../stack/running.ts";
 import { tokensOf } from "../stack/tokens.ts";
 import { curlLine } from "./curl.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -35,6 +36,8 @@ export function addStack(program: Command, io: Io): void {
     .description("stop it; what it holds is kept")
     .action(async (_options, command: Command) => {
       const { folder } = configOf(command, io, { callsArms: false }).config.stack;
+      for (const { pid } of runningSystems(folder))
+        io.note(`note: process ${pid} (precedent up) uses this stack, and waits until it runs again\n`);
       io.out((await stopStack(folder)) ? `stopped the stack on ${folder}\n` : `no stack runs on ${folder}\n`);
     });
 
@@ -59,7 +62,10 @@ export function addStack(program: Command, io: Io): void {
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const status = await stackStatus(configOf(command, io, { callsArms: false }).config.stack.folder);
       io.out(json === true ? `${JSON.stringify(status, null, 2)}\n` : describe(status));
-      if (!status.ready) throw new CommandError("the stack is not ready");
+      if (!status.ready)
+        throw new CommandError(
+          "the stack is not ready: precedent up or precedent stack start starts it, or see the logs",
+        );
     });
 }
 

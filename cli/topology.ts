@@ -26,7 +26,7 @@ export function addTopology(program: Command, io: Io): void {
     .option("--acls", "print kafka-acls.sh commands instead: the least that each stage needs")
     .option("--principals <prefix>", "with --acls: what the principals' names begin with", "precedent-")
     .action((options: { acls?: boolean; principals: string }, command: Command) => {
-      const { config } = configOf(command, io);
+      const { config } = configOf(command, io, { callsArms: false });
       const { arms, kafka } = config;
       const queued = arms.flatMap(({ name, dispatch }) => (dispatch === "queued" ? [name] : []));
       if (options.acls !== true) {

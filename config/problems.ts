@@ -1,5 +1,6 @@
 // What zod found wrong, in words that say where (key path), what, and what would be allowed.
 import { z } from "zod";
+import { nearest } from "../algorithms/text/nearest.ts";
 
 /** Keys from the top, e.g. ["arms", 0, "type"]. */
 export type Path = readonly (string | number)[];
@@ -21,11 +22,15 @@ export function problemsOf(schema: z.ZodType, data: unknown, issue: z.core.$ZodI
   const path = issue.path.map((key) => (typeof key === "symbol" ? String(key) : key));
   if (issue.code === "unrecognized_keys") {
     const known = keysAt(schema, data, path);
-    return issue.keys.map((key) => ({
-      path: [...path, key],
-      what: "unknown key",
-      ...(known.length === 0 ? {} : { allowed: known.join(", ") }),
-    }));
+    return issue.keys.map((key) => {
+      const meant = nearest(key, known);
+      if (meant !== undefined) return { path: [...path, key], what: `unknown key; did you mean ${meant}?` };
+      return {
+        path: [...path, key],
+        what: "unknown key",
+        ...(known.length === 0 ? {} : { allowed: known.join(", ") }),
+      };
+    });
   }
   const value = valueAt(data, path);
   const missing = value === undefined && issue.code !== "custom";
@@ -115,12 +120,18 @@ function keysAt(schema: z.ZodType, data: unknown, path: readonly (string | numbe
   return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
 }
 
+/** Without defaults, and without what is done to the value afterwards. */
+function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional)
+    return unwrapped(schema.unwrap());
+  return schema instanceof z.ZodPipe ? unwrapped(schema.in) : schema;
+}
+
 function bare(schema: unknown, value: unknown): unknown {
-  let at = schema;
-  while (at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional) at = at.unwrap();
+  let at = unwrapped(schema);
   if (at instanceof z.ZodDiscriminatedUnion) {
     const { discriminator } = at.def;
-    return at.options.find((option) => {
+    at = at.options.map(unwrapped).find((option) => {
       const literal =
         option instanceof z.ZodObject ? (option.shape as Record<string, unknown>)[discriminator] : undefined;
       return literal instanceof z.ZodLiteral && literal.values.has(valueAt(value, [discriminator]) as string);

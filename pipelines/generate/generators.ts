@@ -36,7 +36,7 @@ export async function startGenerators(
 
   await Promise.all(arms.configured().map(stages.startQueued));
   if (arms.configured().every(({ dispatch }) => dispatch === "inline"))
-    log.info("all arms are inline: plan calls them itself, and no stage generate runs");
+    log.info("all arms are inline: plan calls them itself, and generate only what is left over");
   const serving = repeat(() => leftovers.serveInline().then(() => false), { everyMs: everyMs.leftovers, signal, log });
   return {
     stages: stages.all,

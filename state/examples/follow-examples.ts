@@ -49,7 +49,7 @@ export async function followExamples({
     follower.follow(partition, start);
     const restored = follower
       .caughtUp(partition)
-      .then(() => log.info({ partition, from: start, ms: Date.now() - began }, "examples restored"));
+      .then(() => log.debug({ partition, from: start, ms: Date.now() - began }, "examples restored"));
     // Those of partitions that were added later are waited for by nothing.
     restored.catch(() => undefined);
     followed.set(partition, restored);

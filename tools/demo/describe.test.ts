@@ -38,7 +38,10 @@ const decision = aDecision({
   arms: [score("small", 0.7, [shown("far", 0.4), shown("near", 0.9)]), score("large", 0.3, [])],
   probability: 0.7,
   template: "t",
-  timings: [{ operator: "embed", ms: 12.34 }],
+  timings: [
+    { operator: "embed", ms: 12.34 },
+    { operator: "pair", ms: 0.94 },
+  ],
   createdAt: 0,
 });
 const response: Response = {
@@ -80,12 +83,12 @@ const options = {
 const plain = (answered: Parameters<typeof describeAnswered>[0]): string[] =>
   describeAnswered(answered, options).map(stripVTControlCharacters);
 
-it("shows the best example first, the arm with its probability, the answer, and every time", () => {
+it("shows the best example first, the arm with its probability, the answer, and times of a millisecond or more", () => {
   expect(plain({ response, decision })).toEqual([
     "list all files",
     "examples  0.90  list files → ls",
     "          0.40  far",
-    "arm       small with probability 0.70 (small-model; large 0.30; the prior)",
+    "arm       small with probability 0.70 (small-model; large 0.30; nothing learnt yet)",
     "answer    ls -la  token F1 1.00",
     "ms        embed 12 │ queue 2.0 · first token 3.0 · total 4.0",
   ]);

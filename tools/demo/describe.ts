@@ -56,7 +56,7 @@ function armOf(decision: Decision): string {
   const others = decision.arms.filter(({ arm }) => arm !== decision.arm);
   const rest = others.map(({ arm, probability }) => `${arm} ${probability.toFixed(2)}`).join(", ");
   const model = decision.arms.find(({ arm }) => arm === decision.arm)?.model ?? "?";
-  const policy = decision.policyVersion === 0 ? "the prior" : `policy ${decision.policyVersion}`;
+  const policy = decision.policyVersion === 0 ? "nothing learnt yet" : `policy ${decision.policyVersion}`;
   return `${pc.green(decision.arm)} with probability ${decision.probability.toFixed(2)} ${pc.dim(`(${model}; ${rest === "" ? "" : `${rest}; `}${policy})`)}`;
 }
 
@@ -71,7 +71,9 @@ function answerOf(response: Response, { references, width }: DescribeOptions): s
 }
 
 function timesOf({ timings }: Response, decision: Decision | null): string {
-  const operators = (decision?.timings ?? []).map(({ operator, ms }) => `${operator} ${number(ms)}`);
+  // The others took less than the reader would notice.
+  const slow = (decision?.timings ?? []).filter(({ ms }) => ms >= 1);
+  const operators = slow.map(({ operator, ms }) => `${operator} ${number(ms)}`);
   const arm = [
     `queue ${number(timings.queue)}`,
     ...(timings.firstToken === null ? [] : [`first token ${number(timings.firstToken)}`]),

@@ -12,7 +12,7 @@ import { namedByArms } from "../../config/models.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Progress } from "../setup/progress.ts";
 import { beginSetUp } from "../setup/setup.ts";
-import { openClient } from "./client.ts";
+import { NoResponse, openClient } from "./client.ts";
 import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
 import { comparison } from "./scenes/comparison.ts";
@@ -50,7 +50,7 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   const data = readSampleData();
   screen.heading(
     "Precedent",
-    "Answers LLM requests with the help of everything answered before: Kafka carries every request, ClickHouse keeps every decision.",
+    "Answers LLM requests from Kafka with the cheapest model that is expected to answer well enough. ClickHouse has every decision.",
   );
   const { folder: stackFolder } = config.stack;
   const models = namedByArms(config.arms);
@@ -103,7 +103,10 @@ try {
   code = signal.aborted ? 130 : 1;
   if (!signal.aborted) {
     const words = messageOf(error);
-    screen.line(`\n${pc.red("The demo failed:")} ${words}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`);
+    const busy = error instanceof NoResponse ? ". Is this machine busy? Try again: what was fetched stays" : "";
+    screen.line(
+      `\n${pc.red("The demo failed:")} ${words}${busy}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`,
+    );
   }
 }
 if (process.stdout.writable) process.stdout.write("", () => process.exit(code));

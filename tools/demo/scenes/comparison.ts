@@ -8,7 +8,7 @@ import { splitmix64 } from "../../../algorithms/numeric/random.ts";
 import { bestTokenF1 } from "../../../algorithms/text/token-f1.ts";
 import { messageOf } from "../../../connections/errors.ts";
 import type { Response } from "../../../schemas/types.ts";
-import { NoResponse } from "../client.ts";
+import { NoResponse, type Answered } from "../client.ts";
 import { fewest, type Pair, type Scored } from "../comparison.ts";
 import { briefly, showComparison } from "../comparison-lines.ts";
 import { largeArm, type Question } from "../sample-data.ts";
@@ -61,12 +61,14 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
   const limit = pLimit(inFlight);
   const began = Date.now();
   const pairs: Pair[] = [];
-  const counts = { asked: 0, answered: 0, failed: 0, extra: 0, without: 0 };
+  const counts = { asked: 0, answered: 0, late: 0, failed: 0, extra: 0, without: 0 };
   const paid = { system: 0, extra: 0 };
 
   async function ask({ request, references }: Question): Promise<void> {
     counts.asked++;
-    const { response, decision } = await client.ask(request, { scene: "comparison" });
+    const answer = await inTime(client.ask(request, { scene: "comparison" }));
+    if (answer === null) return void counts.late++;
+    const { response, decision } = answer;
     const system = scored(response, references);
     counts.answered++;
     paid.system += system.cost;
@@ -85,15 +87,12 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
   }
 
   async function askLarge(request: string): Promise<Response | null> {
-    try {
-      const { response } = await client.ask(request, { scene: "baseline", arm: largeArm });
-      counts.extra++;
-      paid.extra += response.cost + response.failedCost;
-      return response;
-    } catch (error) {
-      if (error instanceof NoResponse) return null;
-      throw error;
-    }
+    const answer = await inTime(client.ask(request, { scene: "baseline", arm: largeArm }));
+    if (answer === null) return null;
+    const { response } = answer;
+    counts.extra++;
+    paid.extra += response.cost + response.failedCost;
+    return response;
   }
 
   await Promise.all(
@@ -105,11 +104,12 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
     ),
   );
   signal.throwIfAborted();
-  const { answered, failed, extra, without } = counts;
-  const left = questions.length - answered;
+  const { answered, late, failed, extra, without } = counts;
+  const left = questions.length - answered - late;
   const notes = [
     `${answered} answers, each with its reward on the topic feedback`,
     ...(failed > 0 ? [`${failed} failed, and count as 0`] : []),
+    ...(late > 0 ? [`${late} left out: this machine is too busy to answer them within two minutes`] : []),
     ...(left > 0 ? [`the time was up before the other ${left}`] : []),
     ...(extra > 0
       ? [
@@ -120,6 +120,16 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
   ];
   for (const line of wrap(`${notes.join("; ")}.`, screen.width)) screen.line(line);
   return pairs;
+}
+
+/** Null: no answer came in time. */
+async function inTime(answer: Promise<Answered>): Promise<Answered | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof NoResponse) return null;
+    throw error;
+  }
 }
 
 /** A failed answer is worth nothing, and costs what it cost. */

@@ -14,7 +14,7 @@ export const linked: Scene = async (context) => {
   const arm = session.config.arms.findLast(({ type, examples }) => type === "llama" && examples);
   if (arm?.type !== "llama") return;
   screen.heading(
-    "Examples that cost almost nothing",
+    "Reused KV caches of examples",
     `The key-value caches of examples are computed once and linked into every prompt that shows them (policy ${arm.linked.policy}). Each question is asked twice of ${arm.name}: prefilled in full, and linked.`,
   );
   const times = { full: [] as number[], linked: [] as number[] };

@@ -42,8 +42,10 @@ export const questions: Scene = async ({ screen, session, client, data, commande
 function describeArm(arm: ArmConfig): string {
   const examples = arm.examples ? "shown similar examples" : "asked without examples";
   const { prompt, completion } = pricesAt(priceList(arm), Date.now(), 0);
+  // deploy/demo.yaml counts the time of models on this machine as their price.
+  const unit = arm.type === "llama" ? " CPU seconds" : "";
   const cost =
-    completion > 0 ? `, ${prompt} and ${completion} per million tokens read and written` : ", without a price";
+    completion > 0 ? `, ${prompt} and ${completion}${unit} per million tokens read and written` : ", without a price";
   switch (arm.type) {
     case "llama":
       return `${modelOf(arm)} on this CPU, ${examples}${cost}`;
