@@ -1,7 +1,7 @@
 // What is refused over HTTP, in OpenAI's error format: a stable code, a message that says what was
 // wrong and what to do, and whether the same request may be sent again.
 
-import type { ResponseError } from "../schemas/types.ts";
+import type { Response, ResponseError } from "../schemas/types.ts";
 
 export interface ErrorOptions {
   status: number;
@@ -68,15 +68,16 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
 }
 
 /**
- * The error of a response that is no answer: its code as it stands, under the status that fits.
+ * The error of a response that is no answer: its code as it stands, under the status that fits. A
+ * code that is not listed is 400 where plan refused the request, else 502.
  * pathOf: name of a member in the client's format.
  */
 export function errorOfResponse(
-  error: Partial<ResponseError> | null,
+  { status: outcome, error }: { status: Response["status"]; error: Partial<ResponseError> | null },
   pathOf: (member: string) => string = (member) => member,
 ): ApiError {
   const { code = "unknown", message = "The response says nothing of why it failed." } = error ?? {};
-  const status = statusOf[code] ?? 502;
+  const status = statusOf[code] ?? (outcome === "refused" ? 400 : 502);
   const seconds = Math.ceil((error?.retryAfterMs ?? 0) / 1_000);
   const retryAfter = again.has(code) ? Math.min(longestRetryAfter, Math.max(1, seconds)) : undefined;
   const param = error?.param ?? paramOf[code];
@@ -96,14 +97,8 @@ const paramOf: Readonly<Record<string, string>> = {
 };
 
 const statusOf: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(
-    [
-      ...["no_tenant", "name_too_long", "metadata_too_large", "too_many_messages", "too_many_documents"],
-      "unknown_document",
-      ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive", "no_capable_arm"],
-      ...["no_arm", "request_rejected"],
-    ].map((code) => [code, 400]),
-  ),
+  // An arm may fail with them, too.
+  ...{ prompt_too_large: 400, too_expensive: 400, request_rejected: 400 },
   first_answer_gone: 410,
   id_reused: 422,
   cancelled: 499,

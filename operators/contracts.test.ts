@@ -32,14 +32,14 @@ describe("plan", () => {
 
   it("commits an id with the first request that has it, whatever became of that, and with no other", () => {
     const { seen, plan } = setUp();
-    expect(plan.changes?.(first)).toEqual([]);
+    expect(plan.always?.(first)).toEqual([]);
     const { id, tenant } = first.record;
     seen.firstSeen(tenant, id ?? "", first.position, first.timestamp, hash);
     const { partition, offset } = first.position;
     const record = { requestId: id, tenant, offset, hash, seenAt: first.timestamp };
-    expect(plan.changes?.(first)).toEqual([{ output: "seen-ids", key: id, partition, record }]);
-    expect(plan.changes?.(again)).toEqual([]);
-    expect(plan.changes?.(validated({ id: null }))).toEqual([]);
+    expect(plan.always?.(first)).toEqual([{ output: "seen-ids", key: id, partition, record }]);
+    expect(plan.always?.(again)).toEqual([]);
+    expect(plan.always?.(validated({ id: null }))).toEqual([]);
   });
 
   it("marks whatever ends a repeat as a repeat: it never stands in for the first response", () => {

@@ -34,7 +34,7 @@ export function planContract({
         seen.hashOf(record.tenant, id) !== undefined && seen.firstAt(record.tenant, id, position) === undefined;
       return [refusedResponse(received, repeat ? { ...problem, repeat } : problem, clock(), partitions())];
     },
-    changes({ record: { id, tenant }, position }) {
+    always({ record: { id, tenant }, position }) {
       const requestId = id ?? "";
       const first = seen.firstAt(tenant, requestId, position);
       if (first === undefined) return [];

@@ -22,10 +22,10 @@ export interface SourceContract<N extends TopicName, O extends TopicName = Topic
   /** The final response that is owed when the record is refused or fails. */
   answer(received: Received<RecordOf[N]>, problem: Problem): Emit<O>[];
   /**
-   * What is emitted whatever becomes of the record: changes of the stage's own state, which is
-   * restored from them. Absent: nothing.
+   * What is emitted whatever becomes of the record, such as changes of the stage's own state, which
+   * is restored from them. A step that passes a record on emits nothing by itself. Absent: nothing.
    */
-  changes?(received: Received<RecordOf[N]>): Emit<O>[];
+  always?(received: Received<RecordOf[N]>): Emit<O>[];
 }
 
 export interface Problem {

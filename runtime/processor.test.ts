@@ -125,7 +125,7 @@ describe("processor", () => {
     ["a dead letter", () => deadLetter("not_ours", "another's"), ["not_ours"]],
     ["a bug", () => Promise.reject(new Error("a bug")), ["internal_error", "failed: internal_error"]],
   ])("changes of the stage's state go with whatever becomes of the record: %s", async (_name, step, others) => {
-    const contract = { changes: ({ record }: In) => [emit(`seen ${record.text}`)] };
+    const contract = { always: ({ record }: In) => [emit(`seen ${record.text}`)] };
     const found = await outputs({ step, contract });
     expect(found.map((line) => line.slice(line.indexOf(" ") + 1))).toEqual([...others, "seen question"]);
     expect(await outputs({ step, contract }, "broken")).toEqual(["dead-letters undecodable"]);

@@ -96,12 +96,12 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     const work = async (at: number): Promise<OutgoingMessage[]> => {
       const received = receive(value, record, position, at);
       const outputs = await answerWithin(received, at, { record, position, lost, slot, began, trace });
-      return [...outputs, ...changes(received)];
+      return [...outputs, ...always(received)];
     };
     return await (inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now())));
   };
 
-  const changes = (received: Received<RecordOf[N]>): OutgoingMessage[] => encode(contract.changes?.(received) ?? []);
+  const always = (received: Received<RecordOf[N]>): OutgoingMessage[] => encode(contract.always?.(received) ?? []);
 
   const answerWithin = async (
     received: Received<RecordOf[N]>,
@@ -161,7 +161,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       if (!decoded.ok) return [letter];
       const received = receive(decoded.value, record, position, now());
       const failed = encode(answer(received, { status: "failed", code: "output_too_large", message: reason }));
-      return [letter, ...failed, ...changes(received)];
+      return [letter, ...failed, ...always(received)];
     },
   };
 }

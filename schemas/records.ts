@@ -1,76 +1,12 @@
 // Which record stands on which topic. The Avro files beside this one are the contract; types.ts
 // follows them.
-import type {
-  CacheEntry,
-  ApiKey,
-  ArmBreaker,
-  BatchLine,
-  BatchPart,
-  Cancel,
-  DeadLetter,
-  Decision,
-  Delta,
-  Document,
-  Erasure,
-  Example,
-  Feedback,
-  InlineCalls,
-  KvInventory,
-  Observation,
-  Policy,
-  PrefillSample,
-  ExampleReplay,
-  Request,
-  Response,
-  SeenId,
-  SubmittedBatch,
-  Withdrawal,
-  Work,
-} from "./types.ts";
+import type { RecordFiles } from "./types.ts";
 
-/** Topic (without prefix) to record; `work` and tenants' topics stand for many. */
-export interface RecordOf {
-  requests: Request;
-  "seen-ids": SeenId;
-  "tenant-requests": Request;
-  responses: Response;
-  "tenant-responses": Response;
-  "alternative-answers": Response;
-  "tenant-alternative-answers": Response;
-  deltas: Delta;
-  "tenant-deltas": Delta;
-  cancels: Cancel;
-  feedback: Feedback;
-  "tenant-feedback": Feedback;
-  withdrawals: Withdrawal;
-  erasures: Erasure;
-  decisions: Decision;
-  work: Work;
-  "response-cache": CacheEntry;
-  examples: Example;
-  policies: Policy;
-  observations: Observation;
-  "example-replays": ExampleReplay;
-  documents: Document;
-  "kv-inventory": KvInventory;
-  "inline-calls": InlineCalls;
-  breakers: ArmBreaker;
-  keys: ApiKey;
-  batches: BatchPart;
-  "batch-lines": BatchLine;
-  "provider-batches": SubmittedBatch;
-  "prefill-samples": PrefillSample;
-  "dead-letters": DeadLetter;
-}
-
-export type TopicName = keyof RecordOf;
-
-declare const topic: unique symbol;
-/** Full name of a topic, with its prefix; its type says which topic it is. */
-export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: N };
-
-/** File in schemas/avro, without extension, that every topic's records follow. */
-export const schemaOf: Readonly<Record<TopicName, string>> = {
+/**
+ * Topic (without prefix) to the file in schemas/avro, without extension, that its records follow;
+ * `work` and tenants' topics stand for many.
+ */
+export const schemaOf = {
   requests: "request",
   "seen-ids": "seen-id",
   "tenant-requests": "request",
@@ -102,7 +38,16 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "provider-batches": "submitted-batch",
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
-};
+} as const satisfies Record<string, keyof RecordFiles>;
+
+export type TopicName = keyof typeof schemaOf;
+
+/** Topic to record. */
+export type RecordOf = { [N in TopicName]: RecordFiles[(typeof schemaOf)[N]] };
+
+declare const topic: unique symbol;
+/** Full name of a topic, with its prefix; its type says which topic it is. */
+export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: N };
 
 /** Prefixes of topics of which each tenant with Kafka access has one. */
 export const tenantTopics = {

@@ -616,3 +616,32 @@ export interface WorkFallback {
   arm: string;
   failed: FailedArm[];
 }
+
+/** The record of each file, by its name without extension. */
+export interface RecordFiles {
+  "api-key": ApiKey;
+  "arm-breaker": ArmBreaker;
+  "batch-line": BatchLine;
+  "batch-part": BatchPart;
+  "cache-entry": CacheEntry;
+  cancel: Cancel;
+  "dead-letter": DeadLetter;
+  decision: Decision;
+  delta: Delta;
+  document: Document;
+  erasure: Erasure;
+  "example-replay": ExampleReplay;
+  example: Example;
+  feedback: Feedback;
+  "inline-calls": InlineCalls;
+  "kv-inventory": KvInventory;
+  observation: Observation;
+  policy: Policy;
+  "prefill-sample": PrefillSample;
+  request: Request;
+  response: Response;
+  "seen-id": SeenId;
+  "submitted-batch": SubmittedBatch;
+  withdrawal: Withdrawal;
+  work: Work;
+}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ResponseError } from "../../schemas/types.ts";
 import { errorBody, errorHeaders, errorOfResponse } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
 import { feedbackOf } from "./feedback.ts";
@@ -46,10 +47,11 @@ describe("a response", () => {
 });
 
 describe("a response that is no answer", () => {
+  const failed = (error: Partial<ResponseError>) =>
+    errorOfResponse({ status: "failed", error: { message: "why", ...error } });
   it.each([
     ["prompt_too_large", 400, "invalid_request_error", {}, "messages"],
     ["too_expensive", 400, "invalid_request_error", {}, "precedent.allow.max_cost"],
-    ["no_arm", 400, "invalid_request_error", {}, "precedent.allow.arms"],
     ["request_rejected", 400, "invalid_request_error", {}],
     ["endpoint_rejected", 502, "server_error", { "x-should-retry": "false" }],
     ["id_reused", 422, "invalid_request_error", {}],
@@ -59,16 +61,24 @@ describe("a response that is no answer", () => {
     ["endpoint_unavailable", 502, "server_error", { "retry-after": "1" }],
     ["anything_new", 502, "server_error", { "x-should-retry": "false" }],
   ])("%s is %i", (code, status, type, headers, param: string | null = null) => {
-    const error = errorOfResponse({ code, message: "why" });
+    const error = failed({ code });
     expect(error.status).toBe(status);
     expect(errorBody(error)).toEqual({ error: { code, message: "why", type, param } });
     expect(errorHeaders(error)).toEqual(headers);
   });
+  it.each([
+    ["no_arm", 400, "precedent.allow.arms"],
+    ["id_reused", 422],
+    ["anything_new", 400],
+  ])("%s, where plan refused the request, is %i", (code, status, param: string | null = null) => {
+    const error = errorOfResponse({ status: "refused", error: { code, message: "why" } });
+    expect(error.status).toBe(status);
+    expect(errorBody(error)).toEqual({ error: { code, message: "why", type: "invalid_request_error", param } });
+  });
   it("names the member that an endpoint named, and the time that it asked for", () => {
-    const named = errorOfResponse({ code: "request_rejected", message: "why", param: "tools[0]" });
+    const named = failed({ code: "request_rejected", param: "tools[0]" });
     expect(errorBody(named).error).toMatchObject({ param: "tools[0]", type: "invalid_request_error" });
-    const later = (retryAfterMs: number) =>
-      errorHeaders(errorOfResponse({ code: "rate_limited", message: "why", retryAfterMs }));
+    const later = (retryAfterMs: number) => errorHeaders(failed({ code: "rate_limited", retryAfterMs }));
     expect([0, 120, 34_000, 1e15].map((ms) => later(ms)["retry-after"])).toEqual(["1", "1", "34", "86400"]);
   });
 });

@@ -127,10 +127,6 @@ const statusOfCode: Readonly<Record<string, number>> = {
 };
 
 function refusalOf(response: Response): ApiError {
-  const known = errorOfResponse(response.error);
-  const { message, code } = known;
-  const own = statusOfCode[code];
-  // 502 means that errorOfResponse does not know the code: the gateway refused it (ask-line.ts).
-  const status = own ?? (response.status === "refused" && known.status === 502 ? 400 : known.status);
-  return new ApiError({ status, code, message, param: known.param });
+  const { status, code, message, param } = errorOfResponse(response);
+  return new ApiError({ status: statusOfCode[code] ?? status, code, message, param });
 }

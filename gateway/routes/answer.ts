@@ -89,7 +89,7 @@ async function streamed(
   try {
     const response = await ask({ ...request, deltas: true }, { ...options, onDelta: stream.delta });
     if (response.status === "ok") stream.finish(response);
-    else throw stream.hasBegun() ? errorOfResponse(response.error, pathOf) : withHeaders(reply, response, pathOf);
+    else throw stream.hasBegun() ? errorOfResponse(response, pathOf) : withHeaders(reply, response, pathOf);
   } catch (error) {
     if (!stream.hasBegun() || !(error instanceof ApiError)) throw error;
     stream.fail(error);
@@ -135,7 +135,7 @@ export function requestOf(
 
 function withHeaders(reply: FastifyReply, response: Response, pathOf: ChatBody["pathOf"]): ApiError {
   void reply.headers(responseHeaders(response));
-  return errorOfResponse(response.error, pathOf);
+  return errorOfResponse(response, pathOf);
 }
 
 const sessionHeader = "x-precedent-session";

@@ -13,7 +13,7 @@ describe("rows", () => {
       const toRows = rowsOf[topic] as (record: unknown, at: typeof position) => ReturnType<(typeof rowsOf)["requests"]>;
       const tables = toRows(testingRecords[topic], position);
       const own = tables.at(-1);
-      expect(own?.table).toBe(tableOf[topic]);
+      expect(own?.table).toBe(tableOf(topic));
       expect(own?.rows).toHaveLength(1);
       for (const row of tables.flatMap(({ rows }) => rows)) {
         expect(row).toMatchObject({ topic: "precedent.x", kafka_partition: 2, kafka_offset: 9 });

@@ -21,49 +21,18 @@ import {
 /** Topics that clients write, whose clocks are not trusted; our own stages write all others. */
 export const clientTopics: ReadonlySet<TopicName> = new Set<TopicName>(["requests", "feedback", "observations"]);
 
-/** The table with a row for every record of a topic, inserted last. */
-export const tableOf = {
-  requests: "requests",
-  decisions: "decisions",
-  responses: "responses",
-  "alternative-answers": "alternative_answers",
-  feedback: "feedback",
-  withdrawals: "withdrawals",
-  erasures: "erasures",
-  examples: "examples",
-  policies: "policies",
-  "example-replays": "example_replays",
-  observations: "observations",
-  "prefill-samples": "prefill_samples",
-  "dead-letters": "dead_letters",
-} as const satisfies Partial<Record<keyof RecordOf, string>>;
-
-export type RecordedTopic = keyof typeof tableOf;
-
-export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(tableOf, topic);
-export const recordedTopics: readonly RecordedTopic[] = Object.keys(tableOf).filter(isRecorded);
-
-/** Topic without prefix; throws for one that record does not take. */
-export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopic {
-  return (topic) => {
-    const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : "";
-    if (!isRecorded(name)) throw new Error(`record does not take the topic ${topic} (kafka.prefix is "${prefix}").`);
-    return name;
-  };
-}
-
 type ToRows<T> = (record: T, position: RowPosition) => TableRows[];
 
 const single =
   <T>(table: string, row: (record: T, position: RowPosition) => Row): ToRows<T> =>
   (record, position) => [{ table, rows: [row(record, position)] }];
 
-export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
+const rows = {
   requests: (record, position) => {
     const row = requestRow(record, position);
     return [
       { table: "request_arrivals", rows: [arrivalRow(row, position)] },
-      { table: tableOf.requests, rows: [row] },
+      { table: "requests", rows: [row] },
     ];
   },
   decisions: (record, position) => [
@@ -73,10 +42,9 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
   ],
   responses: (record, position) => [
     { table: "account_costs", rows: accountCostRows(record, position) },
-    { table: tableOf.responses, rows: [responseRow(record, position)] },
+    { table: "responses", rows: [responseRow(record, position)] },
   ],
   "alternative-answers": single("alternative_answers", responseRow),
-  examples: single("examples", exampleRow),
   feedback: single("feedback", (record, position) => ({
     feedback_id: record.id,
     request_id: record.requestId,
@@ -111,7 +79,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
   })),
   erasures: (record, position) => [
     {
-      table: tableOf.erasures,
+      table: "erasures",
       rows: record.hashes.map((hash) => ({
         hash,
         erasure_id: record.id,
@@ -121,6 +89,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
       })),
     },
   ],
+  examples: single("examples", exampleRow),
   policies: single("policies", (record, position) => ({
     name: record.name,
     tenant: record.tenant,
@@ -205,4 +174,22 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     created_at: time(ownTime(record.createdAt, position)),
     ...at(position),
   })),
-};
+} satisfies { [N in TopicName]?: ToRows<RecordOf[N]> };
+
+export type RecordedTopic = keyof typeof rows;
+export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = rows;
+
+/** The table with a row for every record of a topic, inserted last. */
+export const tableOf = (topic: RecordedTopic): string => topic.replaceAll("-", "_");
+
+export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(rowsOf, topic);
+export const recordedTopics: readonly RecordedTopic[] = Object.keys(rowsOf).filter(isRecorded);
+
+/** Topic without prefix; throws for one that record does not take. */
+export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopic {
+  return (topic) => {
+    const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : "";
+    if (!isRecorded(name)) throw new Error(`record does not take the topic ${topic} (kafka.prefix is "${prefix}").`);
+    return name;
+  };
+}

@@ -44,7 +44,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
   const group = groupName(prefix, record.name);
   const topics = recordedTopics.map((name) => topic(name));
   const consumer = kafka.groupConsumer({ group, topics, instance, sessionTimeoutMs, fetch: fetchWait });
-  const storedOffsets = createStoredOffsets(clickhouse, (name) => tableOf[recordOf(name)]);
+  const storedOffsets = createStoredOffsets(clickhouse, (name) => tableOf(recordOf(name)));
   const metrics = createStageMetrics(session.metrics, record.name);
   const letters = openDeadLetters(session, { recordOf, metrics, log });
   const { masking, close: closeMasking } = openMasking(config, log);

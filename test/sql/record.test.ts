@@ -45,7 +45,7 @@ describe("record on ClickHouse", () => {
     for (let repeat = 0; repeat < 3; repeat++)
       for (const topic of recordedTopics) await feed(topic, 0, 7, [testingRecords[topic]]);
     await stage.stop();
-    for (const topic of recordedTopics) expect([topic, await count(tableOf[topic])]).toEqual([topic, 1]);
+    for (const topic of recordedTopics) expect([topic, await count(tableOf(topic))]).toEqual([topic, 1]);
     expect(await count("example_uses")).toBe(2);
     expect(deadLetters).toEqual([]);
     const [outcome] = await clickhouse.query("SELECT * FROM outcomes");

@@ -283,7 +283,8 @@ test("no stage was denied what it needs, and its ACLs were of use", async () => 
         unused.push(`${principal.replace(/^.*-/, "")} ${operation} ${name.replace(prefix, "")}`);
     }
   }
-  expect(unused.filter((acl) => !idle.includes(acl))).toEqual([]);
+  const unexpected = unused.filter((acl) => !idle.includes(acl));
+  expect(unexpected, "ACLs that were not used: list in `idle` those of what this test does not do").toEqual([]);
 });
 
 const refusalOf = async (config: Config): Promise<string> => {

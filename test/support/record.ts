@@ -58,7 +58,7 @@ export function recordFrom(
     },
     batch: createBatch({ maxRows: limits.batchRows ?? 1_000, maxBytes: 1_000_000 }),
     insert: createInsert({ clickhouse, deadLetter: refused }),
-    storedOffsets: createStoredOffsets(clickhouse, (topic) => tableOf[topicOf(topic)]),
+    storedOffsets: createStoredOffsets(clickhouse, (topic) => tableOf(topicOf(topic))),
     undecodable,
     metrics: createStageMetrics(createMetricsRegistry(), "record"),
     log: pino({ level: "silent" }),

@@ -56,10 +56,15 @@ export function generateTypes(folder: string): string {
     return name;
   };
 
-  for (const file of readdirSync(folder).sort()) {
-    if (file.endsWith(".avsc")) typeOf(JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as Schema);
-  }
-  return `// Made by tools/generate/types.ts from schemas/avro, which says what the fields mean. Do not edit: run "npm run types".\n\n${[...declared.values()].join("\n")}`;
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith(".avsc"))
+    .sort()
+    .map((file) => {
+      const type = typeOf(JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as Schema);
+      return `  ${JSON.stringify(file.replace(/\.avsc$/, ""))}: ${type};\n`;
+    });
+  const records = `/** The record of each file, by its name without extension. */\nexport interface RecordFiles {\n${files.join("")}}\n`;
+  return `// Made by tools/generate/types.ts from schemas/avro, which says what the fields mean. Do not edit: run "npm run types".\n\n${[...declared.values(), records].join("\n")}`;
 }
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));

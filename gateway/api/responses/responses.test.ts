@@ -46,7 +46,7 @@ describe("the body of /v1/responses", () => {
     ];
     const { pathOf } = responsesRequest({ model: "m", instructions: "Be brief.", input });
     const paramOf = (code: string, param?: string) =>
-      errorOfResponse({ code, message: "", param: param ?? null }, pathOf).param;
+      errorOfResponse({ status: "failed", error: { code, message: "", param: param ?? null } }, pathOf).param;
     expect(paramOf("prompt_too_large")).toBe("input");
     expect(paramOf("request_rejected", "messages[0].content")).toBe("instructions");
     expect(paramOf("request_rejected", "messages[2]")).toBe("input[1]");
