@@ -1,6 +1,6 @@
 // kafkajs' own ConsumerGroup, patched, against a broker that notes how long it may wait.
 import { expect, test } from "vitest";
-import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
+import { internals, type ConsumerGroupLike, type RequestQueueLike } from "./kafkajs-internals.ts";
 import { quietWaitMs } from "./kafkajs-fetch-wait.ts";
 import "./kafkajs.ts";
 
@@ -22,6 +22,7 @@ function groupOf(fetch: Asked) {
   const waits: number[] = [];
   const bytes: number[] = [];
   let found: Found[] = [];
+  let hangs = false;
   const answer = (): object => ({
     responses: [
       {
@@ -42,7 +43,7 @@ function groupOf(fetch: Asked) {
         async fetch({ maxWaitTime, minBytes }: Asked) {
           waits.push(maxWaitTime);
           bytes.push(minBytes);
-          return answer();
+          return hangs ? new Promise(() => undefined) : answer();
         },
       }),
     },
@@ -64,6 +65,7 @@ function groupOf(fetch: Asked) {
     group,
     waits,
     bytes,
+    hang: () => void (hangs = true),
     fetches: async (count: number, messages: Found[] = []) => {
       found = messages;
       for (let i = 0; i < count; i++) await group.fetch("1");
@@ -114,4 +116,39 @@ test("one that gathers goes on at once behind as many bytes as it gathers, and w
   await fetches(3, [{ offset: "3", value: Buffer.alloc(1_000) }]);
   await fetches(3);
   expect(bytes).toHaveLength(6);
+});
+
+test("a consumer that stops waits neither for the fetch under way nor for the pause before the next one", async () => {
+  const hour = 3_600_000;
+  const [waiting, pausing] = [groupOf({ maxWaitTime: 100, minBytes: 1 }), groupOf({ maxWaitTime: hour, minBytes: 9 })];
+  waiting.hang();
+  await pausing.fetches(1, [{ offset: "3", value: Buffer.alloc(1) }]);
+  const fetches = [waiting, pausing].map(({ group }) => group.fetch("1"));
+  for (const { group } of [waiting, pausing])
+    await internals.Runner.prototype.stop.call({ running: false, consumerGroup: group } as never);
+  expect(await Promise.all(fetches)).toEqual([[], []]);
+  expect(await waiting.group.fetch("1")).toEqual([]);
+  expect([waiting.waits.length, pausing.waits.length]).toEqual([1, 1]);
+});
+
+test("a connection that is closed waits for its requests, but for no fetch", async () => {
+  const Queue = internals.RequestQueue as unknown as new (options: object) => RequestQueueLike & {
+    push(request: object): void;
+    fulfillRequest(response: object): void;
+  };
+  const queue = new Queue({ maxInFlightRequests: null, requestTimeout: 1_000, logger: silent });
+  const push = (apiKey: number, correlationId: number): void => {
+    const entry = { apiKey, correlationId, resolve: () => undefined, reject: () => undefined };
+    queue.push({ entry, expectResponse: true, sendRequest: () => undefined });
+  };
+  const [fetch, leaveGroup] = [1, 13];
+  push(fetch, 1);
+  await queue.waitForPendingRequests();
+  push(leaveGroup, 2);
+  let isOver = false;
+  const over = queue.waitForPendingRequests().then(() => (isOver = true));
+  await new Promise(setImmediate);
+  expect(isOver).toBe(false);
+  for (const correlationId of [1, 2]) queue.fulfillRequest({ correlationId, size: 0, payload: null });
+  await over;
 });

@@ -163,7 +163,10 @@ export interface ConnectionLike {
 /** A connection's requests: those under way, and those that wait for a slot. */
 export interface RequestQueueLike {
   pending: unknown[];
+  inflight: Map<number, { entry: { apiKey: number } }>;
   scheduleCheckPendingRequests(): void;
+  /** When it disconnects. */
+  waitForPendingRequests(): Promise<void>;
 }
 /**
  * The member of a group that a consumer is between two crashes; the cluster object is the
@@ -188,6 +191,7 @@ export interface ConsumerGroupLike {
 /** What a consumer runs between two joins. */
 export interface RunnerLike {
   running: boolean;
+  consumerGroup: ConsumerGroupLike;
   fetchManager: { stop(): Promise<void> };
   start(): Promise<void>;
   stop(): Promise<void>;
