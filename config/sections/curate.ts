@@ -46,14 +46,6 @@ export const curate = z.strictObject({
       budgetCost: factor.optional(),
       /** Compares answers: an arm, or reference:FILE (JSON Lines). A schedule needs it. */
       judge: z.string().min(1).optional(),
-      offPeak: z
-        .strictObject({
-          /** Utilisation of the busiest arm above which a run waits. */
-          load: factor.default(0.5),
-          /** Waiting time after which a run ends. */
-          waitMs: milliseconds.default(3_600_000),
-        })
-        .prefault({}),
       /** When runs begin by themselves. */
       schedule: z
         .strictObject({

@@ -42,10 +42,8 @@ export const routing = z.strictObject({
     .strictObject({
       /** Calls within 30 s before it may open. */
       minimum: z.number().int().min(1).max(100).default(5),
-      /** How long it is open at first; doubled by each failed probe. */
+      /** How long it is open at first; doubled by each failed probe, up to 12 times as long. */
       openMs: milliseconds.default(5_000),
-      /** How long it is open at most. */
-      mostOpenMs: milliseconds.default(60_000),
     })
     .prefault({}),
   /** Arms that may take over a request when the chosen one fails; 0: none. */
@@ -98,8 +96,6 @@ export const learn = z.strictObject({
       perTenantHour: count.default(20),
       /** Money for judging in 24 hours; absent: no limit. */
       spendLimit: z.number().min(0).max(1e12).optional(),
-      /** Utilisation of the busiest arm above which none is drawn. */
-      offPeakLoad: factor.default(0.5),
       /** Between two looks. */
       everyMs: milliseconds.default(60_000),
     })

@@ -32,9 +32,10 @@ beforeAll(async () => {
         ...{ everyMs: 300, settleMs: 0 },
         judge: {
           ...{ arm: "judge", reference: "second", share: 1, afterMinutes: 0, samples: 1, everyMs: 300 },
-          ...{ perHour: 1_000, perTenantHour: 1_000, offPeakLoad: 10 },
+          ...{ perHour: 1_000, perTenantHour: 1_000 },
         },
       },
+      limits: { offPeakLoad: 10 },
       arms: [openai("first", upstreams[1]!, 0), openai("second", upstreams[2]!, 0), openai("judge", judge, 1)],
     },
     { stages: ["plan", "generate", "record"] },
