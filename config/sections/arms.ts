@@ -108,7 +108,7 @@ const endpointArm = {
   parameters: z.boolean().default(true),
   /** provider: answers lines of /v1/batches alone, at half the price. */
   batch: z.enum(["off", "provider"]).default("off"),
-  /** How long lines are collected for one batch, and time between two looks at it (at most 60 s). */
+  /** How long lines are collected for a batch; it is looked at as often, at least every 60 s. */
   batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
 };
 const openaiShape = z.strictObject({

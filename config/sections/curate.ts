@@ -27,7 +27,6 @@ export const curate = z.strictObject({
     .prefault({}),
   evict: z
     .strictObject({
-      everyMs: milliseconds.default(60_000),
       /** Bytes of all texts and vectors. */
       budgetBytes: bytes.default(256 * 1_048_576),
       /** Hours in which a new example is not evicted. */

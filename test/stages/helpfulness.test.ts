@@ -53,10 +53,10 @@ beforeAll(async () => {
         explore: { trials: 0.45, thresholds: 0.45, orders: 0 },
       },
       learn: {
-        everyMs: 300,
+        everyMs: 100,
         settleMs: 0,
         helpfulness: { minimumRows: 50 },
-        threshold: { everyMs: 300, minimumRequests: 12, tokenPrice: 0 },
+        threshold: { minimumRequests: 12, tokenPrice: 0 },
       },
       arms: [
         { name: "small", type: "recorded", file, cost: 0.1 },
@@ -403,7 +403,7 @@ test("the threshold that earns most is learnt and applied; a revert pauses that"
   await publishedAs(THRESHOLD, 2);
   expect(await output("policy", "revert", "threshold")).toContain("threshold 4 repeats 2");
   await inForce(0.4);
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
   expect(policies.filter(({ name }) => name === THRESHOLD).at(-1)?.version).toBe(4);
   await output("policy", "resume", "threshold");
   expect(JSON.parse((await publishedAs(THRESHOLD, 6)).body)).toMatchObject({ threshold: 0.6 });
