@@ -6,7 +6,7 @@ import type { BatchRecords } from "./anthropic/batches/match.ts";
 import { createMessageBatches } from "./anthropic/batches/provider.ts";
 import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
-import { createBatchArm } from "./batches/arm.ts";
+import { createBatchArm, type BatchArmDependencies } from "./batches/arm.ts";
 import { createOpenAiBatches } from "./openai/batches.ts";
 import type { EndpointArmDependencies } from "./openai/endpoint-arm.ts";
 import { createOpenAiArm } from "./openai/openai.ts";
@@ -19,6 +19,8 @@ type ArmDependencies = LlamaArmDependencies &
   Pick<EndpointArmDependencies, "headers" | "breaker" | "choose" | "fetch"> & {
     /** For arms of Anthropic's batches; absent: none can be submitted. */
     batchRecords?: BatchRecords | undefined;
+    /** Age at which a provider's batch is cancelled, in milliseconds; for tests. */
+    batchTimeoutMs?: BatchArmDependencies["timeoutMs"];
   };
 
 /** Rejects when its log or model file is missing or wrong. No endpoint is called yet. */
@@ -34,14 +36,14 @@ function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise
       return createBatchArm(config, {
         provider: createOpenAiBatches(config, dependencies.fetch),
         protocol: openAiProtocol({ ...config, stream: false }),
-        log: dependencies.log,
+        ...{ log: dependencies.log, timeoutMs: dependencies.batchTimeoutMs },
       });
     case "anthropic":
       if (config.batch === "off") return createAnthropicArm(config, dependencies);
       return createBatchArm(config, {
         provider: createMessageBatches(config, { records: dependencies.batchRecords ?? noRecords, ...dependencies }),
         protocol: anthropicProtocol({ ...config, stream: false }),
-        log: dependencies.log,
+        ...{ log: dependencies.log, timeoutMs: dependencies.batchTimeoutMs },
       });
     case "llama":
       return createLlamaArm(config, dependencies);

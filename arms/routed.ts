@@ -80,7 +80,7 @@ const orderOf = (arm: ArmConfig): ExampleOrder =>
 const operational = new Set(
   (
     "name type experimental concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs " +
-    "latencySpreadMs endpoints discover metricsUrl batch batchCollectMs batchPollMs batchTimeoutMs"
+    "latencySpreadMs endpoints discover metricsUrl batch batchCollectMs"
   ).split(" "),
 );
 const settingsOf = (arm: ArmConfig): string =>

@@ -2,6 +2,7 @@
 // the better answers, on a budget; what was tried, what it cost, what changed.
 import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
+import { mostWaitMs } from "../pipelines/replay/run.ts";
 import { openJudge, startExampleReplay } from "../pipelines/replay/start.ts";
 import type { Config } from "../config/schema.ts";
 import { messageOf } from "../connections/errors.ts";
@@ -56,7 +57,7 @@ export function addExampleReplay(examples: Command, io: Io): void {
       "the least G(e) that is tried, 0 for any; learnt from past replays by default",
       parseGain,
     )
-    .option("--any-load", "do not wait while the arms are busy (curate.exampleReplay.offPeak)")
+    .option("--any-load", "do not wait while the arms are busy (limits.offPeakLoad)")
     .option(
       "--dry-run",
       "show what would be asked, with its gain, expected saving and cost; call no arm, write nothing",
@@ -99,11 +100,10 @@ export function addExampleReplay(examples: Command, io: Io): void {
             );
           },
           onWait: ({ waits, load, waitedMs }) => {
-            const most = config.curate.exampleReplay.offPeak;
             io.note(
               waits
-                ? `waits: the busiest arm has a load of ${load.toFixed(2)}, above ${most.load} (--any-load)\n`
-                : `goes on, load ${load.toFixed(2)}, after ${ago(waitedMs)} of at most ${ago(most.waitMs)}\n`,
+                ? `waits: the busiest arm has a load of ${load.toFixed(2)}, above ${config.limits.offPeakLoad} (--any-load)\n`
+                : `goes on, load ${load.toFixed(2)}, after ${ago(waitedMs)} of at most ${ago(mostWaitMs)}\n`,
             );
           },
         });

@@ -7,7 +7,7 @@ import { priceProblem } from "./prices.ts";
 import { answersBatches, armSchema } from "./sections/arms.ts";
 import { batch } from "./sections/batch.ts";
 import { cache } from "./sections/cache.ts";
-import { bytes, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
+import { bytes, factor, milliseconds, millisecondsUpTo, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
 import { experiment, refuseExperiments } from "./sections/experiments.ts";
 import { gateway } from "./sections/gateway.ts";
@@ -43,6 +43,8 @@ const limits = z.strictObject({
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** A tenant's share of the slots while others wait; 1 for those not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
+  /** Utilisation of the busiest arm above which batches, judge and example replays wait. */
+  offPeakLoad: factor.default(0.5),
   /** Time for splitting a document or redacting it. */
   textMs: milliseconds.default(5_000),
   /** Time to finish what is under way when a process stops. */

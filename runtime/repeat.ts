@@ -4,6 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 
+/** Between two passes that may come once a minute beside others that come every `everyMs`. */
+export const slowerMs = (everyMs: number): number => Math.max(everyMs, Math.min(60_000, 30 * everyMs));
+
 export interface RepeatOptions {
   everyMs: number;
   maxBackoffMs?: number;

@@ -29,13 +29,13 @@ afterEach(async () => {
   await provider.stop();
 });
 
-async function newArm(more: object = {}): Promise<Arm> {
+async function newArm(more: object = {}, batchTimeoutMs?: number): Promise<Arm> {
   const arm = await createArm(
     armSchema.parse({
       ...{ name: "night", type, baseUrl: provider.baseUrl, model: "m", apiKey: "k", batch: "provider" },
-      ...{ prices: { prompt: 10, completion: 20 }, batchCollectMs: 200, batchPollMs: 10, ...more },
+      ...{ prices: { prompt: 10, completion: 20 }, batchCollectMs: 200, ...more },
     }),
-    { log: pino({ level: "silent" }), batchRecords },
+    { log: pino({ level: "silent" }), batchRecords, batchTimeoutMs },
   );
   arms.push(arm);
   return arm;
@@ -131,7 +131,7 @@ describe.each(["openai", "anthropic"] as const)("an arm of %s batches", (of) => 
 
   it("a batch that takes too long is cancelled; what it has answered counts", async () => {
     provider.hold(true);
-    const results = await Promise.all(ask(await newArm({ batchTimeoutMs: 1 }), ["one", "two"]));
+    const results = await Promise.all(ask(await newArm({}, 1), ["one", "two"]));
     expect(results).toMatchObject([{ text: "batch: one" }, { code: "endpoint_unavailable", retriable: true }]);
     expect(provider.statuses()).toEqual(["cancelled"]);
   });
@@ -267,7 +267,7 @@ describe("an arm of Anthropic's batches", () => {
     recorded("one", 3 * minutes);
     provider.hold(true);
     provider.addForeign(1);
-    const found = await Promise.all(ask(await newArm({ batchTimeoutMs: 1 }), ["one"]));
+    const found = await Promise.all(ask(await newArm({}, 1), ["one"]));
     expect(found).toMatchObject([{ code: "endpoint_unavailable", retriable: true }]);
     expect(provider.statuses()).toEqual(["in_progress"]);
   });

@@ -15,16 +15,29 @@ import { Unsendable, type Prepared, type Protocol } from "../openai/protocol.ts"
 import { createCollector, type BatchOutcome } from "./collector.ts";
 import type { Provider } from "./port.ts";
 
+/** Between two looks at a batch, at most. */
+const mostPollMs = 60_000;
+/** Age at which a batch is cancelled: 20 of the provider's 24 hours. */
+const batchTimeoutMs = 72_000_000;
+
+export interface BatchArmDependencies {
+  provider: Provider;
+  protocol: Protocol;
+  log: Logger;
+  /** Age at which a batch is cancelled, in milliseconds. */
+  timeoutMs?: number | undefined;
+}
+
 /** @param protocol whose calls are not streamed */
 export function createBatchArm(
   config: EndpointArmConfig,
-  { provider, protocol, log }: { provider: Provider; protocol: Protocol; log: Logger },
+  { provider, protocol, log, timeoutMs = batchTimeoutMs }: BatchArmDependencies,
 ): Arm {
-  const { name, model, concurrency, batchCollectMs, batchPollMs, batchTimeoutMs } = config;
+  const { name, model, concurrency, batchCollectMs: collectMs } = config;
   const { maxTokensField } = protocol;
   const collector = createCollector({
     ...{ provider, log },
-    ...{ collectMs: batchCollectMs, pollMs: batchPollMs, timeoutMs: batchTimeoutMs },
+    ...{ collectMs, pollMs: Math.min(mostPollMs, collectMs), timeoutMs },
   });
 
   const resultOf = (request: ArmRequest, { body, open }: Prepared, outcome: BatchOutcome): ArmResult => {

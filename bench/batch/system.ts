@@ -46,7 +46,7 @@ const configOf = ({ stackFolder, provider: { baseUrl } }: Place, name: string) =
       { ...arm, name: "small", model: "p-small", cost: 0.1, prices: { prompt: 1, completion: 2 } },
       { ...large, name: "large", cost: 1 },
       // The mock's time is simulated: a real provider's batch takes minutes to hours.
-      { ...large, name: "large-batch", cost: 0.5, batch: "provider", batchCollectMs: 500, batchPollMs: 100 },
+      { ...large, name: "large-batch", cost: 0.5, batch: "provider", batchCollectMs: 500 },
     ],
   });
 };

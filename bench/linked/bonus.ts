@@ -102,7 +102,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, helpfulne
   let cached = llama.inventory.summary();
   const select = createSelection({
     pool: { nearest: (_domain, vector, most) => Promise.resolve(nearestOf(data, vector, most)) },
-    selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, orders: 0, grid: [0.5] } },
+    selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, orders: 0 } },
     ...{ arms: () => [arm], clock: () => 0, random: splitmix64(1), helpfulnessModel: () => helpfulnessModel },
     caches: {
       tells: () => true,

@@ -108,12 +108,8 @@ const endpointArm = {
   parameters: z.boolean().default(true),
   /** provider: answers lines of /v1/batches alone, at half the price. */
   batch: z.enum(["off", "provider"]).default("off"),
-  /** How long lines are collected for one batch. */
+  /** How long lines are collected for a batch; it is looked at as often, at least every 60 s. */
   batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
-  /** Between two looks at a batch. */
-  batchPollMs: millisecondsUpTo(3_600_000).default(60_000),
-  /** Time after which a batch is cancelled. */
-  batchTimeoutMs: millisecondsUpTo(86_400_000).default(72_000_000),
 };
 const openaiShape = z.strictObject({
   ...endpointArm,

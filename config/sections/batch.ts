@@ -5,8 +5,6 @@ import { bytes, factor } from "./common.ts";
 export const batch = z.strictObject({
   /** Cost weight of lines of batches; a line's own cost_weight goes first. */
   costWeight: factor.optional(),
-  /** Utilisation of the busiest arm above which only due lines are sent. */
-  offPeakLoad: factor.default(0.5),
   /** Bytes that a tenant may upload within 30 days. */
   tenantBytes: bytes.default(10 * 1_073_741_824),
 });

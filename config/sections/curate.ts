@@ -27,7 +27,6 @@ export const curate = z.strictObject({
     .prefault({}),
   evict: z
     .strictObject({
-      everyMs: milliseconds.default(60_000),
       /** Bytes of all texts and vectors. */
       budgetBytes: bytes.default(256 * 1_048_576),
       /** Hours in which a new example is not evicted. */
@@ -46,14 +45,6 @@ export const curate = z.strictObject({
       budgetCost: factor.optional(),
       /** Compares answers: an arm, or reference:FILE (JSON Lines). A schedule needs it. */
       judge: z.string().min(1).optional(),
-      offPeak: z
-        .strictObject({
-          /** Utilisation of the busiest arm above which a run waits. */
-          load: factor.default(0.5),
-          /** Waiting time after which a run ends. */
-          waitMs: milliseconds.default(3_600_000),
-        })
-        .prefault({}),
       /** When runs begin by themselves. */
       schedule: z
         .strictObject({

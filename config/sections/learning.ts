@@ -1,6 +1,6 @@
 // How arms are chosen and what is learned from their rewards.
 import { z } from "zod";
-import { count, countOrNone, factor, milliseconds, millisecondsOrNone, name } from "./common.ts";
+import { count, countOrNone, factor, milliseconds, millisecondsOrNone, millisecondsUpTo, name } from "./common.ts";
 
 export const routing = z.strictObject({
   /** Price of cost in quality; 0: quality only. */
@@ -42,10 +42,8 @@ export const routing = z.strictObject({
     .strictObject({
       /** Calls within 30 s before it may open. */
       minimum: z.number().int().min(1).max(100).default(5),
-      /** How long it is open at first; doubled by each failed probe. */
+      /** How long it is open at first; doubled by each failed probe, up to 12 times as long. */
       openMs: milliseconds.default(5_000),
-      /** How long it is open at most. */
-      mostOpenMs: milliseconds.default(60_000),
     })
     .prefault({}),
   /** Arms that may take over a request when the chosen one fails; 0: none. */
@@ -65,7 +63,7 @@ export const routing = z.strictObject({
 
 export const learn = z.strictObject({
   /** Between two passes; raise it where ClickHouse serves many processes. */
-  everyMs: milliseconds.default(2_000),
+  everyMs: millisecondsUpTo(86_400_000).default(2_000),
   /** Half-life of a reward's weight. */
   halfLifeHours: z.number().min(0.01).max(876_000).default(168),
   /** Age of the newest version before one with few changes (1 %) is published. */
@@ -98,10 +96,6 @@ export const learn = z.strictObject({
       perTenantHour: count.default(20),
       /** Money for judging in 24 hours; absent: no limit. */
       spendLimit: z.number().min(0).max(1e12).optional(),
-      /** Utilisation of the busiest arm above which none is drawn. */
-      offPeakLoad: factor.default(0.5),
-      /** Between two looks. */
-      everyMs: milliseconds.default(60_000),
     })
     .prefault({}),
   /** The model of which examples help. */
@@ -116,8 +110,6 @@ export const learn = z.strictObject({
   /** The helpfulness that an example must have to be shown. */
   threshold: z
     .strictObject({
-      /** Between two looks at how the thresholds do. */
-      everyMs: milliseconds.default(60_000),
       /** Rewarded requests under both thresholds before one is replaced. */
       minimumRequests: z.number().int().min(2).max(1_000_000_000).default(200),
       /** Price of 1,000 tokens of examples, in quality. */

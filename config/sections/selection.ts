@@ -67,8 +67,6 @@ export const selection = z.strictObject({
       thresholds: z.number().min(0).max(0.5).default(0.02),
       /** Share with a random order of the examples. */
       orders: z.number().min(0).max(0.5).default(0.02),
-      /** The thresholds that are tried. */
-      grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
   /** Where examples are searched (docs/operations.md). */
@@ -77,8 +75,6 @@ export const selection = z.strictObject({
 });
 
 export const documents = z.strictObject({
-  /** size: cut where a piece is full, not at sentences. */
-  split: z.enum(["meaning", "size"]).default("meaning"),
   /** Estimated tokens of a piece. */
   chunkTokens: z.number().int().min(16).max(8192).default(512),
 });

@@ -12,9 +12,9 @@ function obey(text: string): void {
 }
 
 serveCalls<TextMethods>({
-  split({ text, splitter, most }) {
+  split({ text, most }) {
     obey(text);
-    return splitText(text, splitter, most);
+    return splitText(text, most);
   },
   redact({ texts, options }) {
     texts.forEach(obey);

@@ -96,7 +96,7 @@ export function openBatches(options: BatchesOptions): Batches {
   };
   const runner = createRunner({
     ...{ unfinished: table.unfinished, owns, load, now: () => performance.now(), log },
-    newWindow: () => createOffPeakWindow({ limit: config.batch.offPeakLoad, most: mostLines }),
+    newWindow: () => createOffPeakWindow({ limit: config.limits.offPeakLoad, most: mostLines }),
     mostDue: mostLines,
     workOf: (batch, room) =>
       createWork(batch, {

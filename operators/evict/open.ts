@@ -1,5 +1,6 @@
 // What evict needs: its rules from the configuration, and the arms' costs.
 import type { Logger } from "pino";
+import { slowerMs } from "../../runtime/repeat.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { createEvict } from "./evict.ts";
 
@@ -11,7 +12,7 @@ export interface EvictOptions {
 }
 
 export function openEvict(session: EvictSession, { clock, log }: EvictOptions) {
-  const { evict } = session.config.curate;
+  const { everyMs, evict } = session.config.curate;
   return {
     evict: createEvict({
       clickhouse: session.clickhouse,
@@ -23,6 +24,6 @@ export function openEvict(session: EvictSession, { clock, log }: EvictOptions) {
       clock,
       log,
     }),
-    evictEveryMs: evict.everyMs,
+    evictEveryMs: slowerMs(everyMs),
   };
 }

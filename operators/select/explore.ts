@@ -13,8 +13,6 @@ export interface ExploreShares {
   /** [0, 0.5] each. */
   trials: number;
   thresholds: number;
-  /** What tau is drawn from, evenly; the one in force may be among them. */
-  grid: readonly number[];
 }
 
 export interface Exploration {
@@ -23,15 +21,18 @@ export interface Exploration {
   threshold: number | null;
 }
 
+/** What tau is drawn from, evenly; the one in force may be among them. */
+export const triedThresholds: readonly number[] = [0.4, 0.45, 0.5, 0.55, 0.6];
+
 const nothing: Exploration = { trial: null, threshold: null };
 
 /** learned: helpfulness comes from a model; without one only trials are made. */
-export function explore(random: Random, { trials, thresholds, grid }: ExploreShares, learned: boolean): Exploration {
+export function explore(random: Random, { trials, thresholds }: ExploreShares, learned: boolean): Exploration {
   const drawn = random();
   if (drawn < trials)
     return { ...nothing, trial: { pick: random(), shown: random() < shownProbability, probability: shownProbability } };
   if (learned && drawn < trials + thresholds)
-    return { ...nothing, threshold: grid[Math.floor(random() * grid.length)] ?? null };
+    return { ...nothing, threshold: triedThresholds[Math.floor(random() * triedThresholds.length)] ?? null };
   return nothing;
 }
 

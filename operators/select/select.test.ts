@@ -136,7 +136,7 @@ describe("without a helpfulness model", () => {
   });
 
   test("thresholds are not explored, examples are tried", async () => {
-    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, orders: 0, grid: [0.9] } };
+    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, orders: 0 } };
     const pool = poolOf(candidates);
     expect(await select({ pool, selection, random: draws(0.15) })).toMatchObject({ exploredThreshold: null });
     const tried = await select({ pool, selection, random: draws(0.05, 0.4, 0.6) });
@@ -166,16 +166,16 @@ describe("with a helpfulness model", () => {
   });
 
   test("a share of the requests is served under another threshold", async () => {
-    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, orders: 0, grid: [0.2, 0.8] } };
-    const helpfulnessModel = () => modelOf((similarity) => similarity);
-    const value = await select({ pool: poolOf(candidates), helpfulnessModel, selection, random: draws(0.15, 0.5) });
-    expect(value).toMatchObject({ threshold: 0.5, exploredThreshold: 0.8 });
+    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, orders: 0 } };
+    const helpfulnessModel = () => modelOf((similarity) => similarity - 0.15);
+    const value = await select({ pool: poolOf(candidates), helpfulnessModel, selection, random: draws(0.15, 0.99) });
+    expect(value).toMatchObject({ threshold: 0.5, exploredThreshold: 0.6 });
     expect(ids(value)).toEqual(["0"]);
     expect(value.trialByArm.size).toBe(0);
   });
 
   test("a request is in at most one of the shares, and in none where there is nothing to learn", async () => {
-    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0, grid: [0.2] } };
+    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0 } };
     const helpfulnessModel = () => modelOf((similarity) => similarity);
     for (let i = 0; i < 10; i++) {
       const value = await select({
@@ -365,7 +365,7 @@ describe("the order of the examples", () => {
       { role: "user" as const, content: "with sizes" },
     ];
     const later = embedded({ request: { ...request, messages: [...request.messages, ...more] } });
-    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0.5, grid: [0.2] } };
+    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, orders: 0.5 } };
     const value = await select({ pool, arms, memory, selection, random: () => 0.1 }, later);
     expect(ids(value, "engine")).toEqual(["7", "0"]);
     // Neither an order nor a threshold was drawn for it; another arm's trial is its own.

@@ -28,7 +28,7 @@ type Logging = Pick<StepContext, "log">;
 const neutral = 0.5;
 const noChoice: Chosen = { examples: [], order: bestLast, trial: null, settled: [], open: 0, verdicts: [] };
 const noVector = new Float32Array(0);
-const nothingToLearn = { trials: 0, thresholds: 0, grid: [] };
+const nothingToLearn = { trials: 0, thresholds: 0 };
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;

@@ -51,7 +51,7 @@ export async function openJudgePass(
       judgeAll: createJudgeAll({
         clickhouse,
         gate: createOffPeak({
-          ...{ load: busiest.load, limit: settings.offPeakLoad, mostMs: Infinity, now: () => performance.now() },
+          ...{ load: busiest.load, limit: config.limits.offPeakLoad, mostMs: Infinity, now: () => performance.now() },
           onWait: (waits) => reported.waits(waits),
         }),
         judge: session.tracing === undefined ? judgeOne : traceJudge(judgeOne, session.tracing),

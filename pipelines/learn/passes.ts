@@ -1,7 +1,7 @@
 // The passes of learn, each again and again in its own time, as long as this process has the lock.
 import { lazily } from "../../runtime/lazily.ts";
 import type { PassHealth } from "../../runtime/pass-health.ts";
-import { repeat } from "../../runtime/repeat.ts";
+import { repeat, slowerMs } from "../../runtime/repeat.ts";
 import { helpfulnessPass, thresholdPass, type Learning } from "./helpfulness.ts";
 import { openJudgePass } from "./judge.ts";
 import { retractPass } from "./retract.ts";
@@ -23,7 +23,7 @@ export function openPasses(
 ): OpenedPasses {
   const { session, policies, log } = learning;
   const { cache, learn } = session.config;
-  const { everyMs, threshold, helpfulness, judge } = learn;
+  const { everyMs, helpfulness, judge } = learn;
   /** Before the first look: fences the predecessor and reads what was published. */
   const opening = lazily(() => policies.open());
   const opened = (pass: () => Promise<boolean>) => (): Promise<boolean> => opening.get().then(pass);
@@ -32,7 +32,7 @@ export function openPasses(
     repeat(opened(routerPass(learning)), { ...timing, everyMs, health: health.of("router") }),
     repeat(opened(thresholdPass(learning)), {
       ...timing,
-      everyMs: threshold.everyMs,
+      everyMs: slowerMs(everyMs),
       health: health.of("threshold"),
     }),
     // No health check: a reuse arm that this pass does not verify is off within the hour
@@ -52,7 +52,7 @@ export function openPasses(
   const { arm } = judge;
   const judging = lazily(() => openJudgePass(learning, producer, arm ?? "", signal));
   if (arm !== undefined)
-    loops.push(repeat(async () => (await judging.get()).pass(), { ...timing, everyMs: judge.everyMs }));
+    loops.push(repeat(async () => (await judging.get()).pass(), { ...timing, everyMs: slowerMs(everyMs) }));
   return {
     loops,
     async stop() {

@@ -18,6 +18,9 @@ import { keepRunRecord, type RunEnd } from "./runs.ts";
 import { createTotals, type Outcomes } from "./totals.ts";
 import type { SessionOf } from "../../state/session.ts";
 
+/** Milliseconds that a run waits for a low load. */
+export const mostWaitMs = 3_600_000;
+
 export interface ExampleReplayRun {
   runId: string;
   judge: Judge;
@@ -31,6 +34,8 @@ export interface ExampleReplayRun {
   /** The least gain that is worth a replay; absent: as past replays say. 0: all are. */
   cutOff?: number | undefined;
   anyLoad?: boolean | undefined;
+  /** Time, all waits together, after which it ends; absent: mostWaitMs. */
+  mostWaitMs?: number | undefined;
   /** The time of the schedule that began it, milliseconds since the epoch; absent: by hand. */
   dueAt?: number | undefined;
   signal: AbortSignal;
@@ -59,7 +64,6 @@ export async function replayExamples(
   lease: Lease<Sent<typeof exampleReplay>>,
 ): Promise<ExampleReplaySummary> {
   const { clickhouse, config, log } = session;
-  const { offPeak } = config.curate.exampleReplay;
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const ranking = createRanking(clickhouse);
   const arms = openArms(session, openArm);
@@ -68,7 +72,7 @@ export async function replayExamples(
   const busiest = await watchBusiestArm(session, signal);
   const gate = createOffPeak({
     load: run.anyLoad === true ? () => 0 : busiest.load,
-    ...{ limit: offPeak.load, mostMs: offPeak.waitMs, now: () => performance.now() },
+    ...{ limit: config.limits.offPeakLoad, mostMs: run.mostWaitMs ?? mostWaitMs, now: () => performance.now() },
     onWait(waits) {
       run.onWait?.({ waits, load: busiest.load(), waitedMs: gate.waitedMs() });
       const state = waits ? "waiting" : "running";

@@ -11,7 +11,12 @@ import type { SessionOf } from "../session.ts";
 
 /** Half of the calls of 30 s open it, two probes close it; slow deadlines are failures. */
 const fixed = { share: 0.5, windowMs: 30_000, probes: 2, slowCallMs: 30_000 };
-export const breakerSettings = (breaker: Config["routing"]["breaker"]) => ({ ...fixed, ...breaker });
+/** The longest opening, in first openings. */
+const mostOpenings = 12;
+export const breakerSettings = (breaker: Config["routing"]["breaker"]) => ({
+  ...{ ...fixed, ...breaker },
+  mostOpenMs: mostOpenings * breaker.openMs,
+});
 export type BreakerConfig = ReturnType<typeof breakerSettings>;
 
 export interface BreakersOptions {

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { constantPrior, emptyStatistics, observe, predict, solvePosterior } from "../../algorithms/routing/bandit.ts";
+import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/routing/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
-import { packedLength } from "../../algorithms/numeric/matrix.ts";
 import type { Policy } from "../../schemas/types.ts";
-import { formerLayout } from "./former-layout.ts";
 import { createPolicyTable } from "./router-table.ts";
 import {
   allArms,
@@ -129,37 +127,6 @@ describe("router policy", () => {
     expect(beliefsOf(before, "t", "t/d").here).toBeUndefined();
     const broken = new Map([["t/d", { arms: new Map(), prior: shift(Number.NaN) }]]);
     expect(() => encodeRouterBody({ arms: new Map(), domains: broken })).toThrow("is not finite");
-  });
-
-  it("of the layout before predicts as it did, and is unsure of the features that came since", () => {
-    const known = learnt(0.7);
-    const n = formerLayout.dimension;
-    const cut = {
-      mean: Array.from(known.mean).slice(0, n),
-      factor: Array.from(known.factor).slice(0, packedLength(n)),
-    };
-    const shift = { mean: 0.1, variance: 0.2, covariance: Array<number>(n).fill(0.01) };
-    const body = JSON.stringify({
-      dimension: n,
-      arms: { a: { model: "m", count: 50, ...cut } },
-      prior: cut,
-      tenants: { t: { arms: { a: { model: "m", count: 50, ...cut } } } },
-      domains: { d: { arms: { a: shift }, prior: shift } },
-    });
-    const decoded = decodeRouterPolicy(record(6, { body, featureVersion: formerLayout.featureVersion }));
-    if ("problem" in decoded) throw new Error(decoded.problem);
-    expect(decoded).toMatchObject({ version: 6, featureVersion: FEATURE_VERSION });
-    const x = Array.from({ length: FEATURE_COUNT }, (_, k) => (k < n ? Math.cos(k) : 0));
-    const before = predict(cut, x.slice(0, n));
-    for (const posterior of [decoded.arms.get("a")!, decoded.prior!, decoded.tenants!.get("t")!.arms.get("a")!]) {
-      expect(predict(posterior, x).mean).toBeCloseTo(before.mean, 12);
-      expect(predict(posterior, x).deviation).toBeCloseTo(before.deviation, 12);
-    }
-    const withForm = x.map((value, k) => (k === FEATURE_COUNT - 1 ? 1 : value));
-    expect(predict(decoded.arms.get("a")!, withForm).deviation ** 2).toBeCloseTo(before.deviation ** 2 + 0.04, 12);
-    expect(decoded.domains!.get("d")!.prior.covariance).toHaveLength(FEATURE_COUNT);
-    const wrong = record(7, { body, featureVersion: FEATURE_VERSION });
-    expect(decodeRouterPolicy(wrong)).toMatchObject({ problem: expect.stringContaining("dimension") });
   });
 
   it("is never published with NaN in it", () => {

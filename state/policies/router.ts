@@ -6,7 +6,6 @@ import type { DomainShift } from "../../algorithms/routing/domain-shifts.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import { packedIndex, packedLength } from "../../algorithms/numeric/matrix.ts";
 import type { Policy } from "../../schemas/types.ts";
-import { formerLayout, widenedBody } from "./former-layout.ts";
 import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const ROUTER = "router";
@@ -65,33 +64,20 @@ export const withoutShared = (policy: RouterPolicy): RouterPolicy =>
   policy.tenants === undefined ? { ...priorPolicy, featureVersion: policy.featureVersion, tenants: new Map() } : policy;
 
 const numbers = (length: number) => z.array(z.number()).length(length);
-const posteriorOf = (dimension: number) => ({
-  mean: numbers(dimension),
-  factor: numbers(packedLength(dimension)),
-});
-const beliefsOfLayout = (dimension: number) => ({
-  arms: z.record(
-    z.string(),
-    z.strictObject({ model: z.string(), count: z.number().min(0), ...posteriorOf(dimension) }),
-  ),
-  prior: z.strictObject(posteriorOf(dimension)).optional(),
-});
-const shiftSchema = (dimension: number) =>
-  z.strictObject({ mean: z.number(), variance: z.number().min(0), covariance: numbers(dimension) });
-type Shift = z.infer<ReturnType<typeof shiftSchema>>;
+const posterior = { mean: numbers(FEATURE_COUNT), factor: numbers(packedLength(FEATURE_COUNT)) };
+const beliefs = {
+  arms: z.record(z.string(), z.strictObject({ model: z.string(), count: z.number().min(0), ...posterior })),
+  prior: z.strictObject(posterior).optional(),
+};
+const shift = z.strictObject({ mean: z.number(), variance: z.number().min(0), covariance: numbers(FEATURE_COUNT) });
+type Shift = z.infer<typeof shift>;
 
-function bodySchemaOf(dimension: number) {
-  const beliefs = beliefsOfLayout(dimension);
-  const shift = shiftSchema(dimension);
-  return z.strictObject({
-    dimension: z.literal(dimension),
-    ...beliefs,
-    tenants: z.record(z.string(), z.strictObject(beliefs)).optional(),
-    domains: z.record(z.string(), z.strictObject({ arms: z.record(z.string(), shift), prior: shift })).optional(),
-  });
-}
-const bodySchema = bodySchemaOf(FEATURE_COUNT);
-const formerSchema = bodySchemaOf(formerLayout.dimension);
+const bodySchema = z.strictObject({
+  dimension: z.literal(FEATURE_COUNT),
+  ...beliefs,
+  tenants: z.record(z.string(), z.strictObject(beliefs)).optional(),
+  domains: z.record(z.string(), z.strictObject({ arms: z.record(z.string(), shift), prior: shift })).optional(),
+});
 type Body = z.infer<typeof bodySchema>;
 type BeliefsBody = Pick<Body, "arms" | "prior">;
 
@@ -139,12 +125,9 @@ function bodyOf({ arms, prior }: Beliefs): BeliefsBody {
 
 export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem {
   const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
-  const isFormer = record.featureVersion === formerLayout.featureVersion;
-  const decoded = isFormer
-    ? decodePolicyBody(record, formerSchema, { ...expected, ...formerLayout })
-    : decodePolicyBody(record, bodySchema, expected);
+  const decoded = decodePolicyBody(record, bodySchema, expected);
   if ("problem" in decoded) return decoded;
-  const { tenants, domains, ...shared } = isFormer ? widenedBody(decoded.body) : decoded.body;
+  const { tenants, domains, ...shared } = decoded.body;
   return {
     version: record.version,
     featureVersion: FEATURE_VERSION,

@@ -38,8 +38,8 @@ beforeAll(async () => {
   const night = { baseUrl: provider.baseUrl, apiKey: "key", model: "m", batch: "provider", prices };
   const arms = [
     { name: "log", type: "recorded", dispatch: "inline", file, cost: 1 },
-    { ...night, type: "openai", name: "night", batchCollectMs: 1_000, batchPollMs: 100 },
-    { ...night, type: "anthropic", name: "dawn", batchCollectMs: 1_000, batchPollMs: 100 },
+    { ...night, type: "openai", name: "night", batchCollectMs: 1_000 },
+    { ...night, type: "anthropic", name: "dawn", batchCollectMs: 1_000 },
   ];
   const config = testConfig({ arms, gateway: { port }, limits: { drainMs: 5_000 } }, folder);
   session = await openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const configured = (dispatch: string) => ({
   // flaky is far more likely to be chosen, and no learning changes that.
-  routing: { costWeight: 2, breaker: { minimum, openMs: 1_000, mostOpenMs: 2_000 }, ...noFallback },
+  routing: { costWeight: 2, breaker: { minimum, openMs: 1_000 }, ...noFallback },
   arms: [
     {
       name: "flaky",

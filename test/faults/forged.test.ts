@@ -26,7 +26,7 @@ beforeAll(async () => {
     // One partition: what was sent before the marker is counted before it.
     kafka: { partitions: 1 },
     learn: { everyMs: 300 },
-    curate: { everyMs: 300, admit: { minimumQuality: 0.8 }, evict: { everyMs: 1_000 } },
+    curate: { everyMs: 100, admit: { minimumQuality: 0.8 } },
   });
 });
 afterAll(async () => {

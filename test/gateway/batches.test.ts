@@ -31,7 +31,7 @@ beforeAll(async () => {
         { name: "log", type: "recorded", dispatch: "inline", file, cost: 0.1 },
         { name: "mock", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0, cost: 1, concurrency: 64 },
         { ...priced, name: "live", model: "p-1", stream: false, cost: 1 },
-        { ...priced, name: "night", model: "p-1", cost: 0.5, batch: "provider", batchCollectMs: 500, batchPollMs: 50 },
+        { ...priced, name: "night", model: "p-1", cost: 0.5, batch: "provider", batchCollectMs: 500 },
       ],
       batch: { costWeight: 0.75 },
       cache: { enabled: true },

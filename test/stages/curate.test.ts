@@ -44,7 +44,7 @@ beforeAll(async () => {
     ],
     kafka: { partitions: 2 },
     learn: { everyMs: 300 },
-    curate: { everyMs: 300, admit: { minimumQuality: 0.8, nearDuplicate: 0.9 }, evict: { everyMs: 1_000 } },
+    curate: { everyMs: 100, admit: { minimumQuality: 0.8, nearDuplicate: 0.9 } },
   };
   system = await startSystem(input, { stages: ["plan", "generate", "record", "learn"] });
   curator = await startCurator();

@@ -31,7 +31,7 @@ describe.skipIf(missing !== "")(`eviction for room${missing}`, () => {
       arms: [{ name: "small", type: "llama", model, contextTokens: 1024, linked }],
       kafka: { partitions: 2 },
       selection: { examples: 1, minimumSimilarity: 0.9 },
-      curate: { everyMs: 300, evict: { everyMs: 1_000, budgetBytes, graceHours: 0 } },
+      curate: { everyMs: 100, evict: { budgetBytes, graceHours: 0 } },
     });
   });
   afterAll(() => system.stop());

@@ -45,7 +45,8 @@ beforeAll(async () => {
       // Few requests are a load for it.
       arms: [{ name: "large", type: "recorded", dispatch: "queued", file, cost: 1, latencyMs: 700, concurrency: 1 }],
       kafka: { partitions: 2 },
-      curate: { everyMs: 300, exampleReplay: { offPeak: { load: 1.5, waitMs: 120_000 } } },
+      curate: { everyMs: 300 },
+      limits: { offPeakLoad: 1.5 },
     },
     { stages: ["plan", "record", "learn", "curate"] },
   );
@@ -121,12 +122,7 @@ test("a run waits while the arms are busy, ends where that lasts too long, and g
   await generate.stop();
   const late = questions.slice(0, 3).map((question) => requestOf(question));
   await system.produce(late);
-  const { exampleReplay } = session.config.curate;
-  const impatient = {
-    ...session.config,
-    curate: { ...session.config.curate, exampleReplay: { ...exampleReplay, offPeak: { load: 1.5, waitMs: 1 } } },
-  };
-  const ended = await startExampleReplay({ ...session, config: impatient }, runOf({}));
+  const ended = await startExampleReplay(session, runOf({ mostWaitMs: 1 }));
   expect(ended).toMatchObject({ tried: 0, ended: "load" });
   expect(await stateOf("by-hand")).toBe("load");
   const waits: boolean[] = [];

@@ -29,12 +29,13 @@ beforeAll(async () => {
     {
       routing: { askShare: 0, alternativeAnswers: { share: 1, perTenantHour: 10_000 } },
       learn: {
-        ...{ everyMs: 300, settleMs: 0 },
+        ...{ everyMs: 100, settleMs: 0 },
         judge: {
-          ...{ arm: "judge", reference: "second", share: 1, afterMinutes: 0, samples: 1, everyMs: 300 },
-          ...{ perHour: 1_000, perTenantHour: 1_000, offPeakLoad: 10 },
+          ...{ arm: "judge", reference: "second", share: 1, afterMinutes: 0, samples: 1 },
+          ...{ perHour: 1_000, perTenantHour: 1_000 },
         },
       },
+      limits: { offPeakLoad: 10 },
       arms: [openai("first", upstreams[1]!, 0), openai("second", upstreams[2]!, 0), openai("judge", judge, 1)],
     },
     { stages: ["plan", "generate", "record"] },
@@ -140,7 +141,7 @@ test("an answer without another one gets it from the reference arm, never on res
   await system.produce(ids.map((id) => requestOf(`question ${id}`, { id, ...asking({ mayCompare: false }) })));
   const answered = await Promise.all(ids.map((id) => system.response(id)));
   const byFirst = answered.filter(({ arm }) => arm === "first").map(({ requestId }) => requestId);
-  await sleep(2_000);
+  await sleep(4_000);
   expect((await judgedOf()).filter((id) => id.startsWith("alone"))).toEqual([]);
   judge.behave("healthy");
   await system.eventually("their verdicts", async () => {

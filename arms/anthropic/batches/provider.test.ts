@@ -49,7 +49,7 @@ describe("results of Anthropic's batches", () => {
     const asked = (arm = await createArm(
       armSchema.parse({
         ...{ name: "night", type: "anthropic", baseUrl: provider.baseUrl, model: "m", apiKey: "k", batch: "provider" },
-        ...{ prices: { prompt: 10, completion: 20 }, batchCollectMs: 200, batchPollMs: 10 },
+        ...{ prices: { prompt: 10, completion: 20 }, batchCollectMs: 200 },
       }),
       {
         log: pino({ level: "silent" }),
