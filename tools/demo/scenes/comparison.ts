@@ -67,7 +67,10 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
   async function ask({ request, references }: Question): Promise<void> {
     counts.asked++;
     const answer = await inTime(client.ask(request, { scene: "comparison" }));
-    if (answer === null) return void counts.late++;
+    if (answer === null) {
+      counts.late++;
+      return;
+    }
     const { response, decision } = answer;
     const system = scored(response, references);
     counts.answered++;
