@@ -95,3 +95,13 @@ export function runningMeans(values: readonly number[]): number[] {
 }
 
 const mean = (values: readonly number[]): number => runningMeans(values).at(-1) ?? 0;
+
+/** Fisher-Yates. */
+export function shuffled<T>(all: readonly T[], random: () => number): T[] {
+  const result = [...all];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    [result[last], result[other]] = [result[other]!, result[last]!];
+  }
+  return result;
+}

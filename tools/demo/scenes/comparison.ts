@@ -9,7 +9,7 @@ import { bestTokenF1 } from "../../../algorithms/text/token-f1.ts";
 import { messageOf } from "../../../connections/errors.ts";
 import type { Response } from "../../../schemas/types.ts";
 import { NoResponse, type Answered } from "../client.ts";
-import { fewest, type Pair, type Scored } from "../comparison.ts";
+import { fewest, shuffled, type Pair, type Scored } from "../comparison.ts";
 import { briefly, showComparison } from "../comparison-lines.ts";
 import { largeArm, type Question } from "../sample-data.ts";
 import type { Scene, SceneContext } from "../scene.ts";
@@ -67,7 +67,10 @@ async function askAll(context: SceneContext, compared: boolean): Promise<Pair[]>
   async function ask({ request, references }: Question): Promise<void> {
     counts.asked++;
     const answer = await inTime(client.ask(request, { scene: "comparison" }));
-    if (answer === null) return void counts.late++;
+    if (answer === null) {
+      counts.late++;
+      return;
+    }
     const { response, decision } = answer;
     const system = scored(response, references);
     counts.answered++;
@@ -139,13 +142,3 @@ const scored = ({ status, text, cost, failedCost }: Response, references: readon
 });
 
 const price = (cost: number): string => cost.toPrecision(2);
-
-/** Fisher-Yates. */
-function shuffled<T>(all: readonly T[], random: () => number): T[] {
-  const result = [...all];
-  for (let last = result.length - 1; last > 0; last--) {
-    const other = Math.floor(random() * (last + 1));
-    [result[last], result[other]] = [result[other]!, result[last]!];
-  }
-  return result;
-}
