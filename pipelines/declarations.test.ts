@@ -29,7 +29,7 @@ const filesOf = (stage: string): string[] =>
     ...(stage === "example-replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);
 
-/** A stage's files as they are with another text of one of them; other folders import none of these. */
+/** A stage's files with another text of one of them. Other folders import none of these. */
 function copyOf(
   stage: string,
   file: string,
