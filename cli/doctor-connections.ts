@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../connections/errors.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
+import { isInline } from "../config/sections/arms.ts";
 import { routerVersionsOf } from "../config/sections/experiments.ts";
 import { topicOwners } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
@@ -63,7 +64,7 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
   const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(connections.registry) });
   const looks: [name: string, needed: boolean, look: (client: Kafka) => Promise<Omit<Check, "name">>][] = [
     ["transactions", true, (client) => checkTransactions(config, client, { topics: topicsOf(config), repair })],
-    ["inline", config.arms.some(({ dispatch }) => dispatch === "inline"), (client) => checkInline(config, client)],
+    ["inline", config.arms.some(isInline), (client) => checkInline(config, client)],
     ["breakers", config.arms.length > 1, (client) => checkBreakers(config, client, codec)],
     ["reuse", config.arms.some(({ type }) => type === "reuse"), (client) => checkReuse(config, client, codec)],
     ["experiments", routerVersionsOf(config.experiments).length > 0, (client) => checkPins(config, client, codec)],

@@ -1,6 +1,7 @@
 // What precedent doctor says of inline arms: their price, and whether records of a time when they
 // were queued still wait. Only looks.
 import type { Config } from "../config/schema.ts";
+import { isInline } from "../config/sections/arms.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { isWorkLeft } from "../state/work-left.ts";
@@ -13,7 +14,7 @@ export async function checkInline(
   { arms, kafka: { prefix } }: Pick<Config, "arms" | "kafka">,
   kafka: Pick<Kafka, "lag" | "topics">,
 ): Promise<Omit<Check, "name">> {
-  const inline = arms.flatMap(({ name, dispatch }) => (dispatch === "inline" ? [name] : []));
+  const inline = arms.filter(isInline).map(({ name }) => name);
   const existing = new Set(await kafka.topics());
   const waiting = await Promise.all(
     inline.map(async (arm) => {

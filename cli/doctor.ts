@@ -8,7 +8,7 @@ import { probeReplicas } from "../arms/probe-replicas.ts";
 import { missingFiles } from "../config/files.ts";
 import { pathText } from "../config/problems.ts";
 import type { ArmConfig } from "../config/schema.ts";
-import { isEndpoint } from "../config/sections/arms.ts";
+import { isEndpoint, isInline } from "../config/sections/arms.ts";
 import { describePrices } from "./describe-prices.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
@@ -38,9 +38,8 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
     const lost = missingFiles(config).flatMap(({ path, what }): Check[] =>
       ["file", "model"].includes(String(path.at(-1))) ? [] : [{ name: pathText(path), state: "missing", detail: what }],
     );
-    // queued is what every arm is unless it says otherwise.
     const arms = config.arms
-      .map(({ name, type, dispatch }) => `${name} (${type}${dispatch === "inline" ? ", inline: called by plan" : ""})`)
+      .map((arm) => `${arm.name} (${arm.type}${isInline(arm) ? ", inline: called by plan" : ""})`)
       .join(", ");
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
     const exampleReplay: Check = { name: "example replay", state: "fine", detail: describeNext(config, Date.now()) };

@@ -1,6 +1,7 @@
 // precedent topology: the flow as a Mermaid diagram from the runner's declarations; with --acls
 // what each stage's principal must be allowed.
 import type { Command } from "commander";
+import { isInline } from "../config/sections/arms.ts";
 import { topicOwners } from "../config/tenants.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { aclCommands, aclsOf } from "../pipelines/acls.ts";
@@ -28,7 +29,7 @@ export function addTopology(program: Command, io: Io): void {
     .action((options: { acls?: boolean; principals: string }, command: Command) => {
       const { config } = configOf(command, io, { callsArms: false });
       const { arms, kafka } = config;
-      const queued = arms.flatMap(({ name, dispatch }) => (dispatch === "queued" ? [name] : []));
+      const queued = arms.filter((arm) => !isInline(arm)).map(({ name }) => name);
       if (options.acls !== true) {
         io.out(toMermaid(topology, topicOwners(config, queued)));
         return;

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { missingFiles } from "./files.ts";
 import { configShape } from "./schema.ts";
 import { ConfigError, armsOf, loadConfig, parseConfig } from "./load.ts";
+import { isInline } from "./sections/arms.ts";
 
 const parse = (text: string, environment: Record<string, string> = {}) =>
   parseConfig(text, { source: "precedent.yaml", folder: "/etc/precedent", environment });
@@ -266,23 +267,23 @@ describe("configuration", () => {
     expect(of("{ arm: b, reference: b }")[0]).toMatch(/learn.judge.reference: "b" would judge itself/);
   });
 
-  it("arms that wait are inline unless they are queued; a llama arm is always queued", () => {
+  it("arms that wait are inline unless they are queued; models in the process and batches are queued", () => {
     const endpoint = "type: openai, baseUrl: 'http://h', model: m";
-    for (const asked of ["inline", "queued"]) {
-      const text = `arms: [{ name: a, ${endpoint}, dispatch: ${asked} }, { name: b, type: recorded, file: f, dispatch: ${asked} }]`;
-      expect(parse(text).arms.map(({ dispatch }) => dispatch)).toEqual([asked, asked]);
-    }
-    const plain = `arms: [{ name: a, ${endpoint} }, { name: b, type: recorded, file: f }, { name: c, type: llama }]`;
-    expect(parse(plain).arms.map(({ dispatch }) => dispatch)).toEqual(["inline", "inline", "queued"]);
-    expect(problemsIn("arms:\n  - { name: a, type: llama, dispatch: inline }")).toEqual([
-      expect.stringMatching(
-        /^line 2: arms\[0\]\.dispatch: a llama arm can't be inline, .*; write queued, or leave it out$/,
-      ),
-    ]);
+    const inline = (text: string): boolean[] => parse(text).arms.map(isInline);
+    const both = (asked: string) =>
+      `arms: [{ name: a, ${endpoint}, dispatch: ${asked} }, { name: b, type: recorded, file: f, dispatch: ${asked} }]`;
+    expect(inline(both("inline"))).toEqual([true, true]);
+    expect(inline(both("queued"))).toEqual([false, false]);
+    const fixed = `{ name: c, type: llama }, { name: d, type: reuse }, { name: e, ${endpoint}, batch: provider }`;
+    const plain = `arms: [{ name: a, ${endpoint} }, { name: b, type: recorded, file: f }, ${fixed}]`;
+    expect(inline(plain)).toEqual([true, true, false, true, false]);
+    for (const type of ["llama", "reuse"])
+      expect(problemsIn(`arms:\n  - { name: a, type: ${type}, dispatch: inline }`)[0]).toMatch(
+        /^line 2: arms\[0\]\.dispatch: unknown key/,
+      );
     expect(problemsIn("arms:\n  - { name: a, type: recorded, file: f, dispatch: now }")).toEqual([
       "line 2: arms[0].dispatch: not one of the choices; allowed: queued, inline",
     ]);
-    expect(parse("arms: [{ name: a, type: llama, dispatch: queued }]").arms[0]?.dispatch).toBe("queued");
   });
 
   it.each(["blend-15", "craft-0.5+focus", "last-1+random-10", "attended-20"])(

@@ -13,6 +13,7 @@ import { z } from "zod";
 import { deployTools } from "../config/assets.ts";
 import { parseConfig } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
+import { isInline } from "../config/sections/arms.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { allStageNames } from "../pipelines/up.ts";
 import { groupName } from "../runtime/running-stage.ts";
@@ -143,7 +144,7 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
   });
 
   it("scaled objects watch what plan and generate read, and scale what is there", () => {
-    const queued = config.arms.filter(({ dispatch }) => dispatch === "queued").map(({ name }) => name);
+    const queued = config.arms.filter((arm) => !isInline(arm)).map(({ name }) => name);
     const { prefix } = config.kafka;
     const deployments = of("Deployment").map(({ metadata }) => metadata.name);
     const found = of("ScaledObject").map(({ spec }) => scaledObject.parse(spec));

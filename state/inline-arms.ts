@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmResult, ReplicaState } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { isInline } from "../config/sections/arms.ts";
 import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Breakers } from "./breakers/breakers.ts";
 
@@ -48,7 +49,7 @@ export async function createInlineArms(options: InlineArmsOptions): Promise<Inli
     const fresh = new Map<ArmConfig, Counted>();
     const results = await Promise.allSettled(
       arms.map(async (config) => {
-        if (config.dispatch !== "inline") return;
+        if (!isInline(config)) return;
         const same = known.get(JSON.stringify(config));
         fresh.set(config, same ?? counted(await open(config), guard, metricsOf(config.name)));
       }),

@@ -48,8 +48,6 @@ const armBase = {
   answerAs: z.enum(["text", "code"]).default("text"),
   /** Calls at a time per process; others wait. */
   concurrency: z.number().int().min(1).max(16_384).default(8),
-  /** inline: plan calls it; queued: generate, which scales apart from plan. */
-  dispatch: z.enum(["queued", "inline"]).default("inline"),
   /** Per million tokens, or `catalogue` (docs/arms.md, Prices). */
   prices: z.union([z.literal("catalogue"), prices]).default({ prompt: 0, completion: 0 }),
   /** Cost for routing; absent: from the prices, relative to the most expensive arm. */
@@ -58,6 +56,12 @@ const armBase = {
   system: z.string().optional(),
   /** Answers only requests that allow no other arm, or by an experiment. */
   experimental: z.boolean().default(false),
+};
+/** Keys of arms that wait for others, or look answers up. */
+const waitingArm = {
+  ...armBase,
+  /** inline: plan calls it; queued: generate, which scales apart from plan. */
+  dispatch: z.enum(["queued", "inline"]).default("inline"),
 };
 const apiUrl = httpUrl.refine((url) => !/\/completions\/?(?:$|[?#])/.test(url), {
   error: "ends in /completions, which is appended: write the address before /chat/completions",
@@ -73,7 +77,7 @@ const endpoint = z.strictObject({
 });
 /** Keys shared by arms that are endpoints. */
 const endpointArm = {
-  ...armBase,
+  ...waitingArm,
   /** Replicas, in place of baseUrl: URLs, or { baseUrl, apiKey, metricsUrl }. */
   endpoints: z
     .array(z.preprocess((one) => (typeof one === "string" ? { baseUrl: one } : one), endpoint))
@@ -127,8 +131,6 @@ type Shape = z.infer<typeof openaiShape>;
 type Addresses = Pick<Shape, "baseUrl" | "endpoints" | "discover" | "metricsUrl" | "batch">;
 const refuseSeveral = (context: z.RefinementCtx): void =>
   context.addIssue({ code: "custom", path: ["batch"], message: "needs one address: write it as baseUrl" });
-const queuedBatches = <A extends Pick<Shape, "batch" | "dispatch">>(arm: A): A =>
-  arm.batch === "provider" ? { ...arm, dispatch: "queued" as const } : arm;
 function checkAddresses(arm: Addresses, context: z.RefinementCtx): void {
   const { baseUrl, endpoints, discover, metricsUrl } = arm;
   if (arm.batch === "provider" && (endpoints !== undefined || discover !== "off")) refuseSeveral(context);
@@ -148,14 +150,12 @@ function checkAddresses(arm: Addresses, context: z.RefinementCtx): void {
   if (discover === "dns" && baseUrl !== undefined && new URL(metricsUrl).hostname !== new URL(baseUrl).hostname)
     refuse("metricsUrl", "has another host than baseUrl: each replica reports at its own address, such as /metrics");
 }
-const openaiArm = openaiShape
-  .superRefine((arm, context) => {
-    if (arm.baseUrl === undefined && arm.endpoints === undefined)
-      context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
-    checkAddresses(arm, context);
-    if (arm.batch === "provider" && arm.baseUrl === undefined) refuseSeveral(context);
-  })
-  .transform(queuedBatches);
+const openaiArm = openaiShape.superRefine((arm, context) => {
+  if (arm.baseUrl === undefined && arm.endpoints === undefined)
+    context.addIssue({ code: "custom", path: ["baseUrl"], message: "missing; or list several in endpoints" });
+  checkAddresses(arm, context);
+  if (arm.batch === "provider" && arm.baseUrl === undefined) refuseSeveral(context);
+});
 /** Default base URL of anthropic arms. */
 export const anthropicUrl = "https://api.anthropic.com";
 const anthropicArm = z
@@ -167,8 +167,7 @@ const anthropicArm = z
     /** max_tokens where neither request nor maxTokens sets it; older models allow fewer. */
     maxOutputTokens: count.default(32_000),
   })
-  .superRefine(checkAddresses)
-  .transform(queuedBatches);
+  .superRefine(checkAddresses);
 const linked = z.strictObject({
   /** Which tokens are recomputed; full: no links. */
   policy: z
@@ -217,21 +216,13 @@ const llamaArm = z.strictObject({
   kvType: z.enum(["f16", "q8_0"]).default("f16"),
   /** Requests decoded in one batch; each needs a context. */
   concurrency: z.number().int().min(1).max(64).default(1),
-  /** queued only. */
-  dispatch: z
-    .enum(["queued", "inline"])
-    .refine((dispatch) => dispatch === "queued", {
-      error:
-        "a llama arm can't be inline, for it computes and plan would compete with it (openai and recorded arms can); write queued, or leave it out",
-    })
-    .default("queued"),
   /** Time without a token after which its process is restarted. */
   stallMs: milliseconds.default(60_000),
   /** Linked prefill (docs/linked-prefill.md). */
   linked: linked.prefault({}),
 });
 const recordedArm = z.strictObject({
-  ...armBase,
+  ...waitingArm,
   type: z.literal("recorded"),
   /** JSON Lines of answers (docs/arms.md). */
   file: z.string(),
@@ -245,8 +236,6 @@ const recordedArm = z.strictObject({
 const reuseArm = z.strictObject({
   ...armBase,
   type: z.literal("reuse"),
-  /** inline only. */
-  dispatch: z.literal("inline").default("inline"),
   /** Tenants whose requests it may answer; "*": all. */
   tenants: z
     .array(z.union([name, z.literal("*")]))
@@ -274,6 +263,13 @@ export type EndpointArmConfig = OpenAiArmConfig | AnthropicArmConfig;
 export type LlamaArmConfig = Extract<ArmConfig, { type: "llama" }>;
 export type ReuseArmConfig = Extract<ArmConfig, { type: "reuse" }>;
 export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;
+
+/**
+ * Whether plan calls the arm; else generate does: models in this process would compete with plan,
+ * and batches of providers take hours.
+ */
+export const isInline = (arm: ArmConfig): boolean =>
+  arm.type === "reuse" || (arm.type !== "llama" && !answersBatches(arm) && arm.dispatch === "inline");
 
 /** Whether the arm answers lines of batches alone, through its provider's batches. */
 export const answersBatches = (arm: ArmConfig): boolean => isEndpoint(arm) && arm.batch === "provider";

@@ -12,7 +12,6 @@ export interface Held {
   disk: boolean;
   value: ReuseValue;
   pinned: boolean;
-  expiresAt: number | null;
 }
 
 export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, halfLife: number): Evictable => ({
@@ -24,14 +23,13 @@ export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, 
 });
 
 export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number, halfLife: number): KvListed {
-  const { entry, blob, disk, value, pinned, expiresAt } = held;
+  const { entry, blob, disk, value, pinned } = held;
   return {
     ...entry,
     value: valueAt(value, now, halfLife),
     memory: blob !== null,
     disk,
     pinned,
-    expiresAt,
     ids: [...ids].filter(([, key]) => key === entry.key).map(([id]) => id),
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { armSchema } from "../../config/schema.ts";
+import { isInline } from "../../config/sections/arms.ts";
 import type { Request } from "../../schemas/types.ts";
 import { aRequest } from "../values.testing.ts";
 import { candidate } from "./fixtures.testing.ts";
@@ -50,7 +51,8 @@ describe("what may be reused", () => {
     expect(find({ tenant: "other" })).toBeUndefined();
     expect(find({ tenant: "other" }, { tenants: ["*"] })).toBe("same");
     const byDefault = armSchema.parse({ name: "reuse", type: "reuse" });
-    expect(byDefault).toMatchObject({ tenants: [], dispatch: "inline" });
+    expect(byDefault).toMatchObject({ tenants: [] });
+    expect(isInline(byDefault)).toBe(true);
     expect(find({}, { tenants: [] })).toBeUndefined();
   });
 

@@ -1,5 +1,6 @@
 // Which stages, consumer groups and topics there are, for the page's Health and dead letters.
 import type { StageGroup } from "../../gateway/page/data/health.ts";
+import { isInline } from "../../config/sections/arms.ts";
 import { groupName, stageName } from "../../runtime/running-stage.ts";
 import { isTenantTopic, ownersOf, type TopicName } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
@@ -26,7 +27,7 @@ export function stageGroups({ config, arms, tenants, topic }: GatewaySession): S
       if (name === "example-replay") return [];
       if (name === "gateway") return [{ ...of(), topics: [] }];
       if (!topics.includes("work")) return [of()];
-      return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
+      return arms.configured().flatMap((arm) => (isInline(arm) ? [] : [of(arm.name)]));
     },
   );
 }

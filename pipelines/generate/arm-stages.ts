@@ -1,6 +1,7 @@
 // The running stages of arms, at most one an arm: the previous stage of an arm ends before its next
 // one starts.
 import type { ArmConfig } from "../../config/schema.ts";
+import { isInline } from "../../config/sections/arms.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
 
 export interface ArmStages {
@@ -37,7 +38,7 @@ export function createArmStages(open: (arm: ArmConfig) => Promise<RunningStage |
   };
   return {
     start,
-    startQueued: async (arm) => (arm.dispatch === "queued" ? start(arm) : undefined),
+    startQueued: async (arm) => (isInline(arm) ? undefined : start(arm)),
     stop,
     get: (name) => running.get(name),
     all: () => [...running.values()],

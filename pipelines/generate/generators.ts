@@ -3,6 +3,7 @@
 // work.
 import pLimit from "p-limit";
 import type { ArmConfig } from "../../config/schema.ts";
+import { isInline } from "../../config/sections/arms.ts";
 import { repeat } from "../../runtime/repeat.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
 import { withTimeout } from "../../runtime/with-timeout.ts";
@@ -35,7 +36,7 @@ export async function startGenerators(
   const leftovers = createLeftoverWork({ session, stages, everyMs, signal, inTurn });
 
   await Promise.all(arms.configured().map(stages.startQueued));
-  if (arms.configured().every(({ dispatch }) => dispatch === "inline"))
+  if (arms.configured().every(isInline))
     log.info("all arms are inline: plan calls them itself, and generate only what is left over");
   const serving = repeat(() => leftovers.serveInline().then(() => false), { everyMs: everyMs.leftovers, signal, log });
   return {
@@ -45,7 +46,7 @@ export async function startGenerators(
         const { changed, removed } = await startChanged(session, stages, next);
         arms.replace(next);
         for (const { name } of removed) void leftovers.retire(name);
-        for (const arm of next.filter(({ name, dispatch }) => dispatch === "inline" && stages.get(name) !== undefined))
+        for (const arm of next.filter((one) => isInline(one) && stages.get(one.name) !== undefined))
           if (changed.includes(arm) || !leftovers.isStandby(arm)) void leftovers.retire(arm.name);
       }),
     async stop() {
@@ -82,7 +83,7 @@ async function startChanged(
     await Promise.all(change.added.map(({ name }) => stages.stop(name)));
     for (const { name } of touched) {
       const arm = arms.configured().find((one) => one.name === name);
-      if (arm?.dispatch !== "queued") await stages.stop(name);
+      if (arm === undefined || isInline(arm)) await stages.stop(name);
       else
         await stages.start(arm).catch((err: unknown) => {
           log.error({ err, arm: name }, "an arm can't be started again: its work waits until it is");

@@ -4,6 +4,7 @@
 // done by a stage that ends when the topic has been empty for a while.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../../config/schema.ts";
+import { isInline } from "../../config/sections/arms.ts";
 import { computing } from "../../arms/routed.ts";
 import type { Session } from "../../state/session.ts";
 import { isWorkLeft } from "../../state/work-left.ts";
@@ -39,11 +40,11 @@ export interface LeftoverWork {
 
 export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }: LeftoverOptions): LeftoverWork {
   const { arms, config, kafka, log } = session;
-  const isStandby = ({ name, dispatch }: ArmConfig): boolean =>
-    dispatch === "inline" &&
+  const isStandby = (one: ArmConfig): boolean =>
+    isInline(one) &&
     config.routing.fallbacks > 0 &&
-    arms.configured().some((arm) => arm.dispatch === "queued") &&
-    computing(arms.routed()).some((arm) => arm.name === name);
+    arms.configured().some((arm) => !isInline(arm)) &&
+    computing(arms.routed()).some((arm) => arm.name === one.name);
 
   /** Whether records stand in its work topic; undefined: not known now. */
   const unfinished = (name: string): Promise<boolean | undefined> =>
@@ -76,7 +77,7 @@ export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }:
     retire,
     async serveInline() {
       for (const arm of arms.configured()) {
-        if (arm.dispatch === "queued" || stages.get(arm.name) !== undefined) continue;
+        if (!isInline(arm) || stages.get(arm.name) !== undefined) continue;
         if (isStandby(arm) || (await unfinished(arm.name)) === true) await inTurn(() => serve(arm));
       }
     },

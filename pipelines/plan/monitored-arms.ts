@@ -1,6 +1,7 @@
 // The arms as the load monitor reads them: of a queued one its work topic, of an inline one the
 // calls that plan processes say they have under way; and of both what their engines report.
 import type { Engines } from "../../arms/engines.ts";
+import { isInline } from "../../config/sections/arms.ts";
 import { plan } from "./pipeline.ts";
 import { computing } from "../../arms/routed.ts";
 import type { MonitoredArm } from "../../state/load/load.ts";
@@ -19,10 +20,10 @@ export function monitoredArms(
   const cheapest = Math.min(...costs.values());
   const monitored = arms.configured().filter(({ name }) => costs.has(name));
   return monitored.map((arm) => {
-    const { name, concurrency, dispatch } = arm;
+    const { name, concurrency } = arm;
     return {
       name,
-      ...(dispatch === "inline"
+      ...(isInline(arm)
         ? { topic: topic("requests"), group: groupName(prefix, plan.name), calls: () => calls.of(name) }
         : { topic: topic("work", name), group: groupName(prefix, "generate", name) }),
       engine: () => engines?.utilisation(arm),

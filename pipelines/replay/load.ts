@@ -1,6 +1,7 @@
 // How busy the busiest arm is, for what goes on beside the stages and must not go ahead of
 // requests: read as plan reads it, in a process that may run no plan.
 import { once } from "node:events";
+import { isInline } from "../../config/sections/arms.ts";
 import { createLoadMonitor } from "../../state/load/load.ts";
 import { followCalls } from "../../state/inline-calls.ts";
 import { openEngines } from "../../arms/engines.ts";
@@ -22,8 +23,7 @@ type LoadSession = Pick<
 /** Resolves when it was read once; rejects when the signal is aborted before. */
 export async function watchBusiestArm(session: LoadSession, signal: AbortSignal): Promise<BusiestArm> {
   const { kafka, arms, log } = session;
-  const isInline = arms.configured().some(({ dispatch }) => dispatch === "inline");
-  const calls = isInline ? followCalls(session, log) : undefined;
+  const calls = arms.configured().some(isInline) ? followCalls(session, log) : undefined;
   const engines = openEngines(arms.configured, log);
   const read = new EventTarget();
   const monitor = createLoadMonitor({

@@ -177,6 +177,7 @@ function rows(node: Node, source: string, comments: ReadonlyMap<string, string>,
       `config.${source}`,
       source.replace(/Arm$/, ""),
       "endpointArm",
+      "waitingArm",
       "armBase",
       path.split(".").at(-2) ?? "",
     ];

@@ -17,8 +17,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "precedent.queued" -}}
 {{- $queued := list }}
 {{- range .Values.config.arms }}
-{{- $dispatch := default (ternary "queued" "inline" (eq .type "llama")) .dispatch }}
-{{- if eq $dispatch "queued" }}{{ $queued = append $queued .name }}{{ end }}
+{{- $isQueued := or (eq .type "llama") (eq (default "off" .batch) "provider") (eq (default "inline" .dispatch) "queued") }}
+{{- if $isQueued }}{{ $queued = append $queued .name }}{{ end }}
 {{- end }}
 {{- toJson $queued }}
 {{- end }}
