@@ -160,7 +160,7 @@ CREATE OR REPLACE VIEW {database}.savings {on_cluster}
     cost Float64 COMMENT 'Cost of the answer, in the currency of the configured prices',
     alternative_cost Float64 COMMENT 'Cost of its alternative answers',
     most_expensive_cost Nullable(Float64) COMMENT 'Estimated cost at most_expensive_arm; NULL: that arm answered nothing in the month',
-    saved Nullable(Float64) COMMENT 'most_expensive_cost less cost, at least 0, less alternative_cost; NULL: not known'
+    saved Nullable(Float64) COMMENT 'most_expensive_cost less cost and alternative_cost; below 0: more was paid; NULL: not known'
 )
 AS (
 SELECT
@@ -174,7 +174,7 @@ SELECT
     answer.cost AS cost,
     answer.alternative_cost AS alternative_cost,
     if(answer.arm = answer.most_expensive_arm AND answer.source = 'generated', answer.cost, price.per_token * answer.tokens) AS most_expensive_cost,
-    greatest(most_expensive_cost - answer.cost, 0) - answer.alternative_cost AS saved
+    most_expensive_cost - answer.cost - answer.alternative_cost AS saved
 FROM
     (
         SELECT

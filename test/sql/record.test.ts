@@ -93,6 +93,16 @@ describe("record on ClickHouse", () => {
     ]);
   });
 
+  it("counts an answer that cost more than the most expensive arm's would have, as a loss", async () => {
+    const { stage, feed } = await startRecord();
+    await feed("requests", 0, 0, [testingRecords.requests]);
+    await feed("decisions", 0, 0, [testingRecords.decisions]);
+    const large = { ...testingRecords.responses, requestId: "r0", arm: "large", cost: 1 };
+    await feed("responses", 0, 0, [{ ...testingRecords.responses, cost: 2 }, large]);
+    await stage.stop();
+    expect(await clickhouse.query("SELECT round(saved, 6) AS saved FROM savings")).toEqual([{ saved: -1.24 }]);
+  });
+
   it("counts what alternative answers cost against what was saved, and puts both answers side by side", async () => {
     const { stage, feed } = await startRecord();
     await feed("requests", 0, 0, [testingRecords.requests]);
