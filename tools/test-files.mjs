@@ -8,7 +8,6 @@ export const fullCountFiles = [
   "connections/llama/equalities.test.ts",
   "gateway/fuzz.test.ts",
   "gateway/isolation/isolation.test.ts",
-  "test/faults/batch-kill.test.ts",
   "test/faults/kill.test.ts",
   "test/faults/outage.test.ts",
   "test/hostile/ids-kill.test.ts",

@@ -1,6 +1,6 @@
-// A batch of thousands of lines whose gateway, and then whose plan and record, are killed with -9
+// A batch of ten thousand lines whose gateway, and then whose plan and record, are killed with -9
 // in the middle: every line is answered once, and the results have each line once. With an arm
-// of provider batches no line is submitted twice, either. npm run soak sends ten thousand lines.
+// of provider batches no line is submitted twice, either.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { testStack } from "../support/stack.ts";
 import { eventually, testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
 
-const lines = process.env.PRECEDENT_FULL_COUNTS === undefined ? 3_000 : 10_000;
+const lines = 10_000;
 /** Different questions, each asked many times. */
 const questions = 100;
 const stages = ["plan", "generate", "record"] as const;
