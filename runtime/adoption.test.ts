@@ -174,7 +174,7 @@ describe("adoption", () => {
 
   test.each([
     ["a generation was missed", memberOf(3)],
-    ["it is another member", memberOf(2, "somebody else")],
+    ["it is another member", memberOf(2, "another")],
   ])("nothing is kept when %s: another may have had the partition", async (_why, next) => {
     const { consumer, adoption, onDropped } = setUp();
     adoption.join(memberOf(1), [at(0)]);

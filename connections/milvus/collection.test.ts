@@ -101,7 +101,7 @@ describe.skipIf("reason" in lite)(
       expect(await found({ k: 2 })).toEqual(["exact", "near"]);
       expect(await found({ k: 0 })).toEqual([]);
       expect(await found({ group: digest("other") })).toEqual(["foreign"]);
-      expect(await found({ group: digest("nobody's") })).toEqual([]);
+      expect(await found({ group: digest("no one's") })).toEqual([]);
     });
 
     test("writes are idempotent; a removal of what is not there is none", async () => {

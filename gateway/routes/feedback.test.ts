@@ -83,7 +83,7 @@ describe("the token of an answer", () => {
       const { headers } = await post("/v1/chat/completions", key, body);
       const requestId = headers["x-precedent-request-id"];
       const token = String(headers["x-precedent-feedback-token"]);
-      const answer = await give(token, { request_id: `chatcmpl-${String(requestId)}`, author: "somebody else" });
+      const answer = await give(token, { request_id: `chatcmpl-${String(requestId)}`, author: "another" });
       expect(answer.statusCode).toBe(202);
       expect(sent).toMatchObject([{ tenant: "acme", requestId, source: "person", author: "feedback-token" }]);
     },

@@ -34,16 +34,7 @@ export async function startGateway(
   const asking = await openAsking(session, { instance, log, clock });
   const { producer, send, ask, cancel, replies, spending, connectionLimit } = asking;
   const arms = () => session.arms.routed();
-  const additions = {
-    tokenBudget: config.selection.examples > 0 ? config.selection.tokenBudget : 0,
-    documentBytes: config.limits.maxPromptBytes,
-  };
-  const keys = openKeys(session, {
-    ...{ spending, gateways: replies.gateways, log },
-    mostCost: (request) => mostCost(request, arms(), additions),
-    mostTokens: (request) => mostTokens(request, arms(), additions),
-    mostMs: ({ allow }) => deadlineOf(allow, config.limits),
-  });
+  const keys = openKeysWithLimits(session, { spending, gateways: replies.gateways, log });
   const embedder = openWhenAsked(config, log);
   const load = watchWhenAsked(session, log);
   const batches = openBatches({
@@ -85,6 +76,24 @@ export async function startGateway(
       await close();
     },
   };
+}
+
+/** Keys, with the most that a request may cost and take by the limits of the configuration. */
+function openKeysWithLimits(
+  session: SessionOf<typeof gateway>,
+  options: Pick<Parameters<typeof openKeys>[1], "spending" | "gateways" | "log">,
+): ReturnType<typeof openKeys> {
+  const { arms, config } = session;
+  const additions = {
+    tokenBudget: config.selection.examples > 0 ? config.selection.tokenBudget : 0,
+    documentBytes: config.limits.maxPromptBytes,
+  };
+  return openKeys(session, {
+    ...options,
+    mostCost: (request) => mostCost(request, arms.routed(), additions),
+    mostTokens: (request) => mostTokens(request, arms.routed(), additions),
+    mostMs: ({ allow }) => deadlineOf(allow, config.limits),
+  });
 }
 
 /** Those that are open are answered; new connections are refused meanwhile. */

@@ -9,7 +9,7 @@ let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-erased-"));
   await mkdir(join(folder, "store"));
-  await writeFile(join(folder, "store", "data.mdb"), "somebody's");
+  await writeFile(join(folder, "store", "data.mdb"), "another's");
   await writeFile(join(folder, "1.index"), "vectors");
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
