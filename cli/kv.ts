@@ -101,7 +101,8 @@ function findCache(folders: readonly KvFolder[], name: string): { folder: KvFold
 const madeBehind: Readonly<Record<Convention, string>> = {
   ...{ alone: "nothing", system: "system", context: "first context", seen: "as first seen", linked: "linked" },
 };
-const time = (at: number): string => new Date(at).toISOString().replace("T", " ").slice(0, 19);
+const time = (at: number | null): string =>
+  at === null ? "" : new Date(at).toISOString().replace("T", " ").slice(0, 19);
 
 function describeCaches(rows: KvRow[], limit: number): string {
   if (rows.length === 0) return "no chunk caches: a llama arm makes them from the prompts that it answers\n";
@@ -114,11 +115,12 @@ function describeCaches(rows: KvRow[], limit: number): string {
       madeBehind[row.convention],
       row.ids.join(" "),
       time(row.createdAt),
+      time(row.expiresAt),
       row.prefix.reduce((sum, { tokens }) => sum + tokens, 0),
       row.tokens,
       mebibytes(row.bytes),
       Number(row.value.toPrecision(3)),
     ]);
-  const head = ["key", "arm", "made behind", "ids", "made", "prefix", "tokens", "MiB", "value"];
+  const head = ["key", "arm", "made behind", "ids", "made", "expires", "prefix", "tokens", "MiB", "value"];
   return tableOf(head, shown) + (rows.length > limit ? `${rows.length - limit} more: --limit\n` : "");
 }

@@ -7,7 +7,7 @@ const chunks = (...ids: string[]): KeyedChunk[] =>
 const variant = (chunk: string, convention: Convention, ...prefix: string[]): KvListed => ({
   ...{ key: `${chunk} ${convention} ${prefix.join()}`, chunk, convention, tokens: 10, bytes: 1, createdAt: 0 },
   ...{ prefix: prefix.map((id) => ({ chunk: id, tokens: 10 })), value: 1, ids: [] },
-  ...{ memory: true, disk: false, pinned: false },
+  ...{ memory: true, disk: false, pinned: false, expiresAt: null },
 });
 function choose(stored: KvListed[], prompt: KeyedChunk[], convention: Convention = "context") {
   const of = (chunk: string): KvListed[] => stored.filter((one) => one.chunk === chunk);

@@ -105,13 +105,20 @@ export function describeKvStore(name: string, open: (options?: Partial<KvStoreOp
       expect(store.list().filter(({ pinned }) => pinned)).toEqual([]);
     });
 
-    it("names entries: create, get, pin, remove", async () => {
-      const store = await open();
+    it("names entries: create, get, pin, expire, remove", async () => {
+      let now = 1_000;
+      const store = await open({ clock: () => now });
       await store.put(anEntry(1), blobOf(1));
       await store.create("handbook", anEntry(1).key);
       expect(store.find("handbook")).toBe(anEntry(1).key);
       await store.pin("handbook", true);
-      expect(store.list()).toMatchObject([{ ids: ["handbook"], pinned: true }]);
+      await store.expire("handbook", 2_000);
+      expect(store.list()).toMatchObject([{ ids: ["handbook"], pinned: true, expiresAt: 2_000 }]);
+      expect(await store.get(anEntry(1).key)).not.toBeNull();
+      now = 2_000;
+      expect(await store.get(anEntry(1).key)).toBeNull();
+      expect(store.variants(anEntry(1).chunk)).toEqual([]);
+      await store.put(anEntry(1), blobOf(1));
       expect(await store.get(anEntry(1).key)).toEqual(blobOf(1));
       await store.remove(anEntry(1).key);
       await expect(store.remove("handbook")).rejects.toMatchObject({ code: "unknown" });

@@ -1,5 +1,5 @@
 // The slow tier, a folder a format: <key>.kv never changes (written aside, fsync, rename), so kills
-// and sharing are safe. Beside it <key>.pin, ids/<hash>, and `values`.
+// and sharing are safe. Beside it <key>.pin, <key>.expires (ms), ids/<hash>, and `values`.
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,8 @@ export interface DiskTier {
   /** undefined: no such file. A file that is no good is removed. */
   read(key: string): Promise<Read<{ entry: KvEntry; blob: Uint8Array }> | undefined>;
   remove(key: string): Promise<void>;
-  pin(key: string, pinned: boolean): Promise<void>;
+  /** null takes the mark away. */
+  mark(key: string, kind: MarkKind, text: string | null): Promise<void>;
   name(id: string, key: string | null): Promise<void>;
   readValues(): Promise<Map<string, ReuseValue>>;
   writeValues(values: ReadonlyMap<string, ReuseValue>): Promise<void>;
@@ -30,9 +31,12 @@ export async function formatsIn(root: string): Promise<string[]> {
   return ((await orMissing(readdir(root))) ?? []).filter(isKey);
 }
 
+export type MarkKind = "pin" | "expires";
+
 export interface Marks {
   keys: Set<string>;
   pinned: Set<string>;
+  expires: Map<string, number>;
   ids: Map<string, string>;
 }
 
@@ -48,7 +52,7 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
   const folder = join(root, format);
   const idFolder = join(folder, "ids");
   await mkdir(idFolder, { recursive: true });
-  const path = (key: string, kind: "pin" | "kv" = "kv"): string => join(folder, `${key}.${kind}`);
+  const path = (key: string, kind: MarkKind | "kv" = "kv"): string => join(folder, `${key}.${kind}`);
   let written = 0;
 
   async function writeWhole(to: string, parts: readonly Uint8Array[]): Promise<void> {
@@ -88,8 +92,11 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
 
   async function remove(key: string): Promise<void> {
     // The blob first: an interrupted removal leaves only marks without a blob.
-    for (const kind of ["kv", "pin"] as const) await rm(path(key, kind), { force: true });
+    for (const kind of ["kv", "pin", "expires"] as const) await rm(path(key, kind), { force: true });
   }
+
+  const readMark = async (key: string, kind: MarkKind): Promise<string | undefined> =>
+    orMissing(readFile(path(key, kind), "utf8"));
 
   return {
     folder,
@@ -110,12 +117,13 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       return { entries: entries.sort((a, b) => a.createdAt - b.createdAt), refused };
     },
     async marks() {
-      const marks: Marks = { keys: new Set(), pinned: new Set(), ids: new Map() };
+      const marks: Marks = { keys: new Set(), pinned: new Set(), expires: new Map(), ids: new Map() };
       for (const file of await readdir(folder)) {
         const [key = "", kind = ""] = file.split(".");
         if (!isKey(key)) continue;
         if (kind === "kv") marks.keys.add(key);
         if (kind === "pin") marks.pinned.add(key);
+        if (kind === "expires") marks.expires.set(key, Number(await readMark(key, "expires")));
       }
       for (const file of await readdir(idFolder)) {
         const [key = "", id = ""] = splitOnce((await orMissing(readFile(join(idFolder, file), "utf8"))) ?? "");
@@ -132,9 +140,9 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       return read;
     },
     remove,
-    async pin(key, pinned) {
-      if (pinned) await writeWhole(path(key, "pin"), []);
-      else await rm(path(key, "pin"), { force: true });
+    async mark(key, kind, text) {
+      if (text === null) await rm(path(key, kind), { force: true });
+      else await writeWhole(path(key, kind), [Buffer.from(text)]);
     },
     async name(id, key) {
       const file = join(idFolder, createHash("sha256").update(id).digest("hex"));

@@ -12,6 +12,7 @@ export interface Held {
   disk: boolean;
   value: ReuseValue;
   pinned: boolean;
+  expiresAt: number | null;
 }
 
 export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, halfLife: number): Evictable => ({
@@ -23,13 +24,14 @@ export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, 
 });
 
 export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number, halfLife: number): KvListed {
-  const { entry, blob, disk, value, pinned } = held;
+  const { entry, blob, disk, value, pinned, expiresAt } = held;
   return {
     ...entry,
     value: valueAt(value, now, halfLife),
     memory: blob !== null,
     disk,
     pinned,
+    expiresAt,
     ids: [...ids].filter(([, key]) => key === entry.key).map(([id]) => id),
   };
 }

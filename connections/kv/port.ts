@@ -32,6 +32,7 @@ export interface KvListed extends KvEntry {
   memory: boolean;
   disk: boolean;
   pinned: boolean;
+  expiresAt: number | null;
   ids: readonly string[];
 }
 
@@ -47,6 +48,7 @@ export interface KvStats {
   /** Loaded before they were asked for. */
   prefetched: number;
   evicted: number;
+  expired: number;
   /** Files that were damaged, cut off or another model's; they are removed. */
   refused: number;
   /** Blobs held in memory only, because the disk was too slow, full or failing. */
@@ -67,7 +69,7 @@ export class KvError extends Error {
 export interface KvCaches {
   /** Variants of a chunk that can be loaded, oldest first. No I/O. */
   variants(chunk: string): KvListed[];
-  /** The verified blob, never changed; null: none, or its file was damaged. */
+  /** The verified blob, never changed; null: none, expired, or its file was damaged. */
   get(key: string): Promise<Uint8Array | null>;
   /** Readable at once, on disk later; an existing key is not changed. */
   put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
@@ -88,6 +90,8 @@ export interface KvNames {
   find(idOrKey: string): string | undefined;
   /** Never evicted. Rejects with budget when pins would leave less than half of a tier. */
   pin(idOrKey: string, pinned: boolean): Promise<void>;
+  /** Gone at that time; null: when it is evicted. */
+  expire(idOrKey: string, at: number | null): Promise<void>;
   remove(idOrKey: string): Promise<void>;
 }
 

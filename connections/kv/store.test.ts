@@ -32,7 +32,7 @@ describeKvStore("store with a slow tier", async (options) => {
 const fileOf = (root: string, n: number): string => join(root, format, `${anEntry(n).key}.kv`);
 
 describe("slow tier", () => {
-  it("is found again: blobs, pins, ids and values", async () => {
+  it("is found again: blobs, pins, times, ids and values", async () => {
     const root = await folder();
     const first = await aStore({ root });
     const prefix = [{ chunk: anEntry(8).chunk, tokens: 7 }];
@@ -41,6 +41,7 @@ describe("slow tier", () => {
     first.used(entry.key, 0);
     await first.create("id", entry.key);
     await first.pin("id", true);
+    await first.expire("id", 5_000);
     const [before] = first.list();
     await first.close();
     const second = await aStore({ root });

@@ -26,6 +26,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   await tiers.keepDisk();
 
   const view = (one: Held) => listed(one, ids, clock(), halfLife);
+  const expired = (one: Held): boolean => one.expiresAt !== null && one.expiresAt <= clock();
   const sum = (of: (one: Held) => boolean): number =>
     [...held.values()].reduce((total, one) => total + (of(one) ? one.entry.bytes : 0), 0);
 
@@ -33,13 +34,15 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     if (closed) throw new KvError("closed", "the store of chunk caches is closed");
     const { key } = what;
     if (key !== variantKey(format, what)) throw new KvError("invalid", `the key ${key} is not that of its content`);
-    if (held.has(key)) return;
+    const there = held.get(key);
+    if (there !== undefined && !expired(there)) return;
+    if (there !== undefined) await tiers.discard(key);
     const now = clock();
     if (blob.length > memoryBytes)
       throw new KvError("budget", `a chunk cache of ${blob.length} bytes does not fit into memory (${memoryBytes})`);
     const value = addUse(tiers.ghosts.take(key) ?? { value: 0, at: now }, 1, now, halfLife);
     const entry = { ...what, bytes: blob.length, createdAt: now };
-    const one: Held = { entry, blob, waiting: null, disk: false, value, pinned: false };
+    const one: Held = { entry, blob, waiting: null, disk: false, value, pinned: false, expiresAt: null };
     tiers.add(one);
     // Before room is made: what is to be written need not stay in memory.
     tiers.writeLater(one, blob);
@@ -55,7 +58,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
 
   const get: KvStore["get"] = async (key) => {
     const one = held.get(key);
-    if (closed || one === undefined) {
+    if (closed || one === undefined || expired(one)) {
       counts.misses++;
       return null;
     }
@@ -87,7 +90,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     variants: (chunk) =>
       [...(byChunk.get(chunk) ?? [])].flatMap((key) => {
         const one = held.get(key);
-        return one === undefined ? [] : [view(one)];
+        return one === undefined || expired(one) ? [] : [view(one)];
       }),
     get,
     put,
@@ -111,8 +114,14 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       if (pinned && !one.pinned && sum((other) => other.pinned) + one.entry.bytes > budget / 2)
         throw new KvError("budget", `more than half of the store (${budget} bytes) would be pinned; unpin something`);
       if (pinned) await onDisk(one);
-      await disk?.pin(one.entry.key, pinned);
+      await disk?.mark(one.entry.key, "pin", pinned ? "" : null);
       one.pinned = pinned;
+    },
+    async expire(idOrKey, at) {
+      const one = known(idOrKey);
+      if (at !== null) await onDisk(one);
+      await disk?.mark(one.entry.key, "expires", at === null ? null : String(at));
+      one.expiresAt = at;
     },
     remove: async (idOrKey) => tiers.discard(known(idOrKey).entry.key),
     list: () => [...held.values()].map(view),
@@ -134,6 +143,11 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     async refresh() {
       await tiers.flush();
       await tiers.readMarks();
+      for (const [key, one] of held) {
+        if (!expired(one)) continue;
+        counts.expired++;
+        await tiers.discard(key);
+      }
       await tiers.keepDisk();
       tiers.keepMemory();
       await tiers.saveValues();

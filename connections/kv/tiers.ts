@@ -22,7 +22,7 @@ export interface TierOptions {
 export type Counts = Omit<KvStats, "entries" | "memoryBytes" | "diskBytes" | "pinnedBytes">;
 export const noCounts: Readonly<Counts> = {
   ...{ memoryHits: 0, diskHits: 0, misses: 0, prefetched: 0 },
-  ...{ evicted: 0, refused: 0, notWritten: 0 },
+  ...{ evicted: 0, expired: 0, refused: 0, notWritten: 0 },
 };
 
 export type Tiers = ReturnType<typeof createTiers>;
@@ -167,13 +167,13 @@ export function createTiers(options: TierOptions, counts: Counts) {
       if (before !== undefined) before.disk = true;
       else
         add({
-          ...{ entry, blob: null, waiting: null, disk: true, pinned: false },
+          ...{ entry, blob: null, waiting: null, disk: true, pinned: false, expiresAt: null },
           value: values.get(entry.key) ?? { value: 1, at: entry.createdAt },
         });
     }
   }
 
-  /** Pins and ids as they stand in the folder, and what is gone from it. */
+  /** Pins, times and ids as they stand in the folder, and what is gone from it. */
   async function readMarks(): Promise<void> {
     if (disk === null) return;
     // What is written while the folder is read may or may not be seen.
@@ -181,7 +181,11 @@ export function createTiers(options: TierOptions, counts: Counts) {
     const marks = await disk.marks();
     if ([...marks.keys].some((key) => held.get(key)?.disk !== true)) await takeIn();
     for (const [key] of before) if (!marks.keys.has(key)) drop(key);
-    for (const [key, one] of held) if (one.disk) one.pinned = marks.pinned.has(key);
+    for (const [key, one] of held) {
+      if (!one.disk) continue;
+      one.pinned = marks.pinned.has(key);
+      one.expiresAt = marks.expires.get(key) ?? null;
+    }
     ids.clear();
     for (const [id, key] of marks.ids) if (held.has(key)) ids.set(id, key);
   }
