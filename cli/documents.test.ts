@@ -33,7 +33,7 @@ it("names the chunks, and refuses an id that reads like a chunk's", async () => 
   writeFileSync(file, "One two three.\n\nFour five six.");
   const document = await documentOf(file, { tenant: "t", expires: 60_000 }, 0);
   expect(document.expiresAt).toBe(60_000);
-  const shown = describeChunks(document, { chunkTokens: 4 });
+  const shown = describeChunks(document, { split: "meaning", chunkTokens: 4 });
   expect(shown).toContain("guide: 2 chunks, about 9 tokens, expires 1970-01-01 00:01");
   expect(shown).toMatch(/guide#1 .*One two three/);
   expect(shown).toMatch(/guide#2 .*Four five six/);

@@ -172,9 +172,9 @@ const timeOf = (at: number): string => new Date(at).toISOString().slice(0, 16).r
 /** Chunks as plan cuts them. If cutting exceeds limits.textMs, plan has other chunks. */
 export function describeChunks(
   { id, text, expiresAt }: Pick<Document, "id" | "text" | "expiresAt">,
-  { chunkTokens }: Pick<Session["config"]["documents"], "chunkTokens">,
+  { split, chunkTokens }: Pick<Session["config"]["documents"], "split" | "chunkTokens">,
 ): string {
-  const pieces = splitText(text, chunkTokens);
+  const pieces = splitText(text, split, chunkTokens);
   const until = expiresAt === null ? "" : `, expires ${timeOf(expiresAt)}`;
   const head = `${id}: ${pieces.length} ${pieces.length === 1 ? "chunk" : "chunks"}, about ${estimateTokens(text)} tokens${until}\n`;
   const rows = pieces.map((piece, index) => [

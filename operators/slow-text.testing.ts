@@ -34,7 +34,8 @@ const chat = createChat({
 });
 
 const work = {
-  split: (text: string) => splitText(text, 512),
+  splitByMeaning: (text: string) => splitText(text, "meaning", 512),
+  splitBySize: (text: string) => splitText(text, "size", 512),
   cutAtLengths: (text: string) => cutText(text, 512),
   replacePersonalData: (text: string) => replacePersonalData([text, text], { ipAddresses: true }),
   canonicalText,

@@ -21,10 +21,10 @@ export function holdDocuments(
   log: Logger,
 ): HeldDocuments {
   const { config, kafka, codec, text: texts } = session;
-  const { chunkTokens } = config.documents;
+  const { split, chunkTokens } = config.documents;
   const held = async ({ tenant, id, title, text, expiresAt }: Document): Promise<HeldDocument> => {
     try {
-      return { tenant, id, title, expiresAt, pieces: await texts.split(text, chunkTokens) };
+      return { tenant, id, title, expiresAt, pieces: await texts.split(text, split, chunkTokens) };
     } catch (error) {
       if (!(error instanceof TextError)) throw error;
       const { code } = error;

@@ -1,12 +1,15 @@
 // Cuts a text into pieces that are cached and linked apart (EPIC's KVSplit; docs/linked-prefill.md,
-// Documents): by meaning, in linear time.
+// Documents): by meaning or by size, in linear time.
 import { measureText, type TextMeasure } from "./text-measure.ts";
 
+export type Splitter = "meaning" | "size";
+
 /** Non-empty pieces of at most `most` estimated tokens (>= 1), in order; none for a blank text. */
-export function splitText(text: string, most: number): string[] {
+export function splitText(text: string, splitter: Splitter, most: number): string[] {
   if (!(most >= 1)) throw new RangeError(`a piece has at least one token, not ${most}`);
   const task: Task = { text, most, measure: measureText(text), pieces: [] };
-  byMeaning(task, 0, text.length, 0);
+  if (splitter === "meaning") byMeaning(task, 0, text.length, 0);
+  else bySize(task, 0, text.length);
   return task.pieces;
 }
 

@@ -75,6 +75,8 @@ export const selection = z.strictObject({
 });
 
 export const documents = z.strictObject({
+  /** size: cut where a piece is full, not at sentences. */
+  split: z.enum(["meaning", "size"]).default("meaning"),
   /** Estimated tokens of a piece. */
   chunkTokens: z.number().int().min(16).max(8192).default(512),
 });

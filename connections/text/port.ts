@@ -2,10 +2,11 @@
 // the event loop, within a time limit (supervised.ts).
 import type { MaskItem, MaskOptions } from "../../algorithms/privacy/mask.ts";
 import type { PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
+import type { Splitter } from "../../algorithms/text/split.ts";
 
 export interface TextWork {
   /** As splitText (algorithms/text/split.ts). Rejects with TextError. */
-  split(text: string, most: number): Promise<string[]>;
+  split(text: string, splitter: Splitter, most: number): Promise<string[]>;
   /** The texts with placeholders. Rejects with TextError. */
   redact(texts: readonly string[], options: PersonalDataOptions): Promise<string[]>;
   /** Many texts at once, as mask (algorithms/privacy/mask.ts). Rejects with TextError. */

@@ -70,7 +70,7 @@ export function createTextWork(options: TextOptions): TextWork {
     const next = (client = connectWorker<TextMethods>({ name: "text", entry, data: null }));
     try {
       // Not part of the limit of a text: loading takes half a second, and more on a busy machine.
-      await within(next, start.limit, next.call("split", { text: "", most: 1 }));
+      await within(next, start.limit, next.call("split", { text: "", splitter: "size", most: 1 }));
       return next;
     } catch (error) {
       next.kill("it did not start");
@@ -102,9 +102,9 @@ export function createTextWork(options: TextOptions): TextWork {
   }
 
   return {
-    async split(text, most) {
-      if (text.length <= inPlace.split) return splitText(text, most);
-      return run(text.length, (running) => running.call("split", { text, most }), limitMs);
+    async split(text, splitter, most) {
+      if (text.length <= inPlace.split) return splitText(text, splitter, most);
+      return run(text.length, (running) => running.call("split", { text, splitter, most }), limitMs);
     },
     async redact(texts, redacting) {
       const characters = texts.reduce((sum, { length }) => sum + length, 0);

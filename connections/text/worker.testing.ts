@@ -12,9 +12,9 @@ function obey(text: string): void {
 }
 
 serveCalls<TextMethods>({
-  split({ text, most }) {
+  split({ text, splitter, most }) {
     obey(text);
-    return splitText(text, most);
+    return splitText(text, splitter, most);
   },
   redact({ texts, options }) {
     texts.forEach(obey);

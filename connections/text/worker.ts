@@ -7,7 +7,7 @@ import { serveCalls } from "../worker/rpc.ts";
 import type { TextMethods } from "./methods.ts";
 
 serveCalls<TextMethods>({
-  split: ({ text, most }) => splitText(text, most),
+  split: ({ text, splitter, most }) => splitText(text, splitter, most),
   redact: ({ texts, options }) => replacePersonalData(texts, options).texts,
   mask: ({ items, options }) => mask(items, options),
 });

@@ -143,7 +143,7 @@ async function documentTasks(
       // Requests that name no domain are of the tenant's default one.
       domain: domain ?? sharingDomain(tenant, null),
       async pieces() {
-        const pieces = await text.split(whole, documents.chunkTokens);
+        const pieces = await text.split(whole, documents.split, documents.chunkTokens);
         return documentPrompt({ template, system }, { tenant, id, title, pieces });
       },
     }));

@@ -17,7 +17,7 @@ function following(): { put: (key: string, value: Document | null) => Promise<vo
   const open = (): ReturnType<typeof followDocumentBuilds> =>
     followDocumentBuilds(
       {
-        config: { documents: { chunkTokens: 64 } },
+        config: { documents: { split: "meaning", chunkTokens: 64 } },
         kafka: {
           readTopic(_topic: string, onRecords: typeof apply) {
             apply = onRecords;

@@ -52,7 +52,7 @@ export function followDocumentBuilds(
       tenant,
       id,
       title,
-      pieces: await texts.split(text, documents.chunkTokens),
+      pieces: await texts.split(text, documents.split, documents.chunkTokens),
     });
   }
   return {
