@@ -5,6 +5,7 @@ import { boundedFetch, mostBytes, partsOf, textOf } from "./openai/bounded-fetch
 import type { Dispatcher } from "undici";
 import { messagesHeaders, messagesUrl } from "./anthropic/anthropic.ts";
 import { completionsUrl, keyHeaders } from "./openai/body.ts";
+import { readErrorBody } from "./openai/error-body.ts";
 import { connectionsTo, type Endpoint } from "./openai/replicas/members.ts";
 import { messageOf } from "../connections/errors.ts";
 import type { EndpointArmConfig, OpenAiArmConfig } from "../config/sections/arms.ts";
@@ -136,7 +137,7 @@ function described(arm: Probed, used: Used, text: string): EndpointFinding {
 }
 
 async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointFinding> {
-  const detail = `${arm.model} at ${arm.name} answers with ${status}: ${wordsOf(text)}`;
+  const detail = `${arm.model} at ${arm.name} answers with ${status}: ${beginning(readErrorBody(text).message || text)}`;
   const missing = (remedy: string): EndpointFinding => ({ state: "missing", detail, remedy });
   if (status === 401 || status === 403) return missing("correct apiKey of this arm: the endpoint does not take it");
   if (status === 429) return { state: "lacking", detail, remedy: "the key is known; wait, or raise its limit" };
@@ -164,17 +165,6 @@ async function modelsOf(arm: Probed): Promise<string[]> {
   } catch {
     return [];
   }
-}
-
-/** The message of an error in OpenAI's or Anthropic's format, else how the text begins. */
-function wordsOf(text: string): string {
-  try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
-    if (typeof error?.message === "string") return beginning(error.message);
-  } catch {
-    // No JSON.
-  }
-  return beginning(text);
 }
 
 const beginning = (text: string): string => JSON.stringify(text.trim().slice(0, 200));

@@ -12,9 +12,8 @@ export function describePrices(arms: readonly ArmConfig[], now = Date.now()): st
   const isFree = (arm: ArmConfig): boolean => Object.values(pricesOf(arm)).every((price) => price === 0);
   if (arms.every(isFree)) return [];
   return arms.flatMap((arm) => {
-    const free =
-      arm.cost === undefined && arm.type !== "reuse" ? [`${arm.name}: none, so routing takes it for free`] : [];
-    if (isFree(arm)) return free;
+    if (isFree(arm))
+      return arm.cost === undefined && arm.type !== "reuse" ? [`${arm.name}: none, so routing takes it for free`] : [];
     const list = priceList(arm);
     const prices = pricesOf(arm);
     const entry = priceSource(arm);

@@ -33,7 +33,9 @@ async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Ke
   return keys.flatMap((key) => {
     const { decision, response, reward } = more.get(keyOf(key)) ?? {};
     // An answer can be recorded before its request is.
-    const row = byKey.get(keyOf(key)) ?? (response && { ...unknown, ...key, ...placeOf(response) });
+    const row =
+      byKey.get(keyOf(key)) ??
+      (response && { ...unsaid, ...key, domain: response.domain, createdAt: response.createdAt });
     if (row === undefined) return [];
     return {
       ...row,
@@ -61,11 +63,7 @@ async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Ke
   });
 }
 
-const unknown = { question: "", user: "", session: "", tags: [] };
-const placeOf = ({ domain, createdAt }: ResponsePart): Pick<RequestRow, "domain" | "createdAt"> => ({
-  domain,
-  createdAt,
-});
+const unsaid = { question: "", user: "", session: "", tags: [] };
 
 const keyOf = ({ id, tenant }: Key): string => JSON.stringify([tenant, id]);
 
