@@ -1,9 +1,10 @@
 // npm run bench:compare: runs the quick loop benchmark and holds its ratios against the recorded
 // ones (bench/results/loop-quick.json). The ratios are to the floor of the same run, since machines
 // differ by a factor of three; but the ratios of one commit differ by a third between machines of
-// one kind, too. So what looks worse by more than the limit is held against a run of the recorded
-// commit on this machine, and that decides: ends with 1 when one got worse by more than the limit.
-// With --record what was measured becomes the record.
+// one kind, and by as much between runs on one machine. So what looks worse by more than the limit
+// is held against the recorded commit on this machine, three runs of each in turn, and the medians
+// decide: ends with 1 when one got worse by more than the limit. With --record what was measured
+// becomes the record.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -12,10 +13,12 @@ import { messageOf } from "../connections/errors.ts";
 import { type Report, writeReport } from "./report.ts";
 import { compare, type Better } from "./support/compare.ts";
 import { output, root, withCommit } from "./support/former.ts";
+import { median } from "./support/statistics.ts";
 
 const file = join(root, "bench/results/loop-quick.json");
 const ratios: Readonly<Record<string, Better>> = { throughput_ratio: "more", cpu_ratio: "less" };
-/** Two quick runs of one commit on one machine differ by up to so much. */
+/** Medians of so many runs of one commit on one machine differ by less than the limit. */
+const runs = 3;
 const limit = 0.15;
 
 /** One quick run of the commit in that folder; its progress goes to our standard error. */
@@ -23,6 +26,25 @@ const measured = async (folder: string): Promise<Report> =>
   JSON.parse(
     await output(process.execPath, ["--import", "tsx", "bench/main.ts", "loop", "--quick", "--json"], folder),
   ) as Report;
+
+/** The median of each ratio; what else a report has is of the first. */
+const middle = (reports: readonly Report[]): Report => ({
+  ...reports[0]!,
+  ...Object.fromEntries(
+    Object.keys(ratios).map((figure) => [figure, median(reports.map((one) => Number(one[figure])))]),
+  ),
+});
+
+/** Runs of the former commit and of this one, in turn, since machines get faster and slower. */
+async function inTurn(folder: string, first: Report): Promise<{ former: Report; now: Report }> {
+  const [former, now]: [Report[], Report[]] = [[], [first]];
+  for (let run = 1; run <= runs; run++) {
+    process.stderr.write(`run ${run} of ${runs} of both\n`);
+    former.push(await measured(folder));
+    if (run < runs) now.push(await measured(root));
+  }
+  return { former: middle(former), now: middle(now) };
+}
 
 /** Prints both beside each other; the figures that got worse. */
 function held(name: string, before: Report, now: Report): string[] {
@@ -46,9 +68,10 @@ async function main(): Promise<number> {
   const recorded = JSON.parse(await readFile(file, "utf8")) as Report;
   if (held("recorded", recorded, now).length === 0) return 0;
   process.stdout.write(
-    `It may be the machine: ${String(recorded.commit)} is set up and run on this one, too (about three minutes).\n`,
+    `It may be the machine: ${String(recorded.commit)} is set up and run on this one, too, in turn (about seven minutes).\n`,
   );
-  const worse = held("beside", await withCommit(String(recorded.commit), measured), now);
+  const { former, now: again } = await withCommit(String(recorded.commit), (folder) => inTurn(folder, now));
+  const worse = held("beside", former, again);
   if (worse.length === 0) return 0;
   process.stdout.write(
     `worse by more than ${100 * limit} %: ${worse.join(", ")}.\n` +

@@ -51,13 +51,9 @@ export async function openSession(
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
-    brokers: connections.kafka.brokers,
-    clientId,
-    config: { ...config.kafka, ...connections.kafka },
-    holders: { mine: holderOf(), isDead },
-    cacheTtlMs: longestTtlMs(config.cache),
-    onUnreadable: countUnreadable(metrics),
-    log: log.child({ client: "kafka" }),
+    ...{ clientId, brokers: connections.kafka.brokers, config: { ...config.kafka, ...connections.kafka } },
+    ...{ holders: { mine: holderOf(), isDead }, cacheTtlMs: longestTtlMs(config.cache) },
+    ...{ onUnreadable: countUnreadable(metrics), log: log.child({ client: "kafka" }) },
   });
   const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);
@@ -86,26 +82,13 @@ export async function openSession(
     throw error;
   }
   return {
-    config,
-    ...{ arms, tenants, prepareArms },
-    prepareTenants: (next) =>
-      prepare(
-        topicOwners(
-          { tenants: next },
-          arms.configured().map(({ name }) => name),
-        ),
-      ),
-    log,
-    metrics,
-    tracing,
-    kafka,
-    codec,
-    clickhouse,
-    text,
-    connections,
-    logReplay,
+    ...{ config, log, metrics, tracing, arms, tenants, logReplay },
+    ...{ kafka, codec, clickhouse, text, connections, prepareArms, close },
+    prepareTenants(next) {
+      const names = arms.configured().map(({ name }) => name);
+      return prepare(topicOwners({ tenants: next }, names));
+    },
     topic: (name, owner) => topicName(prefix, name, owner),
-    close,
   };
 }
 

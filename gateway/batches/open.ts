@@ -87,29 +87,15 @@ export function openBatches(options: BatchesOptions): Batches {
     return outcome;
   };
   metrics.follows(table.unfinished);
-  const callerOf = ({ tenant, order: { account } }: StoredBatch): Caller | null => {
-    if (account === null) return { tenant, arms: null, domains: null };
-    const found = keys.ofAccount(tenant, account);
-    if (found === null) return null;
-    const { key, limits } = found;
-    return { tenant, arms: key.arms, domains: key.domains, limits, keyId: key.id, account: accountOf(key) };
-  };
   const runner = createRunner({
     ...{ unfinished: table.unfinished, owns, load, now: () => performance.now(), log },
     newWindow: () => createOffPeakWindow({ limit: config.limits.offPeakLoad, most: mostLines }),
     mostDue: mostLines,
     workOf: (batch, room) =>
       createWork(batch, {
-        ...{
-          readLines,
-          askLine: counted,
-          callerOf,
-          room,
-          results,
-          clock,
-          log,
-          cancel: (request) => cancel.gone(request),
-        },
+        ...{ readLines, askLine: counted, room, results, clock, log },
+        callerOf: (stored) => callerOf(stored, keys),
+        cancel: (request) => cancel.gone(request),
         countRecorded: ({ id: batchId, tenant, createdAt: since }) =>
           countRecorded(clickhouse, { batchId, tenant, first: 0, last: 999_999_999, since }),
         save: ({ id, tenant }, progress) => save({ id, tenant, progress }),
@@ -120,14 +106,28 @@ export function openBatches(options: BatchesOptions): Batches {
     ...{ table, save, readLines, results, caughtUp: reader.caughtUp },
     storing: {
       ...{ kafka, codec, topic: topic("batch-lines"), mostLineBytes },
-      async send(messages) {
-        const sent = producer.send(messages).then(() => true as const);
-        const taken = await withTimeout(acceptMs, sent).catch((error: unknown) => {
-          throw unavailable(error);
-        });
-        if (taken !== true) throw unavailable(new Error(`no acknowledgement within ${acceptMs} ms`));
-      },
+      send: acknowledged(producer, acceptMs),
     },
     stop: () => (stopped ??= Promise.all([runner.stop(), reader.stop()]).then(() => undefined)),
   };
+}
+
+/** Rejects with ApiError where the brokers did not acknowledge in time. */
+const acknowledged =
+  (producer: BatchesOptions["producer"], acceptMs: number): StoreFileDependencies["send"] =>
+  async (messages) => {
+    const sent = producer.send(messages).then(() => true as const);
+    const taken = await withTimeout(acceptMs, sent).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    if (taken !== true) throw unavailable(new Error(`no acknowledgement within ${acceptMs} ms`));
+  };
+
+/** The key may have changed since the batch was ordered; null: it is gone. */
+function callerOf({ tenant, order: { account } }: StoredBatch, keys: BatchesOptions["keys"]): Caller | null {
+  if (account === null) return { tenant, arms: null, domains: null };
+  const found = keys.ofAccount(tenant, account);
+  if (found === null) return null;
+  const { key, limits } = found;
+  return { tenant, arms: key.arms, domains: key.domains, limits, keyId: key.id, account: accountOf(key) };
 }
