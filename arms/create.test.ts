@@ -41,6 +41,15 @@ describe("createArm", () => {
     );
   });
 
+  it.each([
+    [{ linked: { policy: "craft-0.3" } }, "craft-0.3 needs the scattered addon. Run"],
+    [{ linked: { policy: "last-1+craft-0.3" }, kvType: "q8_0" }, "craft-0.3 needs kvType f16"],
+  ])("says what a policy needs: %j", async (what, message) => {
+    vi.stubEnv("PRECEDENT_LLAMA_SCATTERED", "");
+    const config = armSchema.parse({ name: "a", type: "llama", model: import.meta.filename, ...what });
+    await expect(createArm(config, { log }).finally(() => vi.unstubAllEnvs())).rejects.toThrow(message);
+  });
+
   it("makes an arm whose answers are code where the configuration says so", async () => {
     const folder = mkdtempSync(join(tmpdir(), "precedent-create-"));
     try {

@@ -23,12 +23,19 @@ const linked = (...lengths: number[]): PlannedChunk[] => lengths.map((length) =>
 const plan = (name: string, chunks: readonly PlannedChunk[]) => planRecompute(policy(name), chunks);
 
 describe("policies by name", () => {
-  it.each(["full", "naive", "attnlink-16", "last-2", "last-2+attnlink-4", "prefix-30", "last-1+prefix-7.5"])(
-    "%s is read and written alike",
-    (name) => {
-      expect(policyName(policy(name))).toBe(name);
-    },
-  );
+  it.each([
+    "full",
+    "naive",
+    "attnlink-16",
+    "last-2",
+    "last-2+attnlink-4",
+    "prefix-30",
+    "last-1+prefix-7.5",
+    "craft-0.3",
+    "last-1+craft-2",
+  ])("%s is read and written alike", (name) => {
+    expect(policyName(policy(name))).toBe(name);
+  });
 
   it.each([
     "",
@@ -40,6 +47,7 @@ describe("policies by name", () => {
     "attnlink-0",
     "attnlink-1.5",
     "blend-101",
+    "craft-0",
     "best",
     "focus",
     "+gap",
@@ -49,10 +57,24 @@ describe("policies by name", () => {
     "craft-1+focus+last-2",
   ])("%s is refused", (name) => expect(parsePolicy(name)).toHaveProperty("problem"));
 
-  it.each(["blend-15", "craft-0.5", "craft-0.5+focus", "last-2+craft-1+gap", "random-7.5", "last-1+attended-15"])(
+  it.each(["blend-15", "lego-16", "craft-0.5+focus", "last-2+craft-1+gap", "random-7.5", "last-1+attended-15"])(
     "%s is refused as research, with what to choose instead",
     (name) => expect(parsePolicy(name)).toEqual({ problem: expect.stringContaining(`"${name}" is a research policy`) }),
   );
+});
+
+it("craft takes the share CFO of each chunk by its ranking, and all of what is not scored", () => {
+  const scored = (length: number, score: number): PlannedChunk => ({
+    ...{ length, state: "linked" },
+    impact: { score, ranking: Array.from({ length }, (_, token) => length - 1 - token) },
+  });
+  const chunks: PlannedChunk[] = [{ length: 4, state: "exact" }, scored(10, 0.5), ...linked(3), scored(10, 0)];
+  expect(plan("craft-0.4", chunks)).toEqual([[12, 17]]);
+  expect(plan("craft-9", chunks)).toEqual([[4, 17]]);
+  expect(plan("last-1+craft-0.4", chunks)).toEqual([[12, 27]]);
+  expect(
+    planRecompute(policies("short:naive,long:craft-0.4"), [...linked(20), scored(200, 0.5), ...linked(9)]),
+  ).toEqual([[180, 220]]);
 });
 
 function policies(name: string): LinkPolicies {

@@ -1,5 +1,6 @@
 // Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC
-// 4.2). Positions count from the first chunk; the question behind the last is in no plan.
+// 4.2; Cache-Craft 3.2.1). Positions count from the first chunk; the question is in no plan.
+import { cacheFixOverhead, contextualisedTokens } from "./context-impact.ts";
 import { type ChunkKind, chunkKind, chunkKinds, type LinkPolicies, type LinkPolicy } from "./link-policy.ts";
 
 export interface PlannedChunk {
@@ -10,6 +11,11 @@ export interface PlannedChunk {
    * which its cache was made; only `full` computes it again.
    */
   state: "linked" | "missing" | "exact";
+  /**
+   * For craft: CCI (1 - beta') behind the chunks before it, and its tokens by inter-attention,
+   * highest first. Absent: unknown.
+   */
+  impact?: { score: number; ranking: readonly number[] } | undefined;
 }
 
 /** Positions from a up to, and not including, b. */
@@ -55,6 +61,10 @@ function planAll(policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
       if (repairable[index - 1] === true) mark(Math.max(boundary - before, starts[index - 1]!), boundary);
       mark(boundary, boundary + Math.min(policy.amount - before, chunks[index]!.length));
     }
+  } else if (policy.kind === "craft") {
+    for (const [index, chunk] of chunks.entries())
+      if (repairable[index] === true)
+        for (const token of tokensOfCraft(policy.amount, chunk)) chosen[starts[index]! + token] = 1;
   } else if (policy.kind === "prefix") {
     // As the longest prefix that can be put together in any order, and the rest computed.
     const whole = chunks.map(({ state }) => state !== "missing");
@@ -62,6 +72,12 @@ function planAll(policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
     mark(Math.min(firstMissing, total - Math.ceil(policy.amount * total)), total);
   }
   return runsOf(chosen);
+}
+
+/** Of what is not scored, all: as though all of it depended on what stood before. */
+function tokensOfCraft(alpha: number, { length, impact }: PlannedChunk): readonly number[] {
+  if (impact === undefined) return Array.from({ length }, (_, token) => token);
+  return contextualisedTokens(impact.ranking, cacheFixOverhead(alpha, impact.score));
 }
 
 export interface Layout {

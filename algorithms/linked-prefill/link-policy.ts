@@ -1,10 +1,10 @@
 // Names of recomputation policies that are served (docs/design/linked-prefill.md, Policies): full,
-// naive, attnlink-K (tokens a boundary), prefix-R (percent), last-M (chunks), last-M+ANY. Each
-// kind of chunk may have its own policy.
+// naive, attnlink-K (tokens a boundary), prefix-R (percent), craft-A (alpha), last-M (chunks),
+// last-M+ANY. Each kind of chunk may have its own policy.
 
 export interface LinkPolicy {
-  kind: "full" | "naive" | "attnlink" | "prefix";
-  /** attnlink: tokens a boundary; prefix: share in [0, 1]; 0 for full and naive. */
+  kind: "full" | "naive" | "attnlink" | "prefix" | "craft";
+  /** attnlink: tokens a boundary; prefix: share in [0, 1]; craft: alpha; 0 for full and naive. */
   amount: number;
   /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
@@ -29,7 +29,7 @@ export interface Problem {
 }
 
 /** How the names of research policies look, whatever their numbers. */
-const researched = /(^|\+)(blend|craft|random|attended)-|\+(focus|gap)$/;
+const researched = /(^|\+)(blend|lego|random|attended)-|\+(focus|gap)$/;
 
 /** What is wrong with the name instead of a policy, to be shown to who wrote it. */
 export function parsePolicy(name: string): LinkPolicy | Problem {
@@ -41,7 +41,7 @@ export function parsePolicy(name: string): LinkPolicy | Problem {
       problem: `"${name}" is a research policy of linked prefill: benchmarks compare it, no arm serves it; choose last-M, attnlink-K or last-M+attnlink-K (such as last-2)`,
     };
   return {
-    problem: `"${name}" is no policy of linked prefill: full, naive, attnlink-K, prefix-R, last-M or last-M+ANOTHER (such as last-2+attnlink-4)`,
+    problem: `"${name}" is no policy of linked prefill: full, naive, attnlink-K, prefix-R, craft-A, last-M or last-M+ANOTHER (such as last-2+attnlink-4)`,
   };
 }
 
@@ -54,9 +54,10 @@ export function splitLast(name: string): { last: number; rest: string } | null {
 
 function restOf(name: string): Omit<LinkPolicy, "last"> | null {
   if (name === "full" || name === "naive") return { kind: name, amount: 0 };
-  const [, kind, digits] = /^(attnlink|prefix)-(\d{1,4}(?:\.\d{1,4})?)$/.exec(name) ?? [];
+  const [, kind, digits] = /^(attnlink|prefix|craft)-(\d{1,4}(?:\.\d{1,4})?)$/.exec(name) ?? [];
   const number = Number(digits);
   if (kind === "attnlink" && number >= 1 && Number.isInteger(number)) return { kind, amount: number };
+  if (kind === "craft" && number > 0) return { kind, amount: number };
   return kind === "prefix" && number > 0 && number <= 100 ? { kind, amount: number / 100 } : null;
 }
 

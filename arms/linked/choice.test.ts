@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { candidates, createLinkedChoice, type PastSample } from "./choice.ts";
+import { candidatesOf, createLinkedChoice, type PastSample } from "./choice.ts";
 
 const sample = (policy: string, kl: number, recomputedShare: number) => ({
   ...{ requestId: "r", tenant: "t", policy, kl, recomputedShare, agreement: 1 },
@@ -22,7 +22,7 @@ it("auto goes by what is known of each kind, and starts with what each is known 
   expect(choice.policy(null)).toBe("short:last-2,long:attnlink-4");
   expect(choice.policy("last-3")).toBe("last-3");
   expect(choice.compare(request("r"), "short:last-2,long:attnlink-4")?.policies).toEqual([
-    ...candidates,
+    ...candidatesOf(false),
     "short:last-2,long:attnlink-4",
   ]);
   for (let i = 0; i < 30; i++) {
@@ -48,6 +48,15 @@ it("auto leaves a policy that turns out too bad for passages step by step, down 
     "short:last-2,long:last-2",
     "short:last-2,long:full",
   ]);
+});
+
+it("auto offers craft where caches are scored, and before it recomputes half of the passages", () => {
+  const choice = createLinkedChoice({ policy: "auto", sampleShare: 1, maxKl, scored: true }, () => 0);
+  expect(choice.compare(request("r"), "x")?.policies).toEqual(expect.arrayContaining(["long:craft-0.3"]));
+  for (let i = 0; i < 6; i++) choice.add(sample("long:attnlink-4", 0.7 + i / 100, 0.01));
+  expect(choice.policy(null)).toBe("short:last-2,long:craft-0.3");
+  for (let i = 0; i < 30; i++) choice.add(sample("long:craft-0.1", 0.02, 0.07));
+  expect(choice.policy(null)).toBe("short:last-2,long:craft-0.1");
 });
 
 it("auto compares more requests until both kinds are known, but not for ever, and none where it may not", () => {
@@ -111,7 +120,7 @@ it("keeps its own samples until they are read back, and drops lost ones after so
 it("is the same in all processes that read the same samples", () => {
   const drawn = fc.array(
     fc.record({
-      policy: fc.constantFrom<string>(...candidates),
+      policy: fc.constantFrom<string>(...candidatesOf(false)),
       kl: fc.double({ min: 0, max: 0.3, noNaN: true }),
       recomputedShare: fc.double({ min: 0, max: 1, noNaN: true }),
       process: fc.nat(2),

@@ -31,20 +31,26 @@ export interface LinkedChoice {
   chosen(): Chosen[];
 }
 
+type ByKind = Readonly<Record<ChunkKind, readonly string[]>>;
 /** Choices of auto for each kind, cheap to expensive. */
-const choices: Readonly<Record<ChunkKind, readonly string[]>> = {
+const choices: ByKind = {
   short: ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"],
   long: ["naive", "attnlink-4", "attnlink-16", "last-1", "last-1+attnlink-16", "last-2"],
 };
+/** Besides, where caches are scored. */
+const scoredChoices: ByKind = { short: [], long: ["craft-0.1", "craft-0.3"] };
 /** While nothing is proved (policy-choice.ts); measurements: docs/linked-prefill.md. */
-const ladders: Readonly<Record<ChunkKind, readonly string[]>> = {
+const ladders: ByKind = {
   short: ["last-2", "last-3", "full"],
   long: ["attnlink-4", "last-1+attnlink-16", "last-2", "full"],
 };
+const scoredLadders: ByKind = { ...ladders, long: ["attnlink-4", "craft-0.3", "last-2", "full"] };
 /** A policy of a kind in samples: what is measured on one kind says nothing of the other. */
 const sampleName = (kind: ChunkKind, policy: string): string => `${kind}:${policy}`;
-const namesOf = (kind: ChunkKind): string[] => choices[kind].map((policy) => sampleName(kind, policy));
-export const candidates: readonly string[] = chunkKinds.flatMap(namesOf);
+const choicesOf = (kind: ChunkKind, scored: boolean): readonly string[] =>
+  scored ? [...choices[kind], ...scoredChoices[kind]] : choices[kind];
+export const candidatesOf = (scored: boolean): string[] =>
+  chunkKinds.flatMap((kind) => choicesOf(kind, scored).map((policy) => sampleName(kind, policy)));
 /** Samples of a policy before auto believes them, and before it believes that one is too bad. */
 const least = 20;
 const leastAgainst = 5;
@@ -57,11 +63,21 @@ export const mostPast = 4 * memory;
 /** Readings after which a missing sample counts as lost. */
 const mostReadings = 10;
 
+export interface ChoiceOptions {
+  policy: string;
+  sampleShare: number;
+  maxKl: Readonly<Record<ChunkKind, number>>;
+  /** Whether the arm's caches have scores, which craft goes by. Default false. */
+  scored?: boolean;
+}
+
 export function createLinkedChoice(
-  { policy, sampleShare, maxKl }: { policy: string; sampleShare: number; maxKl: Readonly<Record<ChunkKind, number>> },
+  { policy, sampleShare, maxKl, scored = false }: ChoiceOptions,
   random: Random,
 ): LinkedChoice {
   const isAuto = policy === "auto";
+  const candidates = candidatesOf(scored);
+  const ladderOf = (kind: ChunkKind): readonly string[] => (scored ? scoredLadders : ladders)[kind];
   let records = new Map<string, PolicyRecord>();
   /** Added here and not read back yet, oldest first. */
   let own: { sample: PastSample; readings: number }[] = [];
@@ -69,18 +85,19 @@ export function createLinkedChoice(
     records.set(name, addSample(records.get(name) ?? noRecord, kl, recomputedShare));
   };
   const choose = (kind: ChunkKind): Chosen => {
-    const known = choices[kind].flatMap((name) => {
+    const known = choicesOf(kind, scored).flatMap((name) => {
       const record = records.get(sampleName(kind, name));
       return record === undefined ? [] : [[name, record] as const];
     });
-    const limits = { bound: maxKl[kind], least, leastAgainst, ladder: ladders[kind] };
+    const limits = { bound: maxKl[kind], least, leastAgainst, ladder: ladderOf(kind) };
     return { kind, ...choosePolicy(new Map(known), limits) };
   };
   let learned = 0;
   // Bounded, for a kind that never comes is never proved.
   const isLearning = (): boolean =>
     isAuto && learned < mostLearned && chunkKinds.some((kind) => choose(kind).record === null && hasRoom(kind));
-  const hasRoom = (kind: ChunkKind): boolean => namesOf(kind).some((name) => (records.get(name)?.weight ?? 0) < least);
+  const hasRoom = (kind: ChunkKind): boolean =>
+    choicesOf(kind, scored).some((name) => (records.get(sampleName(kind, name))?.weight ?? 0) < least);
   return {
     policy: (asked) => {
       if (asked !== null || !isAuto) return asked ?? policy;

@@ -2,7 +2,7 @@
 // which replace its own; unreachable (logged once), it uses its own.
 import type { Logger } from "pino";
 import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
-import { candidates, mostPast } from "./choice.ts";
+import { candidatesOf, mostPast } from "./choice.ts";
 import type { Sample } from "./idle.ts";
 
 /** Samples of another model or other caches have another curve. */
@@ -59,7 +59,10 @@ export function followHistory({ choice, history, of, log }: FollowOptions): Hist
     reading = true;
     try {
       const curve = of();
-      const [samples, newest] = await Promise.all([from.samples(curve, candidates, mostPast), from.choices(curve)]);
+      const [samples, newest] = await Promise.all([
+        from.samples(curve, candidatesOf(true), mostPast),
+        from.choices(curve),
+      ]);
       choice.restore(samples);
       for (const [kind, policy] of newest) recorded.set(kind, policy);
       if (away) log.info({ samples: samples.length }, "samples of linked prefill can be read again");

@@ -1,8 +1,10 @@
 // Makes the caches that a convention wants of a prompt's chunks, before a request shows them.
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
+import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";
 import { wantedPrefixes } from "./context.ts";
+import type { ImpactScorer } from "./impact.ts";
 import type { KeyedPrompt } from "./plans.ts";
 import type { KeyedChunk } from "./variants.ts";
 
@@ -30,9 +32,11 @@ export interface CacheMakerOptions {
   store: Pick<KvStore, "variants" | "put">;
   format: string;
   convention: Convention;
+  /** Scores caches of passages; absent: none is. */
+  scorer?: ImpactScorer | undefined;
 }
 
-export function createCacheMaker({ context, store, format, convention }: CacheMakerOptions): CacheMaker {
+export function createCacheMaker({ context, store, format, convention, scorer }: CacheMakerOptions): CacheMaker {
   /** One of a kind is enough; a seen one is as good behind the system prompt alone. */
   const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
     const isSame = (one: KvListed): boolean =>
@@ -66,13 +70,17 @@ export function createCacheMaker({ context, store, format, convention }: CacheMa
     async make({ key, chunk, convention: made, prefix, tokens }, signal) {
       const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
       const all = Int32Array.from(parts.flatMap((part) => [...part]));
-      const exports = [{ begin: all.length - chunk.tokens, end: all.length }];
+      const begin = all.length - chunk.tokens;
+      const isScored = scorer !== undefined && begin > 0 && chunkKind(chunk.tokens) === "long";
+      const exports = [{ begin, end: all.length }, ...(isScored ? [{ begin: 0, end: begin }] : [])];
       const { blobs } = await context.run({ tokens: all, exports }, { signal });
+      const [blob, behind] = blobs;
+      const lengths = prefix.map(({ tokens: length }) => length);
+      const impact = isScored && behind !== undefined ? await scorer.score(all, lengths, behind) : undefined;
       const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
       const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
-      const [blob] = blobs;
-      if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
-      return all.length;
+      if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);
+      return all.length + (impact === undefined ? 0 : chunk.tokens);
     },
   };
 }

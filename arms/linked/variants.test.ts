@@ -42,6 +42,21 @@ describe("chooseVariants", () => {
     expect(choose(stored, chunks("s", "b", "c"))[2]).toEqual(["linked", "context"]);
   });
 
+  it("goes by what a scoring pass found of the attention on the prefix, where there was one", () => {
+    const scored = (convention: Convention, prefix: string[], inter: number[]): KvListed => ({
+      ...variant("c", convention, ...prefix),
+      impact: { cci: 0.9, inter, ranking: [...Array(10).keys()] },
+    });
+    const stored = [scored("context", ["s", "a"], [0.1, 0.9]), scored("seen", ["s", "b"], [0.9, 0.1])];
+    const [, , , last] = chooseVariants(chunks("s", "a", "x", "c"), (id) => (id === "c" ? stored : []), "context");
+    // All of it attended to what stands before it again; a third of that is new.
+    expect(last).toMatchObject({ variant: { convention: "context" }, score: 0.9 * (1 - 2 / 3) });
+    expect(last?.impact).toEqual({ score: last?.score, ranking: stored[0]!.impact!.ranking });
+    const [, , other] = chooseVariants(chunks("s", "x", "c"), (id) => (id === "c" ? stored : []), "context");
+    expect(other?.variant?.convention).toBe("seen");
+    expect(other?.score).toBeCloseTo(0.9 * (1 - 0.9 / 2), 9);
+  });
+
   it("takes what was made behind the system prompt alone for what stands first, and else only where there is nothing better", () => {
     const system = variant("c", "system", "s");
     const stored = [variant("s", "alone"), system, variant("c", "context", "s", "a")];

@@ -16,7 +16,7 @@ export interface ChosenVariant extends PlannedChunk {
   score: number;
 }
 
-/** Impact of a prefix on a chunk that no scoring pass has looked at. */
+/** CCI of a cache that no scoring pass has looked at. */
 const assumedImpact = 0.75;
 
 /** Conventions whose caches may be used for the wanted one. */
@@ -57,7 +57,9 @@ export function chooseVariants(
       );
     const [best] = scored;
     if (best === undefined) return { chunk, length, state: "missing", variant: null, score: 1 };
-    return { chunk, length, state: "linked", ...best };
+    const { variant, score } = best;
+    const impact = variant.impact && { score, ranking: variant.impact.ranking };
+    return { chunk, length, state: "linked", variant, score, impact };
   });
 }
 
@@ -66,9 +68,10 @@ function isExact({ convention, prefix }: KvListed, before: readonly KeyedChunk[]
   return prefix.every(({ chunk }, index) => chunk === before[index]?.chunk);
 }
 
-function scoreOf({ prefix }: KvListed, now: readonly { id: string; tokens: number }[]): number {
-  const old = prefix.map(({ chunk, tokens }) => ({ id: chunk, inter: tokens }));
-  return reusabilityScore({ cci: assumedImpact, prefix: old }, now, { countNew: true });
+/** Where nothing is known of it, attention on a prefix is taken to be as its tokens are. */
+function scoreOf({ prefix, impact }: KvListed, now: readonly { id: string; tokens: number }[]): number {
+  const old = prefix.map(({ chunk, tokens }, index) => ({ id: chunk, inter: impact?.inter[index] ?? tokens }));
+  return reusabilityScore({ cci: impact?.cci ?? assumedImpact, prefix: old }, now, { countNew: true });
 }
 
 const rank = (convention: Convention, { convention: made }: KvListed): number => allowed[convention].indexOf(made);

@@ -3,6 +3,7 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
+import { chosenAddonFile, scatteredAddonFile } from "../../connections/llama/library.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BuildItem } from "../linked/build.ts";
 import { templates } from "../templates.ts";
@@ -20,6 +21,7 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
           : `Run "npm run setup -- --model ${config.model}".`;
     throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
   });
+  refuseUnscored(config);
   return {
     ...{ model, system: config.system ?? null },
     chatTemplate: config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8"),
@@ -36,6 +38,16 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
       keepInFull: config.linked.policy !== "full",
     },
   };
+}
+
+/** craft goes by scores, which are made with the scattered addon alone. */
+function refuseUnscored({ name, kvType, linked: { policy } }: LlamaArmConfig): void {
+  if (!/(^|\+)craft-/.test(policy)) return;
+  if (kvType !== "f16") throw new Error(`Arm "${name}": linked.policy ${policy} needs kvType f16.`);
+  if (chosenAddonFile() === scatteredAddonFile) return;
+  throw new Error(
+    `Arm "${name}": linked.policy ${policy} needs the scattered addon. Run "npm run setup -- --scattered" and set PRECEDENT_LLAMA_SCATTERED=1, or choose another policy, such as auto.`,
+  );
 }
 
 /** Whether its idle time makes caches: only conventions that don't need the prompt itself do. */

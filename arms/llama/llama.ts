@@ -49,9 +49,9 @@ export async function createLlamaArm(
   { log, kvFolder, history, agenda, documents, weightOf }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
   const input = await llamaInput(config, kvFolder);
-  const choice = createLinkedChoice(config.linked, Math.random);
   let facts: LlamaFacts = {
     ...{ name: "", loadMs: 0, pid: 0, fingerprint: "", devices: [], flashAttention: true, unlinkable: null },
+    scored: false,
   };
   const worker = await superviseWorker<LlamaMethods>({
     name: `llama ${config.name}`,
@@ -80,6 +80,7 @@ export async function createLlamaArm(
         );
     },
   });
+  const choice = createLinkedChoice({ ...config.linked, scored: facts.scored }, Math.random);
   const calls = createCalls(config.concurrency, weightOf);
   let pending = 0;
   const watchdog = createWatchdog(

@@ -8,11 +8,13 @@ import { openKvStore } from "../../connections/kv/store.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { llamaBuild } from "../../connections/llama/library.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
+import { openScorer } from "../../connections/llama/scorer.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { Built } from "../linked/build.ts";
 import { type Inventory, openInventory } from "../linked/inventory.ts";
 import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
 import { createIdleWork, type IdleWork } from "../linked/idle.ts";
+import { createImpactScorer, mostScoredTokens } from "../linked/impact.ts";
 import { createCacheMaker } from "../linked/make.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
 import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
@@ -26,6 +28,8 @@ export interface LoadedLlama {
   flashAttention: boolean;
   /** Why the model's caches can't be moved; null: they can. */
   unlinkable: string | null;
+  /** Whether its caches are scored, which the policy craft goes by. */
+  scored: boolean;
   /** Without chunks where they can't be linked. */
   chunked(pieces: readonly Piece[]): ChunkedPrompt;
   model: LinkedModel;
@@ -64,13 +68,12 @@ export async function loadLlama({
 }: LlamaInput): Promise<LoadedLlama> {
   const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
   const opened = await openLlamaModel({ path, fingerprint, device, gpuLayers: gpuLayers ?? undefined });
+  const isOnCpu = opened.facts.devices.every((one) => one.startsWith("CPU"));
   const context = await opened.openContext({
     ...{ contextTokens, sequences, threads, kvType: wantedType, flashAttention: wantedAttention },
     // One context on a GPU, which computes several requests for the price of one, and for recurrent
     // models, which keep a state for every sequence of every context.
-    ...(opened.facts.linkable && opened.facts.devices.every((one) => one.startsWith("CPU"))
-      ? { contexts: sequences }
-      : { contextTokens: contextTokens * sequences }),
+    ...(opened.facts.linkable && isOnCpu ? { contexts: sequences } : { contextTokens: contextTokens * sequences }),
   });
   const { unlinkable } = context;
   const { ropeHash, kvType, flashAttention } = context.format;
@@ -84,7 +87,12 @@ export async function loadLlama({
   const chunkBytes = memoryBytes - prefixBytes;
   const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
   const prefixes = createPrefixCache(prefixBytes);
-  const maker = createCacheMaker({ context, store, format, convention });
+  // craft's scattered tokens cost a decode each without the scattered addon.
+  const scored = context.scattered && unlinkable === null && wantedType === "f16" && isOnCpu;
+  const scorer = scored
+    ? createImpactScorer(() => openScorer(opened, { contextTokens: mostScoredTokens, threads }))
+    : undefined;
+  const maker = createCacheMaker({ context, store, format, convention, scorer });
   const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
   const inventory = await openInventory({ store, folder, log });
   const { name, vocabulary, devices } = opened.facts;
@@ -98,7 +106,7 @@ export async function loadLlama({
     return disk === null ? inMemory > fullShare * chunkBytes : onDisk > fullShare * diskBytes;
   };
   return {
-    ...{ name, fingerprint, devices, flashAttention, unlinkable, model, store, inventory },
+    ...{ name, fingerprint, devices, flashAttention, unlinkable, scored, model, store, inventory },
     chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),
@@ -116,6 +124,7 @@ export async function loadLlama({
     },
     async close() {
       await context.close();
+      await scorer?.close();
       await inventory.save();
       await store.close();
       opened.close();

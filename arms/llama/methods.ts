@@ -43,6 +43,8 @@ export interface LlamaFacts {
   flashAttention: boolean;
   /** Why nothing is linked; null: it is. */
   unlinkable: string | null;
+  /** Whether caches are scored, which the policy craft goes by. */
+  scored: boolean;
 }
 
 export interface Generate {

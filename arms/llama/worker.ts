@@ -16,16 +16,9 @@ const refreshMs = 5_000;
 async function load(): Promise<LlamaFacts> {
   const started = performance.now();
   loaded = await loadLlama(input);
-  const { name, fingerprint, devices, flashAttention, unlinkable } = loaded;
-  return {
-    name,
-    fingerprint,
-    devices,
-    flashAttention,
-    unlinkable,
-    loadMs: performance.now() - started,
-    pid: process.pid,
-  };
+  const { name, fingerprint, devices, flashAttention, unlinkable, scored } = loaded;
+  const loadMs = performance.now() - started;
+  return { name, fingerprint, devices, flashAttention, unlinkable, scored, loadMs, pid: process.pid };
 }
 
 async function generate(

@@ -4,10 +4,10 @@
 import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";
 import { firstContext } from "../../arms/linked/context.ts";
-import { contextImpact } from "./research/context-impact.ts";
+import { impactOf } from "../../arms/linked/impact.ts";
 import type { KnownChunk } from "./research/plan.ts";
 import type { LlamaContext, Prompt } from "../../connections/llama/port.ts";
-import type { LlamaScorer } from "./research/scorer.ts";
+import type { LlamaScorer } from "../../connections/llama/scorer.ts";
 import type { Item } from "./prompts.ts";
 
 /**
@@ -99,21 +99,13 @@ export async function withImpact(
       scored.push(chunk);
       continue;
     }
-    const own = prefix.length;
     const starts = [0];
     for (const { length } of prefix) starts.push(starts.at(-1)! + length);
-    const { layers, sums, before } = await scorer.attention({
+    const scores = await scorer.attention({
       ...{ tokens: joined([...prefix, parts[index]!]), links: prefixes[index]!, starts },
     });
-    const at = (layer: number, from: number): number => sums[(layer * (own + 1) + from) * (own + 1) + own] ?? 0;
-    const { cci, inter, ranking } = contextImpact(
-      prefix.map(({ length }) => length),
-      Array.from({ length: layers }, (_, layer) => ({
-        inter: prefix.map((_part, from) => at(layer, from)),
-        intra: at(layer, own),
-      })),
-      before.subarray(starts.at(-1)),
-    );
+    const lengths = prefix.map(({ length }) => length);
+    const { cci, inter, ranking } = impactOf(scores, lengths, starts.at(-1)!);
     const old = prefix.map((part, i) => ({ id: key(part), inter: inter[i]! }));
     const now = parts.slice(0, index).map((part) => ({ id: key(part), tokens: part.length }));
     scored.push({

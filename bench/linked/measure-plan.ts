@@ -4,7 +4,7 @@ import { modelFile } from "../../config/models.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel, type OpenedModel } from "../../connections/llama/model.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";
-import { openScorer, type LlamaScorer } from "./research/scorer.ts";
+import { openScorer, type LlamaScorer } from "../../connections/llama/scorer.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { type Loading, measureLoading } from "./loading.ts";
 import { measureItem, type Measured } from "./measure.ts";

@@ -9,7 +9,7 @@ import { lookAt, looks } from "./research/look.ts";
 import { type KnownChunk, planCompared } from "./research/plan.ts";
 import { comparedPolicy, controlOf } from "./research/policy.ts";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
-import type { LlamaScorer } from "./research/scorer.ts";
+import type { LlamaScorer } from "../../connections/llama/scorer.ts";
 import { rougeL } from "../support/rouge-l.ts";
 import { type Convention, conventions, joined, makeCaches, type MadeCaches, withImpact } from "./caches.ts";
 import type { Item } from "./prompts.ts";

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { encodeFile, readFileBytes } from "./file.ts";
+import type { Impact } from "./port.ts";
 import { anEntry, blobOf, format } from "./values.testing.ts";
 
 /** Turns of the event loop that others got until it was done. */
@@ -23,4 +24,28 @@ it("leaves the event loop to others while a checksum is computed, of a file that
   // One turn would be all that is left of a computation on this thread.
   expect(written).toBeGreaterThan(2);
   expect(read).toBeGreaterThan(2);
+});
+
+const impact: Impact = { cci: 0.7, inter: [0.25], ranking: [1, 0] };
+
+it("keeps what a scoring pass found", async () => {
+  const entry = { ...anEntry(1, [{ chunk: anEntry(2).chunk, tokens: 2 }]), impact, bytes: 10, createdAt: 0 };
+  const bytes = Buffer.concat(await encodeFile(format, entry, blobOf(1)));
+  expect(await readFileBytes(bytes, format, entry.key)).toMatchObject({ ok: true, value: { entry } });
+});
+
+it.each<[string, unknown]>([
+  ["a CCI above 1", { ...impact, cci: 1.1 }],
+  ["no CCI", { ...impact, cci: null }],
+  ["another prefix", { ...impact, inter: [0.2, 0.1] }],
+  ["attention below 0", { ...impact, inter: [-1] }],
+  ["a token that is not there", { ...impact, ranking: [2, 0] }],
+  ["a token twice", { ...impact, ranking: [1, 1] }],
+  ["too few tokens", { ...impact, ranking: [0] }],
+  ["nothing at all", null],
+])("refuses a score with %s", async (_what, wrong) => {
+  const prefix = [{ chunk: anEntry(2).chunk, tokens: 2 }];
+  const entry = { ...anEntry(1, prefix), impact: wrong as Impact, bytes: 10, createdAt: 0 };
+  const bytes = Buffer.concat(await encodeFile(format, entry, blobOf(1)));
+  expect(await readFileBytes(bytes, format, entry.key)).toMatchObject({ ok: false });
 });

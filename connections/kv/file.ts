@@ -1,7 +1,7 @@
 // A chunk cache as a file: magic, lengths, JSON header, blob, SHA-256 of what stands before the
 // blob and of the blob's own. What does not fit is refused with the reason.
 import { createHash, webcrypto } from "node:crypto";
-import { type Convention, conventions, type KvEntry, type PrefixChunk } from "./port.ts";
+import { type Convention, conventions, type Impact, type KvEntry, type PrefixChunk } from "./port.ts";
 import { isKey } from "./keys.ts";
 
 // "PKV" and the version of this layout.
@@ -84,7 +84,19 @@ function entryOf(fields: ReadonlyMap<string, unknown>): KvEntry | undefined {
   if (typeof key !== "string" || !isKey(key) || typeof chunk !== "string" || !isKey(chunk)) return undefined;
   if (!isConvention(convention) || !Array.isArray(prefix) || !prefix.every(isPrefixChunk)) return undefined;
   if (!isCount(tokens) || !isCount(bytes) || !isCount(createdAt)) return undefined;
-  return { key, chunk, convention, prefix, tokens, bytes, createdAt };
+  const entry = { key, chunk, convention, prefix, tokens, bytes, createdAt };
+  const impact = fields.get("impact");
+  if (impact === undefined) return entry;
+  return isImpact(impact, prefix.length, tokens) ? { ...entry, impact } : undefined;
+}
+
+function isImpact(value: unknown, prefix: number, tokens: number): value is Impact {
+  if (typeof value !== "object" || value === null) return false;
+  const { cci, inter, ranking } = value as Partial<Record<keyof Impact, unknown>>;
+  const isScore = (one: unknown): one is number => typeof one === "number" && one >= 0;
+  if (!isScore(cci) || cci > 1 || !Array.isArray(inter) || !Array.isArray(ranking)) return false;
+  if (inter.length !== prefix || !inter.every(isScore) || ranking.length !== tokens) return false;
+  return ranking.every((token) => isCount(token) && token < tokens) && new Set(ranking).size === tokens;
 }
 
 const isConvention = (value: unknown): value is Convention => conventions.some((known) => known === value);

@@ -14,6 +14,16 @@ export interface PrefixChunk {
   tokens: number;
 }
 
+/** What a scoring pass found of a chunk behind its prefix (algorithms/linked-prefill). */
+export interface Impact {
+  /** Cache Context Impact, [0.5, 1]. */
+  cci: number;
+  /** Attention on each chunk of the prefix, mean over layers, >= 0. */
+  inter: readonly number[];
+  /** The chunk's tokens by their attention on the prefix, highest first; each once. */
+  ranking: readonly number[];
+}
+
 export interface KvEntry {
   /** Hash of format, convention, prefix and tokens: 64 hexadecimal digits. */
   key: string;
@@ -22,6 +32,8 @@ export interface KvEntry {
   convention: Convention;
   tokens: number;
   prefix: readonly PrefixChunk[];
+  /** Absent: not scored. */
+  impact?: Impact;
   bytes: number;
   createdAt: number;
 }

@@ -7,7 +7,7 @@ import { lookAt } from "./look.ts";
 import { type KnownChunk, planCompared } from "./plan.ts";
 import { comparedPolicy } from "./policy.ts";
 import { withFocus } from "./question.ts";
-import { openScorer, type LlamaScorer } from "./scorer.ts";
+import { openScorer, type LlamaScorer } from "../../../connections/llama/scorer.ts";
 
 type Scorer = Pick<LlamaScorer, "attention" | "deviations">;
 

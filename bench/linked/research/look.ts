@@ -1,6 +1,6 @@
 // What a research policy must know of a prompt's caches before it can choose the recomputed tokens.
 // This runs for every prompt, before the first token, and its cost counts for the policy.
-import type { LlamaScorer } from "./scorer.ts";
+import type { LlamaScorer } from "../../../connections/llama/scorer.ts";
 import type { KnownChunk } from "./plan.ts";
 import { type ComparedPolicy, isResearch } from "./policy.ts";
 import { type AskedPrompt, withAttention, withFocus } from "./question.ts";

@@ -49,10 +49,10 @@ describe("planCompared", () => {
     expect(() => plan("blend-25", chunks)).toThrow("deviation of every token, 10 of a chunk, not 0");
   });
 
-  it("craft takes the share CFO of each chunk by its ranking; all of what is not scored; nothing out of focus", () => {
+  it("craft in focus takes what craft does there, all of what is not scored, and nothing out of focus", () => {
     const ranking = [3, 0, 1, 2];
     expect(
-      plan("craft-2", [
+      plan("craft-2+focus", [
         { length: 4, state: "linked", impact: { score: 0, ranking } },
         { length: 4, state: "linked", impact: { score: 0.25, ranking } },
         { length: 2, state: "linked" },

@@ -9,16 +9,10 @@ import {
   runsOf,
 } from "../../../algorithms/linked-prefill/link-plan.ts";
 import type { Random } from "../../../algorithms/numeric/random.ts";
-import { cacheFixOverhead, contextualisedTokens } from "./context-impact.ts";
 import { type ComparedPolicy, isResearch, type ResearchPolicy } from "./policy.ts";
 
 /** A chunk with what policies want to know of it. */
 export interface KnownChunk extends PlannedChunk {
-  /**
-   * For craft: CCI (1 - beta') behind the chunks before it, and its tokens by inter-attention,
-   * highest first.
-   */
-  impact?: { score: number; ranking: readonly number[] };
   /**
    * For blend: how far K and V of each token are from freshly computed ones on the first layers.
    */
@@ -35,6 +29,8 @@ export interface KnownChunk extends PlannedChunk {
 /** As planRecompute. `random` is drawn from by the control of that name alone. */
 export function planCompared(policy: ComparedPolicy, chunks: readonly KnownChunk[], random: Random): Run[] {
   if (!isResearch(policy)) return planRecompute(policy, chunks);
+  const { kind, amount, last } = policy;
+  if (kind === "craft") return planRecompute({ kind, amount, last }, chunks.map(inFocus));
   const { starts, total, repairable } = layout(chunks, policy.last);
   const chosen = new Uint8Array(total);
   for (const [a, b] of planRecompute({ kind: "naive", amount: 0, last: policy.last }, chunks)) chosen.fill(1, a, b);
@@ -56,12 +52,12 @@ function tokensOf(policy: ResearchPolicy, chunk: KnownChunk, random: Random): re
     );
   // The first chunk stands where it stood when it was cached.
   if (policy.kind === "lego") return Array.from({ length: Math.min(policy.amount, chunk.length) }, (_, token) => token);
-  if (policy.kind === "attended") return ranked(known(chunk.attention, chunk, "attention"), count);
-  if (chunk.focused === false) return [];
-  // Nothing is known of it: as though all of it depended on what stood before.
-  if (chunk.impact === undefined) return Array.from({ length: chunk.length }, (_, token) => token);
-  return contextualisedTokens(chunk.impact.ranking, cacheFixOverhead(policy.amount, chunk.impact.score));
+  return ranked(known(chunk.attention, chunk, "attention"), count);
 }
+
+/** What is out of focus is not repaired. */
+const inFocus = (chunk: KnownChunk): PlannedChunk =>
+  chunk.focused === false ? { ...chunk, impact: { score: 0, ranking: [] } } : chunk;
 
 /**
  * The share of all repairable tokens that deviate most, whichever chunks they stand in

@@ -1,7 +1,7 @@
 // The names of policies that benchmarks compare with those that are served
 // (algorithms/linked-prefill/link-policy.ts): measurements found them no better at an equal share
 // of recomputed tokens, or too slow (bench/results/NOTES.md). Every one may follow last-M+.
-//   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | lego-K | random-R | attended-R
+//   blend-R | craft-ALPHA+focus | craft-ALPHA+gap | lego-K | random-R | attended-R
 // with R percent and K tokens; focus, gap: only in chunks that the question looks at; lego: the
 // first tokens of each chunk but the first (EPIC's LegoLink); random and attended are controls.
 import {
@@ -23,7 +23,7 @@ export interface ResearchPolicy {
   amount: number;
   /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
-  /** craft: chunks out of focus are not repaired. */
+  /** craft alone, always: chunks out of focus are not repaired. */
   focus?: FocusCut;
 }
 
@@ -38,7 +38,7 @@ export function parseCompared(name: string): ComparedPolicy | Problem {
     /^(blend|craft|lego|random|attended)-(\d{1,4}(?:\.\d{1,4})?)(?:\+(focus|gap))?$/.exec(rest) ?? [];
   const number = Number(digits);
   const focus = cut as FocusCut | undefined;
-  if (kind === "craft" && number > 0) return { kind, amount: number, last, ...(focus && { focus }) };
+  if (kind === "craft" && number > 0 && focus !== undefined) return { kind, amount: number, last, focus };
   if (kind === "lego" && number >= 1 && Number.isInteger(number) && focus === undefined)
     return { kind, amount: number, last };
   const isShare = number > 0 && number <= 100 && focus === undefined;
@@ -57,7 +57,7 @@ export function comparedPolicy(name: string): ComparedPolicy {
 }
 
 export const isResearch = (policy: ComparedPolicy): policy is ResearchPolicy =>
-  ["blend", "craft", "lego", "random", "attended"].includes(policy.kind);
+  "focus" in policy || ["blend", "lego", "random", "attended"].includes(policy.kind);
 
 /**
  * A control that recomputes as many tokens of a prompt as another policy did: "random@craft-0.3".

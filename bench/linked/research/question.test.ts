@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";
-import type { LlamaScorer } from "./scorer.ts";
+import type { LlamaScorer } from "../../../connections/llama/scorer.ts";
 import type { KnownChunk } from "./plan.ts";
 import { withAttention, withFocus } from "./question.ts";
 

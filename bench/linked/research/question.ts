@@ -1,7 +1,7 @@
 // Attention of a linked prompt's question: the question is prefilled behind the unrepaired caches
 // (the naive link), without flash attention, and its attention weights are read. Costs a prefill of
 // the question, before the first token, for every prompt.
-import type { AttentionQuestion, LlamaScorer } from "./scorer.ts";
+import type { AttentionQuestion, LlamaScorer } from "../../../connections/llama/scorer.ts";
 import { focusedChunks, focusedCount, largestGapCount } from "./focus.ts";
 import type { KnownChunk } from "./plan.ts";
 import type { FocusCut } from "./policy.ts";

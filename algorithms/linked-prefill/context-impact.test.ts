@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reusabilityScore } from "../../../algorithms/linked-prefill/chunk-scores.ts";
+import { reusabilityScore } from "./chunk-scores.ts";
 import { cacheContextImpact, cacheFixOverhead, contextImpact, contextualisedTokens } from "./context-impact.ts";
 
 describe("CCI", () => {

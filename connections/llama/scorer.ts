@@ -1,15 +1,8 @@
 // What research policies of linked prefill ask of a model: attention between chunks, and errors of
 // cached rows. Questions wait for each other here, not on threads of the pool.
-import type { OpenedModel } from "../../../connections/llama/model.ts";
-import {
-  calling,
-  llamaError,
-  native,
-  type NativeContextOptions,
-  type NativeJob,
-  type NativeModel,
-} from "../../../connections/llama/native.ts";
-import { LlamaError, type Prompt, type Range } from "../../../connections/llama/port.ts";
+import type { OpenedModel } from "./model.ts";
+import { calling, llamaError, native, type NativeContextOptions, type NativeJob, type NativeModel } from "./native.ts";
+import { LlamaError, type Prompt, type Range } from "./port.ts";
 
 export interface ScorerInput {
   /** Most tokens of a prompt; rounded up to a multiple of 256. */

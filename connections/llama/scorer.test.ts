@@ -1,9 +1,9 @@
 // Attention sums and deviations, on a tiny generated model: known by arithmetic, or by asking in
 // two ways.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { OpenedModel } from "../../../connections/llama/model.ts";
-import { llamaIsBuilt, openTiny, type Opened } from "../../../connections/llama/models.testing.ts";
-import type { LlamaContext } from "../../../connections/llama/port.ts";
+import type { OpenedModel } from "./model.ts";
+import { llamaIsBuilt, openTiny, type Opened } from "./models.testing.ts";
+import type { LlamaContext } from "./port.ts";
 import { openScorer, type AttentionScores, type LlamaScorer } from "./scorer.ts";
 
 describe.skipIf(!llamaIsBuilt)("scorer of the llama addon (npm run setup builds it)", () => {
