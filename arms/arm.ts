@@ -133,11 +133,17 @@ export interface ReplicaState {
   engine: { running: number | null; waiting: number; cacheUsage: number | null } | undefined;
 }
 
-/** The caches that an arm made of examples. Both reject when the arm's process dies meanwhile. */
-export interface ExampleCaches {
-  examples(): Promise<string[]>;
-  /** Removes the caches of these examples, and those made behind one of them; how many. */
-  forget(examples: readonly string[]): Promise<number>;
+/** Ids of examples, and keys of documents (documentKey of connections/documents/port.ts). */
+export interface Cached {
+  examples: readonly string[];
+  documents: readonly string[];
+}
+
+/** The caches that an arm made. Both reject when the arm's process dies meanwhile. */
+export interface ArmCaches {
+  cached(): Promise<Cached>;
+  /** Removes the caches of these, and those made behind one of them; how many. */
+  forget(cached: Cached): Promise<number>;
 }
 
 /**
@@ -162,6 +168,6 @@ export interface Arm {
   /** Only of arms with endpoints. */
   replicas?(): ReplicaState[];
   /** Only of arms that keep caches. */
-  caches?: ExampleCaches;
+  caches?: ArmCaches;
   close(): Promise<void>;
 }

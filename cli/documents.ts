@@ -103,7 +103,7 @@ export function addDocuments(program: Command, io: Io): void {
     .action(async (ids: string[], { tenant }: { tenant: string }, command: Command) => {
       await printWithSession(command, io, async (session) => {
         await ownDocuments(session, tenant, ids);
-        await sendAll(session, new Map(ids.map((id) => [documentKey(tenant, id), null])));
+        await removeDocuments(session, tenant, ids);
         return `removed ${ids.length}\n`;
       });
     });
@@ -142,6 +142,10 @@ export async function putDocuments(session: Session, documents: readonly Documen
     new Map(documents.map((one) => [documentKey(one.tenant, one.id), session.codec.encode("documents", one)])),
   );
 }
+
+/** Arms remove the caches of their chunks within a minute. */
+export const removeDocuments = (session: Session, tenant: string, ids: readonly string[]): Promise<void> =>
+  sendAll(session, new Map(ids.map((id) => [documentKey(tenant, id), null])));
 
 async function sendAll(session: Session, values: ReadonlyMap<string, Buffer | null>): Promise<void> {
   const topic = session.topic("documents");

@@ -42,7 +42,7 @@ async function shownShares(config: Config, folders: readonly KvFolder[]): Promis
     const shares = arms.map(async (arm) => {
       const own = folders.filter((folder) => folder.arm === arm);
       const inventories = await Promise.all(
-        own.map(async ({ path, store }) => (await openInventory({ store, folder: path, log })).examples()),
+        own.map(async ({ path, store }) => (await openInventory({ store, folder: path, log })).cached().examples),
       );
       const cached = new Set(inventories.flat());
       const shown = rows.filter((row) => row.arm === arm).map(({ id, tokens }) => ({ id, tokens: Number(tokens) }));

@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arrivalOf, deadlineOf, exampleId, identify, sharingDomain, skewMs, workDeadline } from "./identity.ts";
+import {
+  arrivalOf,
+  deadlineOf,
+  exampleId,
+  identify,
+  sharingDomain,
+  tenantOf,
+  skewMs,
+  workDeadline,
+} from "./identity.ts";
 
 const position = { topic: "precedent.requests", partition: 3, offset: 120 };
 
@@ -27,6 +36,7 @@ describe("sharingDomain", () => {
         const same = tenant === otherTenant && domain === otherDomain;
         expect(sharingDomain(tenant, domain) === sharingDomain(otherTenant, otherDomain)).toBe(same);
         expect(sharingDomain(tenant, domain).split("/")).toHaveLength(2);
+        expect(tenantOf(sharingDomain(tenant, domain))).toBe(tenant);
       }),
     );
     expect(sharingDomain("\ud800", "x")).toBe("%EF%BF%BD/x");

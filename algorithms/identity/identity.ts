@@ -43,6 +43,9 @@ const escape = (name: string): string => encodeURIComponent(name.replace(/\p{Sur
 export const sharingDomain = (tenant: string, domain: string | null): string =>
   `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
 
+/** The tenant of a sharing domain. */
+export const tenantOf = (domain: string): string => decodeURIComponent(domain.slice(0, domain.indexOf("/")));
+
 /** Tolerated difference between the clocks of two hosts, or of a host and a broker. */
 export const skewMs = 5_000;
 

@@ -20,7 +20,9 @@ const chunksOf = (...all: [kind: Kind, id: string | null, n: number][]) =>
   [
     all.map(([kind, id], index) => ({ kind, id, configured: false, begin: 2 * index, end: 2 * index + 2 })),
     all.map(([, , n]) => ({ chunk: anEntry(n).chunk })),
+    "acme/default",
   ] as const;
+const documentName = (key: string, n: number): string => `document/${key}/${anEntry(n).chunk.slice(0, 16)}`;
 const has = ({ bloom, hashes }: ArmInventory, ...names: string[]) =>
   names.filter((name) => mayContain({ bits: bloom, hashes }, bloomHash(name)));
 
@@ -39,11 +41,12 @@ it("names the examples and pieces that have a cache in the store, and those alon
   );
   const found = inventory.summary();
   expect(found).toMatchObject({ chunks: 2, bytes: 20, reads: { memoryHits: 0, prefetched: 0 } });
-  const all = ["document/d/0", "document/d/1", "example/a", "example/b", "example/d"];
-  expect(has(found, ...all)).toEqual(["document/d/0", "example/a"]);
+  const piece = documentName("acme/d", 2);
+  const all = [piece, documentName("acme/d", 9), "example/a", "example/b", "example/d"];
+  expect(has(found, ...all)).toEqual([piece, "example/a"]);
   await store.put(anEntry(8), blobOf(8));
   await store.remove(anEntry(3).key);
-  expect(has(inventory.summary(), ...all)).toEqual(["document/d/0", "example/b"]);
+  expect(has(inventory.summary(), ...all)).toEqual([piece, "example/b"]);
 });
 
 it("knows what it has after a restart, and forgets what it has not seen for the longest time", async () => {
@@ -72,12 +75,34 @@ it("gives the chunks of examples that are to be forgotten, and no longer their n
   for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));
   inventory.seen(...chunksOf(["document", "d", 1], ["example", "a", 2], ["example", "b", 3], ["example", "c", 9]));
   // c has no cache.
-  expect(inventory.examples().sort()).toEqual(["a", "b"]);
-  const chunks = inventory.forget(["a", "unheard of"]);
+  const { examples, documents } = inventory.cached();
+  expect([...examples].sort()).toEqual(["a", "b"]);
+  expect(documents).toEqual(["acme/d"]);
+  const chunks = inventory.forget({ examples: ["a", "unheard of"], documents: ["acme/other"] });
   expect([...chunks]).toEqual([anEntry(2).chunk]);
-  expect(inventory.examples()).toEqual(["b"]);
+  expect(inventory.cached().examples).toEqual(["b"]);
   expect(await store.forget(chunks)).toBe(1);
-  expect(has(inventory.summary(), "document/d/0", "example/a", "example/b")).toEqual(["document/d/0", "example/b"]);
+  const piece = documentName("acme/d", 1);
+  expect(has(inventory.summary(), piece, "example/a", "example/b")).toEqual([piece, "example/b"]);
+});
+
+it("forgets all chunks of one tenant's document, of every version and domain, and no other tenant's", async () => {
+  const store = await aStore({});
+  const inventory = await openInventory({ store, folder: null, log });
+  for (const n of [1, 2, 3, 4, 5]) await store.put(anEntry(n), blobOf(n));
+  const seen = (domain: string, ...documents: [id: string, n: number][]): void => {
+    const [chunks, keyed] = chunksOf(...documents.map(([id, n]) => ["document", id, n] as [Kind, string, number]));
+    inventory.seen(chunks, keyed, domain);
+  };
+  seen("acme/default", ["guides/a", 1], ["guides/a", 2]);
+  seen("acme/geo", ["guides/a", 3]);
+  seen("a%2Fb/default", ["guides/a", 4]);
+  seen("acme/default", ["guides", 5]);
+  const { documents } = inventory.cached();
+  expect([...documents].sort()).toEqual(["a%2Fb/guides/a", "acme/guides", "acme/guides/a"]);
+  const chunks = inventory.forget({ examples: [], documents: ["acme/guides/a"] });
+  expect(chunks).toEqual(new Set([1, 2, 3].map((n) => anEntry(n).chunk)));
+  expect([...inventory.cached().documents].sort()).toEqual(["a%2Fb/guides/a", "acme/guides"]);
 });
 
 it("takes in what another process of the folder names, and gives back nothing that is forgotten", async () => {
@@ -92,9 +117,9 @@ it("takes in what another process of the folder names, and gives back nothing th
   await builder.save();
   arm.seen(...chunksOf(["example", "c", 3]));
   await arm.save();
-  expect(arm.examples().sort()).toEqual(["a", "b", "c"]);
-  arm.forget(["b"]);
+  expect([...arm.cached().examples].sort()).toEqual(["a", "b", "c"]);
+  arm.forget({ examples: ["b"], documents: [] });
   await arm.save();
-  expect(arm.examples().sort()).toEqual(["a", "c"]);
-  expect((await openInventory({ store, folder, log })).examples().sort()).toEqual(["a", "c"]);
+  expect([...arm.cached().examples].sort()).toEqual(["a", "c"]);
+  expect([...(await openInventory({ store, folder, log })).cached().examples].sort()).toEqual(["a", "c"]);
 });

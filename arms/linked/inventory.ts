@@ -1,24 +1,25 @@
-// Names of the examples and pieces that an arm has caches of, recorded from prompts and in a file
-// beside the caches, since the store knows tokens only. Best effort.
+// Names of the examples and documents that an arm has caches of, recorded from prompts and in a
+// file beside the caches, since the store knows tokens only. Best effort.
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { createBloom } from "../../algorithms/numeric/bloom.ts";
-import { cacheName } from "../../algorithms/identity/identity.ts";
+import { cacheName, tenantOf } from "../../algorithms/identity/identity.ts";
+import { documentKey } from "../../connections/documents/port.ts";
 import type { KvStore } from "../../connections/kv/port.ts";
-import type { ArmInventory } from "../arm.ts";
+import type { ArmInventory, Cached } from "../arm.ts";
 import type { KeyedChunk } from "./variants.ts";
 import type { PromptChunk } from "./prompt.ts";
 
 export interface Inventory {
-  /** The chunks of one prompt, in the same order. */
-  seen(chunks: readonly PromptChunk[], keyed: readonly Pick<KeyedChunk, "chunk">[]): void;
+  /** The chunks of one prompt of a sharing domain, in the same order. */
+  seen(chunks: readonly PromptChunk[], keyed: readonly Pick<KeyedChunk, "chunk">[], domain: string): void;
   summary(): ArmInventory;
-  /** Ids of the examples that the store has a cache of, or one made behind them. */
-  examples(): string[];
+  /** What the store has a cache of, or one made behind it. */
+  cached(): Cached;
   /** Their names go; the chunks that they named. */
-  forget(examples: readonly string[]): Set<string>;
+  forget(cached: Cached): Set<string>;
   /** Takes in the names of other processes of the folder, and writes down its own that changed. */
   save(): Promise<void>;
 }
@@ -32,7 +33,9 @@ export interface InventoryOptions {
 }
 
 const fileName = "names.json";
-const exampleName = cacheName("example", "");
+const [exampleName, documentName] = [cacheName("example", ""), cacheName("document", "")];
+/** A document has a name for each of its chunks: requests may name one of them alone. */
+const documentOf = (name: string): string => name.slice(documentName.length, name.lastIndexOf("/"));
 
 export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
   const names = new LRUCache<string, string>({ max: most });
@@ -51,14 +54,12 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
   if (folder !== null) await takeIn(join(folder, fileName));
 
   return {
-    seen(chunks, keyed) {
-      const pieces = new Map<string, number>();
+    seen(chunks, keyed, domain) {
       for (const [index, { kind, id }] of chunks.entries()) {
         const chunk = keyed[index]?.chunk;
         if (chunk === undefined || id === null || kind === "system") continue;
-        const piece = pieces.get(id) ?? 0;
-        pieces.set(id, piece + 1);
-        const name = kind === "document" ? cacheName(kind, `${id}/${piece}`) : cacheName(kind, id);
+        const piece = `${documentKey(tenantOf(domain), id)}/${chunk.slice(0, 16)}`;
+        const name = cacheName(kind, kind === "document" ? piece : id);
         changed ||= names.peek(name) !== chunk;
         names.set(name, chunk);
       }
@@ -74,14 +75,21 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
       const reads = { memoryHits, diskHits, misses, prefetched };
       return { bloom, hashes, chunks: there.length, bytes, reads };
     },
-    examples() {
+    cached() {
       const there = new Set(store.list().flatMap(({ chunk, prefix }) => [chunk, ...prefix.map((one) => one.chunk)]));
-      return [...names].flatMap(([name, chunk]) =>
-        name.startsWith(exampleName) && there.has(chunk) ? name.slice(exampleName.length) : [],
-      );
+      const held = [...names].flatMap(([name, chunk]) => (there.has(chunk) ? name : []));
+      const documents = new Set(held.flatMap((name) => (name.startsWith(documentName) ? documentOf(name) : [])));
+      return {
+        examples: held.flatMap((name) => (name.startsWith(exampleName) ? name.slice(exampleName.length) : [])),
+        documents: [...documents],
+      };
     },
-    forget(examples) {
-      const named = examples.map((id) => cacheName("example", id));
+    forget({ examples, documents }) {
+      const gone = new Set(documents);
+      const named = [
+        ...examples.map((id) => cacheName("example", id)),
+        ...[...names.keys()].filter((name) => name.startsWith(documentName) && gone.has(documentOf(name))),
+      ];
       const chunks = new Set(named.flatMap((name) => names.peek(name) ?? []));
       for (const name of named) {
         forgotten.add(name);

@@ -96,7 +96,7 @@ export async function createLlamaArm(
       ? createIdleBuild({
           documents,
           agenda: (config.examples && agenda) || null,
-          cached: () => worker.call("examples", null),
+          cached: async () => (await worker.call("cached", null)).examples,
           build: (item, signal) => {
             const pieces = "pieces" in item ? item.pieces : piecesOf(config, item);
             return worker.call("build", { pieces, domain: item.domain }, { signal });
@@ -203,8 +203,8 @@ export async function createLlamaArm(
     concurrency: config.concurrency,
     answer,
     caches: {
-      examples: () => (worker.ready ? worker.call("examples", null) : Promise.resolve([])),
-      forget: (examples) => worker.call("forget", examples),
+      cached: () => (worker.ready ? worker.call("cached", null) : Promise.resolve({ examples: [], documents: [] })),
+      forget: (cached) => worker.call("forget", cached),
     },
     inventory: () => (worker.ready ? worker.call("inventory", null) : Promise.resolve(null)),
     close,

@@ -113,7 +113,7 @@ export async function loadLlama({
     async build(pieces, domain, signal) {
       const chunked = chunkedOf(pieces);
       const prompt = model.keyed(chunked, domain);
-      inventory.seen(chunked.chunks, prompt.chunks);
+      inventory.seen(chunked.chunks, prompt.chunks, domain);
       let [caches, tokens] = [0, 0];
       for (const wanted of maker.wanted(prompt)) {
         if (isFull()) break;

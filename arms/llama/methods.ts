@@ -2,7 +2,7 @@
 import type { FlashAttention, KvType } from "../../connections/llama/port.ts";
 import type { Convention } from "../../connections/kv/port.ts";
 import type { Piece } from "../../schemas/types.ts";
-import type { ArmInventory, Caching } from "../arm.ts";
+import type { ArmInventory, Cached, Caching } from "../arm.ts";
 import type { Built } from "../linked/build.ts";
 import type { Comparison, Sample } from "../linked/idle.ts";
 
@@ -98,7 +98,7 @@ export interface LlamaMethods {
   /** Loads what a waiting request will link into memory until it is aborted. */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
-  examples(argument: null): string[];
-  /** Removes the caches of these examples, and those made behind one of them; how many. */
-  forget(examples: readonly string[]): Promise<number>;
+  cached(argument: null): Cached;
+  /** Removes the caches of these, and those made behind one of them; how many. */
+  forget(cached: Cached): Promise<number>;
 }

@@ -60,7 +60,7 @@ async function generate(
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
     // What links nothing wants no caches either.
     if (mayStore && !linksNothing(policy)) idle.seen(prompt);
-    if (mayStore) inventory.seen(chunked.chunks, prompt.chunks);
+    if (mayStore) inventory.seen(chunked.chunks, prompt.chunks, domain);
     if (mayStore && wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
     return {
       kind: "done",
@@ -106,10 +106,10 @@ serveCalls<LlamaMethods>(
       await prefetcher.waiting(() => model.keyed(chunked(pieces), domain), parsed, signal);
     },
     inventory: () => loaded?.inventory.summary() ?? null,
-    examples: () => loaded?.inventory.examples() ?? [],
-    async forget(examples) {
+    cached: () => loaded?.inventory.cached() ?? { examples: [], documents: [] },
+    async forget(cached) {
       if (loaded === null) return 0;
-      const chunks = loaded.inventory.forget(examples);
+      const chunks = loaded.inventory.forget(cached);
       loaded.idle.forget(chunks);
       const removed = await loaded.store.forget(chunks);
       await loaded.inventory.save();

@@ -123,7 +123,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, helpfulne
     const chunked = llama.chunked(pieces);
     const prompt = llama.model.keyed(chunked, everybody);
     const answered = await answer(llama, prompt, policyNamed("last-2"), 1, signal);
-    llama.inventory.seen(chunked.chunks, prompt.chunks);
+    llama.inventory.seen(chunked.chunks, prompt.chunks, prompt.domain);
     cached = llama.inventory.summary();
     return {
       ...answered,

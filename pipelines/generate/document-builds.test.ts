@@ -86,3 +86,14 @@ it("keeps a bound of documents however short they are", async () => {
   expect(given).toBeGreaterThan(10_000);
   expect(given).toBeLessThan(70_000);
 });
+
+it("knows which documents are not on the topic", async () => {
+  const { builds, put } = following();
+  expect(builds.without(["acme/a"])).toBeNull();
+  await Promise.resolve();
+  await put("acme/a", aDocument("a"));
+  await put("acme/b", aDocument("b", { expiresAt: 1_000 }));
+  await put("acme/c", aDocument("c"));
+  await put("acme/c", null);
+  expect(builds.without(["acme/a", "acme/b", "acme/c", "acme/d"])).toEqual(["acme/c", "acme/d"]);
+});

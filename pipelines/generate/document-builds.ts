@@ -17,6 +17,8 @@ const entryCharacters = 512;
 const charactersOf = ({ text, title }: Document): number => text.length + (title?.length ?? 0) + entryCharacters;
 
 export interface FollowedDocuments extends DocumentBuilds {
+  /** Those of the keys that are not on the topic; null: not known yet. */
+  without(keys: readonly string[]): string[] | null;
   stop(): Promise<void>;
 }
 
@@ -24,9 +26,16 @@ type Following = Pick<SessionOf<{ tables: ["documents"] }>, "config" | "kafka" |
 
 export function followDocumentBuilds(
   { config: { documents }, kafka, codec, text: texts, topic }: Following,
-  { arm, log, clock = Date.now }: { arm: LlamaArmConfig; log: Logger; clock?: () => number },
+  {
+    arm,
+    log,
+    clock = Date.now,
+    builds = true,
+  }: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean },
 ): FollowedDocuments {
   const waiting = new Map<string, Document>();
+  const there = new Set<string>();
+  let caughtUp = false;
   let characters = 0;
   const remove = (key: string): void => {
     const removed = waiting.get(key);
@@ -40,12 +49,20 @@ export function followDocumentBuilds(
     apply(changes) {
       for (const { key, value } of changes) {
         remove(key);
-        if (value === null || characters + charactersOf(value) > mostWaiting) continue;
+        if (value === null) there.delete(key);
+        else there.add(key);
+        if (!builds || value === null || characters + charactersOf(value) > mostWaiting) continue;
         waiting.set(key, value);
         characters += charactersOf(value);
       }
     },
   });
+
+  // Never fails: a reader that is stopped has not caught up.
+  void reader.caughtUp.then(
+    () => (caughtUp = true),
+    () => undefined,
+  );
 
   async function promptOf({ tenant, id, title, text }: Document): Promise<Piece[]> {
     return documentPrompt(arm, {
@@ -68,6 +85,7 @@ export function followDocumentBuilds(
       }
       return null;
     },
+    without: (keys) => (caughtUp ? keys.filter((key) => !there.has(key)) : null),
     stop: () => reader.stop(),
   };
 }

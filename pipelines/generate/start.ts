@@ -10,7 +10,7 @@ import { tenantWeight } from "../../config/tenants.ts";
 import { openCall } from "../../operators/call/open.ts";
 import type { Breakers, BreakersOf } from "../../state/breakers/breakers.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
-import { forgetGoneExamples } from "../../state/inventory/example-caches.ts";
+import { forgetGone } from "../../state/inventory/gone-caches.ts";
 import { createBuildAgenda } from "../../state/inventory/agenda.ts";
 import { publishInventory } from "../../state/inventory/inventory.ts";
 import { createLinkHistory } from "../../state/link-history.ts";
@@ -38,8 +38,8 @@ export async function startGenerate(
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bounds });
   const batchRecords = openBatchRecords({ ...session, log });
   const documents =
-    config.type === "llama" && buildsCaches(config) && !session.logReplay
-      ? followDocumentBuilds(session, { arm: config, log })
+    config.type === "llama" && config.linked.policy !== "full" && !session.logReplay
+      ? followDocumentBuilds(session, { arm: config, log, builds: buildsCaches(config) })
       : undefined;
   const arm = await armOpener(session)(config, {
     log,
@@ -70,7 +70,7 @@ export async function startGenerate(
   const inventory = publishInventory(session, { arm, instance, log });
   // A log replay has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
-  const gone = session.logReplay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
+  const gone = session.logReplay ? undefined : forgetGone({ arm, documents, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,
     health: stage.health,

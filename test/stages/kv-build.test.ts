@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { putDocuments } from "../../cli/documents.ts";
+import { putDocuments, removeDocuments } from "../../cli/documents.ts";
 import { openFolders, rowsOf } from "../../cli/kv-folders.ts";
 import { importPairs } from "../../cli/examples.ts";
 import { modelFile } from "../../config/models.ts";
@@ -130,6 +130,12 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
       const { usage, exampleIds } = await ask("idle", "list the newest tables", { documents: ["manor"] });
       expect(exampleIds).toHaveLength(3);
       expect(usage.prefilled).toBeLessThan(20);
+      const cached = async (): Promise<number> =>
+        rowsOf(await openFolders(join(system.config.stack.folder, "kv"), "idle")).length;
+      const before = await cached();
+      await removeDocuments(system.session, "default", ["manor"]);
+      await system.eventually("its caches are gone", async () => ((await cached()) < before ? true : undefined));
+      expect(await cached()).toBeGreaterThan(things.length);
     } finally {
       await followed.stop();
       await generate.stop();

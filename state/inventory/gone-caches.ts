@@ -1,12 +1,15 @@
-// Caches of examples that are gone: now and then an arm is asked what it holds, and ClickHouse what
-// of it is still an example. Best effort: a lost cache is made again.
+// Caches of examples and documents that are gone: now and then an arm is asked what it holds;
+// ClickHouse knows which examples are gone, the topic which documents. Best effort: a lost cache is
+// made again.
 import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { repeat } from "../../runtime/repeat.ts";
 
-export interface ExampleCachesOptions {
+export interface GoneCachesOptions {
   arm: Pick<Arm, "name" | "caches">;
+  /** Those of the keys that are not on the topic; null: not known yet. */
+  documents?: { without(keys: readonly string[]): string[] | null } | undefined;
   clickhouse: Pick<ClickHouse, "query">;
   clock: () => number;
   log: Logger;
@@ -31,7 +34,13 @@ const DELETED = `
   ORDER BY kafka_timestamp DESC LIMIT 100000`;
 
 /** A pass; resolves to how many caches were removed. */
-export function createForgetGone({ arm, clickhouse, clock, log }: ExampleCachesOptions): () => Promise<number> {
+export function createForgetGone({
+  arm,
+  documents: onTopic,
+  clickhouse,
+  clock,
+  log,
+}: GoneCachesOptions): () => Promise<number> {
   /** Since when ClickHouse has nothing of them. */
   const unknown = new Map<string, number>();
   let pass = 0;
@@ -60,18 +69,23 @@ export function createForgetGone({ arm, clickhouse, clock, log }: ExampleCachesO
   }
 
   return async function forgetGone() {
-    const ids = (await arm.caches?.examples()) ?? [];
-    const held = new Set(ids);
-    const gone = pass++ % passes === 0 ? await goneOf(ids, held) : await deleted(held);
-    if (gone.length === 0) return 0;
-    const caches = (await arm.caches?.forget(gone)) ?? 0;
-    log.info({ arm: arm.name, examples: gone.length, caches }, "caches of examples that are gone were removed");
+    if (arm.caches === undefined) return 0;
+    const cached = await arm.caches.cached();
+    const held = new Set(cached.examples);
+    const documents = onTopic?.without(cached.documents) ?? [];
+    // ClickHouse may be away; documents don't wait for it.
+    const before = documents.length === 0 ? 0 : await arm.caches.forget({ examples: [], documents });
+    const examples = pass++ % passes === 0 ? await goneOf(cached.examples, held) : await deleted(held);
+    const caches = before + (examples.length === 0 ? 0 : await arm.caches.forget({ examples, documents: [] }));
+    if (examples.length + documents.length === 0) return 0;
+    const counts = { examples: examples.length, documents: documents.length, caches };
+    log.info({ arm: arm.name, ...counts }, "caches of what is gone were removed");
     return caches;
   };
 }
 
 /** Until it is stopped; nothing where the arm keeps no caches. */
-export function forgetGoneExamples(options: ExampleCachesOptions): { stop(): Promise<void> } {
+export function forgetGone(options: GoneCachesOptions): { stop(): Promise<void> } {
   if (options.arm.caches === undefined) return { stop: () => Promise.resolve() };
   const stopping = new AbortController();
   const pass = createForgetGone(options);

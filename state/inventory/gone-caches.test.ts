@@ -1,12 +1,13 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
-import { createForgetGone } from "./example-caches.ts";
+import type { Cached } from "../../arms/arm.ts";
+import { createForgetGone } from "./gone-caches.ts";
 
 function anArm(...held: string[]) {
   const forgotten: string[] = [];
   const caches = {
-    examples: async () => held.filter((id) => !forgotten.includes(id)),
-    forget: async (ids: readonly string[]) => forgotten.push(...ids),
+    cached: async () => ({ examples: held.filter((id) => !forgotten.includes(id)), documents: ["acme/d", "acme/e"] }),
+    forget: async ({ examples, documents }: Cached) => forgotten.push(...examples, ...documents),
   };
   return { name: "linked", forgotten, caches };
 }
@@ -67,4 +68,19 @@ it("asks for a bounded number at once", async () => {
   const clean = clickhouse({}, asked);
   await createForgetGone({ arm: anArm(...ids), clickhouse: clean, clock: () => 0, log })();
   expect(asked).toEqual([500, 500, 100]);
+});
+
+it("removes the caches of documents that are not on the topic, once the topic is known, while ClickHouse is away", async () => {
+  const arm = anArm("live");
+  let known: readonly string[] | null = null;
+  const documents = {
+    without: (keys: readonly string[]) => known && keys.filter((key) => known?.includes(key) !== true),
+  };
+  const away = { query: () => Promise.reject(new Error("away")) };
+  const pass = createForgetGone({ arm, documents, clickhouse: away, clock: () => 0, log });
+  await expect(pass()).rejects.toThrow("away");
+  expect(arm.forgotten).toEqual([]);
+  known = ["acme/e"];
+  await expect(pass()).rejects.toThrow("away");
+  expect(arm.forgotten).toEqual(["acme/d"]);
 });
