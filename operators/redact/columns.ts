@@ -100,6 +100,7 @@ const rewrites: Readonly<Record<string, Rewrite>> = {
     text: clean(textOf(row.text)),
     metadata: metadataOf(row.metadata, clean, key),
   }),
+  withdrawals: (row, clean) => ({ ...row, comment: orNull(row.comment, clean) }),
   dead_letters: letter,
 };
 
