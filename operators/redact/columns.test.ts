@@ -27,7 +27,13 @@ it("knows of every table whether people's texts are in it: a new one belongs int
 
 it("cleans why a withdrawal was made, and leaves the author that it is by", () => {
   const clean = (text: string): string => text.replace("bob@x.org", "[EMAIL]");
-  const row = { withdrawal_id: "w", tenant: "acme", author: "ann", comment: "bob@x.org complained" };
+  const row = {
+    created_at: "2026-03-01 00:00:00.000",
+    withdrawal_id: "w",
+    tenant: "acme",
+    author: "ann",
+    comment: "bob@x.org complained",
+  };
   expect(rewrite("withdrawals", row, clean, "key")).toEqual({ ...row, comment: "[EMAIL] complained" });
   expect(rewrite("withdrawals", { ...row, comment: null }, clean, "key")).toMatchObject({ comment: null });
 });
