@@ -54,7 +54,7 @@ beforeAll(async () => {
           tools: false,
         },
       ],
-      gateway: { maxBodyBytes: 65_536, heartbeatMs: 400 },
+      gateway: { maxBodyBytes: 65_536, heartbeatMs: 3_000 },
     },
     { stages: stageNames.filter((name) => name !== "learn" && name !== "curate") },
   );
@@ -188,7 +188,7 @@ describe("a stream", () => {
   });
 
   test("has comments while nothing is said", async () => {
-    const body = { model: "mock", stream: true, messages: user("hang"), precedent: { allow: { deadline_ms: 1_500 } } };
+    const body = { model: "mock", stream: true, messages: user("hang"), precedent: { allow: { deadline_ms: 4_500 } } };
     const answered = await post("/chat/completions", body);
     const text = await answered.text();
     expect(answered.status).toBe(200);

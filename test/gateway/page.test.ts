@@ -584,6 +584,8 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
 
     await show("overview", ".stats");
     await page.click("nav >> text=Requests");
+    // The overview has a Time, too.
+    await page.waitForSelector("summary:has-text('More')");
     await page.locator("label:has(span:text-is('Time')) select").selectOption("last 7 days");
     await page.click("summary:has-text('More')");
     await page.locator("label:has(span:text-is('User')) input").fill("maria");
@@ -806,7 +808,7 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     expect(page.url()).toContain("state=unanswered");
     await page.reload();
     await until("the same again", "document.querySelectorAll('tbody tr').length === 1");
-    await show("requests?sort=cost&arm=large&hide=Tenant,User,p,Score,Ex.,Tokens,State");
+    await show("requests?sort=cost&arm=large&hide=Tenant,User,Tags,p,Score,Ex.,Tokens,State");
     await until(
       "large answered all",
       "((rows) => rows.length > 0 && rows.every((row) => row.textContent.includes('large')))([...document.querySelectorAll('tbody tr')])",
