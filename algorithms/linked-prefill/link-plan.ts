@@ -74,7 +74,7 @@ function planAll(policy: LinkPolicy, chunks: readonly PlannedChunk[]): Run[] {
   return runsOf(chosen);
 }
 
-/** Of what is not scored, all: as though all of it depended on what stood before. */
+/** All tokens of a chunk without a score, as though all depended on what stood before. */
 function tokensOfCraft(alpha: number, { length, impact }: PlannedChunk): readonly number[] {
   if (impact === undefined) return Array.from({ length }, (_, token) => token);
   return contextualisedTokens(impact.ranking, cacheFixOverhead(alpha, impact.score));

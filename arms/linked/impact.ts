@@ -31,7 +31,7 @@ export function createImpactScorer(open: () => Promise<Pick<LlamaScorer, "attent
   };
 }
 
-/** Of the last chunk, which begins at that token. */
+/** The impact of the prefix on the last chunk, which begins at the token `begin`. */
 export function impactOf(
   { layers, chunks, sums, before }: Awaited<ReturnType<LlamaScorer["attention"]>>,
   prefix: readonly number[],

@@ -1,6 +1,7 @@
 // What a llama arm's process is started with, from its configuration.
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import { chosenAddonFile, scatteredAddonFile } from "../../connections/llama/library.ts";
@@ -42,7 +43,8 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
 
 /** craft goes by scores, which are made with the scattered addon alone. */
 function refuseUnscored({ name, kvType, linked: { policy } }: LlamaArmConfig): void {
-  if (!/(^|\+)craft-/.test(policy)) return;
+  const parsed = parsePolicy(policy);
+  if ("problem" in parsed || parsed.kind !== "craft") return;
   if (kvType !== "f16") throw new Error(`Arm "${name}": linked.policy ${policy} needs kvType f16.`);
   if (chosenAddonFile() === scatteredAddonFile) return;
   throw new Error(

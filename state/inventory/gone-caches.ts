@@ -68,7 +68,7 @@ export function createForgetGone({
     return gone;
   }
 
-  return async function forgetGone() {
+  return async function removeGone() {
     if (arm.caches === undefined) return 0;
     const cached = await arm.caches.cached();
     const held = new Set(cached.examples);

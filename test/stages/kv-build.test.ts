@@ -10,6 +10,7 @@ import { openFolders, rowsOf } from "../../cli/kv-folders.ts";
 import { importPairs } from "../../cli/examples.ts";
 import { modelFile } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
+import { openInventory } from "../../arms/linked/inventory.ts";
 import { openEmbedder } from "../../pipelines/embedder.ts";
 import { llamaAddonFile } from "../../connections/llama/library.ts";
 import { buildCaches, type BuildProgress } from "../../pipelines/generate/build-caches.ts";
@@ -130,12 +131,21 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
       const { usage, exampleIds } = await ask("idle", "list the newest tables", { documents: ["manor"] });
       expect(exampleIds).toHaveLength(3);
       expect(usage.prefilled).toBeLessThan(20);
-      const cached = async (): Promise<number> =>
-        rowsOf(await openFolders(join(system.config.stack.folder, "kv"), "idle")).length;
-      const before = await cached();
+      const onDisk = () => openFolders(join(system.config.stack.folder, "kv"), "idle");
+      const keys = async () => new Set(rowsOf(await onDisk()).map(({ key }) => key));
+      await system.eventually("the document's caches are on disk", async () => {
+        const [folder] = await onDisk();
+        const { store, path } = folder!;
+        const { documents } = (await openInventory({ store, folder: path, log: system.session.log })).cached();
+        return documents.includes("default/manor") ? true : undefined;
+      });
+      const before = await keys();
       await removeDocuments(system.session, "default", ["manor"]);
-      await system.eventually("its caches are gone", async () => ((await cached()) < before ? true : undefined));
-      expect(await cached()).toBeGreaterThan(things.length);
+      await system.eventually("they are gone", async () => {
+        const now = await keys();
+        return [...before].some((key) => !now.has(key)) ? true : undefined;
+      });
+      expect((await keys()).size).toBeGreaterThan(things.length);
     } finally {
       await followed.stop();
       await generate.stop();
