@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { figuresOf, resampled } from "./figures.ts";
-import { answered, gainOver, meanOf, type AtWeight, type Tally } from "./mixed.ts";
+import type { AtWeight } from "./mixed.ts";
+import { answered, gainOver, meanOf, type Tally } from "./tally.ts";
 
 const tally = (...values: number[]): Tally => ({
   sums: Float64Array.from(values),
@@ -29,7 +30,13 @@ it("counts answers of the second half, and the rival on the same ones", () => {
   const rival = { sums: Float64Array.of(1, 0.25, 0), counts: Float64Array.of(1, 1, 1) };
   expect([...gainOver(found, rival).sums]).toEqual([-1, 0.25, 1]);
   expect(meanOf(gainOver(found, rival))).toBeCloseTo(0.25 / 4, 12);
-  expect(meanOf(found, Float64Array.of(0, 1, 0))).toBeCloseTo(0.375, 12);
+  const draw = (rows: number[], orders: number[]) => ({ rows: Float64Array.from(rows), orders });
+  expect(meanOf(found, draw([0, 1, 0], [1, 1]))).toBeCloseTo(0.375, 12);
+  // The second order alone, twice: .5 for row 1, 0 for row 0.
+  expect(meanOf(found, draw([1, 1, 1], [0, 2]))).toBeCloseTo(0.25, 12);
+  expect(meanOf(gainOver(found, rival), draw([1, 1, 1], [0, 2]))).toBeCloseTo((-1 + 0.25) / 2, 12);
+  // A rival that doesn't depend on the order has none to draw.
+  expect(meanOf(rival, draw([1, 0, 0], [0, 2]))).toBe(1);
 });
 
 it("names the figures as the specification does", () => {
@@ -60,4 +67,21 @@ it("draws all rows of a prompt together", () => {
     expect(weights[0]).toBe(weights[2]);
     expect(weights[0]! + weights[1]!).toBe(2);
   }
+});
+
+it("draws the orders too: passes that differ by chance make the interval wide", () => {
+  const order = (value: number) => ({ sums: Float64Array.of(value, value), counts: Float64Array.of(1, 1) });
+  const passes = (one: number, other: number): Tally => ({
+    ...{ sums: Float64Array.of(one + other, one + other), counts: Float64Array.of(2, 2) },
+    orders: [order(one), order(other)],
+  });
+  const widthOf = (cold: Tally): number => {
+    const measured = at(0, half, null);
+    const tallies = { ...measured.tallies, router_cold: cold };
+    const { figures } = figuresOf([{ ...measured, tallies }], ["q", "r"], splitmix64(3), 200);
+    expect(figures["cold_gain"]).toBeCloseTo(0.1, 12);
+    return Number(figures["cold_gain_high"]) - Number(figures["cold_gain_low"]);
+  };
+  expect(widthOf(passes(0.6, 0.6))).toBe(0);
+  expect(widthOf(passes(0.4, 0.8))).toBeCloseTo(0.4, 12);
 });

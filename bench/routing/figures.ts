@@ -1,12 +1,12 @@
 // Figures of a measured log by the names of the specification, each with the interval of a paired
-// bootstrap: prompts are drawn with replacement, all policies' answers to one together.
+// bootstrap: prompts are drawn with replacement, all policies' answers to one together, and of the
+// router's passes the orders, since what it learns depends on which requests come first.
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { quantile, significant } from "../support/statistics.ts";
-import { gainOver, meanOf, policies, type AtWeight, type Tally } from "./mixed.ts";
+import { policies, type AtWeight } from "./mixed.ts";
+import { gainOver, meanOf, type Draw, type Tally } from "./tally.ts";
 
-/** Weight of each row. */
-type Weights = Float64Array | undefined;
-type Gain = (weights: Weights) => number;
+type Gain = (draw: Draw | undefined) => number;
 
 export interface Outcome {
   figures: Record<string, unknown>;
@@ -23,7 +23,8 @@ export function figuresOf(
   random: Random,
   resamples: number,
 ) {
-  const draws = resampled(requests, random, resamples);
+  const orders = measured[0]!.tallies.router_cold?.orders?.length ?? 0;
+  const draws = resampled(requests, random, resamples).map((rows) => ({ rows, orders: drawn(orders, random) }));
   const figures: Record<string, unknown> = {};
   const reasons: Record<string, string> = {};
   const interval = (gain: Gain) => {
@@ -47,13 +48,11 @@ export function figuresOf(
   const { fitted, per_task: perTask, best_constant: best } = free.tallies;
   set(
     "fitted_share",
-    (weights) =>
-      perTask === null
-        ? Number.NaN
-        : meanOf(gainOver(fitted!, best!), weights) / meanOf(gainOver(perTask, best!), weights),
+    (draw) =>
+      perTask === null ? Number.NaN : meanOf(gainOver(fitted!, best!), draw) / meanOf(gainOver(perTask, best!), draw),
     perTask === null ? noTasks : "one arm is best for every task",
   );
-  set("free_loss", (weights) => -gainOf(free, "router_half")(weights), "nothing was answered");
+  set("free_loss", (draw) => -gainOf(free, "router_half")(draw), "nothing was answered");
   for (const [name, policy] of [
     ["half_won", "router_half"],
     ["cold_won", "router_cold"],
@@ -64,10 +63,10 @@ export function figuresOf(
   }
   set(
     "fitted_gap",
-    (weights) =>
+    (draw) =>
       Math.max(
         ...measured.map(({ tallies }) =>
-          tallies.per_task === null ? Number.NaN : meanOf(gainOver(tallies.per_task, tallies.fitted!), weights),
+          tallies.per_task === null ? Number.NaN : meanOf(gainOver(tallies.per_task, tallies.fitted!), draw),
         ),
       ),
     noTasks,
@@ -99,7 +98,7 @@ export function figuresOf(
 /** Worth of a policy less that of the best constant arm in hindsight, on the same answers. */
 const gainOf = ({ tallies }: AtWeight, policy: (typeof policies)[number]): Gain => {
   const gain: Tally = gainOver(tallies[policy]!, tallies.best_constant!);
-  return (weights) => meanOf(gain, weights);
+  return (draw) => meanOf(gain, draw);
 };
 
 /** Prompts drawn with replacement, as weights of the rows: all rows of a prompt together. */
@@ -112,8 +111,14 @@ export function resampled(requests: readonly string[], random: Random, count: nu
     return numbers.size - 1;
   });
   return Array.from({ length: count }, () => {
-    const drawn = new Float64Array(numbers.size);
-    for (let i = 0; i < numbers.size; i++) drawn[Math.floor(random() * numbers.size)]!++;
-    return Float64Array.from(groups, (group) => drawn[group]!);
+    const times = drawn(numbers.size, random);
+    return Float64Array.from(groups, (group) => times[group]!);
   });
+}
+
+/** How often each of `size` things is drawn in as many draws with replacement. */
+function drawn(size: number, random: Random): number[] {
+  const times = new Array<number>(size).fill(0);
+  for (let i = 0; i < size; i++) times[Math.floor(random() * size)]!++;
+  return times;
 }

@@ -1,15 +1,10 @@
-// A log measured whole: the router's passes and its rivals at every cost weight, a sum and a count
-// of worth a row for each policy, so that figures and their intervals come from the same numbers.
+// A log measured whole: the router's passes and its rivals at every cost weight, a tally for each
+// policy, so that figures and their intervals come from the same numbers.
 import type { BenchContext } from "../benchmark.ts";
 import { byLogistic, byNearest, byTask, nearestRows } from "./rivals.ts";
 import { cold, fitted, foldsOf, takenBy, warm, type Field, type Pass } from "./passes.ts";
-import { constant, costWeights, firstOf, oracleOf, randomOf, ranked, worthAt, type Worth } from "./worth.ts";
-
-/** Worth of a policy by row: the sum over all its answers to the row, and how many those are. */
-export interface Tally {
-  sums: Float64Array;
-  counts: Float64Array;
-}
+import { answered, meanOf, tallied, type Tally } from "./tally.ts";
+import { constant, costWeights, firstOf, oracleOf, randomOf, ranked, worthAt } from "./worth.ts";
 
 export const policies = [
   ...(["router_cold", "router_half", "router_warm", "fitted"] as const),
@@ -118,40 +113,3 @@ export async function measureLog(
 }
 
 const asArrays = (rows: readonly (readonly number[])[]): Int32Array[] => rows.map((row) => Int32Array.from(row));
-
-function tallied(length: number, values: Iterable<readonly [row: number, value: number]>): Tally {
-  const [sums, counts] = [new Float64Array(length), new Float64Array(length)];
-  for (const [row, value] of values) {
-    sums[row]! += value;
-    counts[row]!++;
-  }
-  return { sums, counts };
-}
-
-/** Worth of the answers of every pass, from the position `from` on. */
-export const answered = (worth: Worth, passes: readonly Pass[], from: number): Tally =>
-  tallied(
-    worth.length,
-    passes.flatMap(({ order, arms }) =>
-      order.slice(from).map((row, at) => [row, worth[row]![arms[from + at]!]!] as const),
-    ),
-  );
-
-/** Mean worth an answer; weights: how often each row counts. */
-export function meanOf({ sums, counts }: Tally, weights?: Float64Array): number {
-  let [sum, count] = [0, 0];
-  for (let i = 0; i < sums.length; i++) {
-    const weight = weights === undefined ? 1 : weights[i]!;
-    sum += weight * sums[i]!;
-    count += weight * counts[i]!;
-  }
-  return sum / count;
-}
-
-/** Worth of a policy less that of another one, on the same answers. */
-export function gainOver({ sums, counts }: Tally, other: Tally): Tally {
-  return {
-    sums: sums.map((sum, i) => (counts[i]! === 0 ? 0 : sum - (counts[i]! * other.sums[i]!) / other.counts[i]!)),
-    counts,
-  };
-}

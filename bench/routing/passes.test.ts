@@ -3,7 +3,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createFeatures } from "../../algorithms/routing/features.ts";
 import { cold, fitted, foldsOf, takenBy, warm, type Field } from "./passes.ts";
 import type { LogRow } from "./log.ts";
-import { answered, meanOf } from "./mixed.ts";
+import { answered, meanOf } from "./tally.ts";
 import { byLogistic, byNearest, byTask, nearestRows } from "./rivals.ts";
 import { priced, worthAt } from "./worth.ts";
 

@@ -2,7 +2,7 @@
 // does it lose where few answers are rated?
 import type { BenchContext } from "../benchmark.ts";
 import { significant } from "../support/statistics.ts";
-import { answered, meanOf } from "./mixed.ts";
+import { answered, meanOf } from "./tally.ts";
 import { cold, type Feedback, type Field } from "./passes.ts";
 import { firstOf, oracleOf, priced, ranked, worthAt } from "./worth.ts";
 
