@@ -43,8 +43,8 @@ async function newArm(more: object = {}, batchTimeoutMs?: number): Promise<Arm> 
 const hours = 3_600_000;
 const asked = (question: string, deadline = Date.now() + 24 * hours) =>
   armRequest({ requestId: question, tenant: "acme", pieces: [aTurn(question)], deadline });
-const ask = (arm: Arm, questions: readonly string[], signal = new AbortController().signal) =>
-  questions.map((question) => arm.answer(asked(question), signal));
+const ask = (arm: Arm, questions: readonly string[], signal?: AbortSignal) =>
+  questions.map((question) => arm.answer(asked(question), signal ?? new AbortController().signal));
 const submitted = () => vi.waitFor(() => expect(provider.submitted()).toHaveLength(1), 10_000);
 const lines = () => provider.submitted().flat();
 
