@@ -28,7 +28,7 @@ interface Plan {
   answers: number;
 }
 const quick: Plan = { orders: 1, resamples: 400, rows: 500, seen: 5_000, answers: 40_000 };
-const full: Plan = { orders: 16, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 2_800_000 };
+const full: Plan = { orders: 8, resamples: 2_000, rows: Infinity, seen: Infinity, answers: 1_400_000 };
 /** Fewest rows of a sample. */
 const fewest = 60;
 
