@@ -1,7 +1,7 @@
 // What runs: the embedded stack or the configured servers, with topics, schemas and tables as this
 // version needs them. Only looks.
-import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../connections/errors.ts";
+import { inTime } from "../connections/in-time.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { isInline } from "../config/sections/arms.ts";
@@ -56,9 +56,9 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
   }
   const connections = await resolveConnections(config, { start: false });
   const [kafka, registry, clickhouse] = await Promise.all([
-    inTime("kafka", connections.kafka.brokers.join(","), () => checkKafka(config, connections)),
-    inTime("registry", connections.registry.url, () => checkRegistry(config, connections)),
-    inTime("clickhouse", connections.clickhouse.url, () => checkClickHouse(connections)),
+    checked("kafka", connections.kafka.brokers.join(","), () => checkKafka(config, connections)),
+    checked("registry", connections.registry.url, () => checkRegistry(config, connections)),
+    checked("clickhouse", connections.clickhouse.url, () => checkClickHouse(connections)),
   ]);
   if (kafka.state === "missing") return [...checks, kafka, registry, clickhouse, ...(await milvus(config))];
   const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(connections.registry) });
@@ -72,7 +72,7 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
   const client = doctorKafka(config, connections.kafka);
   const found: Check[] = [];
   for (const [name, needed, look] of looks)
-    if (needed) found.push(await inTime(name, connections.kafka.brokers.join(","), () => look(client)));
+    if (needed) found.push(await checked(name, connections.kafka.brokers.join(","), () => look(client)));
   await client.close();
   return [...checks, kafka, ...found, registry, clickhouse, ...(await milvus(config))];
 }
@@ -80,17 +80,12 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
 const milvus = async (config: Config): Promise<Check[]> =>
   config.selection.milvus === undefined
     ? []
-    : [await inTime("milvus", config.selection.milvus.address, () => checkMilvus(config, Date.now()))];
+    : [await checked("milvus", config.selection.milvus.address, () => checkMilvus(config, Date.now()))];
 
 /** A server that does not answer is a finding, not a failure of ours. */
-async function inTime(name: string, where: string, look: () => Promise<Omit<Check, "name">>): Promise<Check> {
-  const ended = new AbortController();
+async function checked(name: string, where: string, look: () => Promise<Omit<Check, "name">>): Promise<Check> {
   try {
-    const late = sleep(limitMs, undefined, { signal: ended.signal }).then(() => {
-      throw new Error(`no answer within ${limitMs / 1_000} s`);
-    });
-    late.catch(() => undefined);
-    return { name, ...(await Promise.race([look(), late])) };
+    return { name, ...(await inTime(limitMs, look(), () => new Error(`no answer within ${limitMs / 1_000} s`))) };
   } catch (error) {
     const why = messageOf(error);
     return {
@@ -101,8 +96,6 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
         remedyOf(error) ??
         `see that it runs and that ${name === "milvus" ? "selection.milvus" : name} in the configuration is right`,
     };
-  } finally {
-    ended.abort();
   }
 }
 

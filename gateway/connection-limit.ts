@@ -11,10 +11,10 @@ export interface ConnectionLimit {
 
 export function createConnectionLimit(most: number): ConnectionLimit {
   const tenants = createHeldCounts();
-  let open = 0;
   return {
     take(tenant) {
       const own = tenants.of(tenant);
+      const open = tenants.total();
       if (open >= most)
         throw new ApiError({
           ...{ status: 503, code: "overloaded", retryAfter: 1 },
@@ -25,16 +25,8 @@ export function createConnectionLimit(most: number): ConnectionLimit {
           ...{ status: 429, code: "too_many_open", retryAfter: 1 },
           message: `${own} requests of this tenant are open, as many as it leaves free: wait for some of their answers.`,
         });
-      const release = tenants.take(tenant);
-      open++;
-      let given = false;
-      return () => {
-        if (given) return;
-        given = true;
-        open--;
-        release();
-      };
+      return tenants.take(tenant);
     },
-    open: () => open,
+    open: tenants.total,
   };
 }

@@ -5,7 +5,7 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { PoolChanges } from "../state/examples/port.ts";
 import type { FencedProducer } from "../runtime/singleton.ts";
 import type { Erased } from "./erased.ts";
-import type { ExampleChange } from "./example-change.ts";
+import type { ExampleChange } from "../state/examples/port.ts";
 
 export interface PublishChangesDependencies<T extends string> {
   writer: Pick<FencedProducer<T>, "publish">;

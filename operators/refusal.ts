@@ -2,6 +2,7 @@
 // partition the client reads.
 import { identify, sharingDomain } from "../algorithms/identity/identity.ts";
 import { noAnswer } from "../schemas/no-answer.ts";
+import type { Problem } from "../runtime/pipeline.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, ResponseError } from "../schemas/types.ts";
 
@@ -24,14 +25,6 @@ export const responseError = ({
   param?: string | null | undefined;
   retryAfterMs?: number | null | undefined;
 }): ResponseError => ({ code, message, param, retryAfterMs });
-
-interface Problem {
-  status: "refused" | "failed";
-  code: string;
-  message: string;
-  /** It repeats another request, whose response this one must not stand in for. */
-  repeat?: boolean;
-}
 
 /** `now` in milliseconds since the epoch. `partitions`: how many the responses topic has. */
 export function refusedResponse(

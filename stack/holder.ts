@@ -2,22 +2,13 @@
 // that process is certainly dead. This is only known within this machine and pid namespace.
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { identify } from "../connections/process/identity.ts";
+import { identify, type ProcessHolder } from "../connections/process/identity.ts";
 
-export interface Holder {
-  host: string;
-  pid: number;
-  /** Unique to one life of one process, with the boot's id; empty: not known. */
-  started: string;
-  /** The namespace that the pid counts in; empty: not known. */
-  space: string;
-}
-
-export function holderOf(pid = process.pid): Holder {
+export function holderOf(pid = process.pid): ProcessHolder {
   return { host: hostname(), pid, started: identify(pid)?.started ?? "", space: pidSpace() };
 }
 
-export function isDead(holder: Holder): boolean {
+export function isDead(holder: ProcessHolder): boolean {
   const me = holderOf();
   const bootOf = (started: string): string => started.split("@")[1] ?? "";
   const near =

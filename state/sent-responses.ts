@@ -2,6 +2,7 @@
 // one at a time, by a follower opened for the first.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
+import { inTime } from "../connections/in-time.ts";
 import type { RawRecord, TopicFollower } from "../connections/kafka/port.ts";
 import type { SentResponse } from "./sent-response.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
@@ -40,13 +41,12 @@ export function createSentResponses({ kafka, codec, topic }: SentSession, log: L
 
   function read(partition: number, offset: number): Promise<RawRecord | null> {
     const following = (follower ??= open());
-    let timer: NodeJS.Timeout | undefined;
-    return new Promise<RawRecord | null>((resolve, reject) => {
+    const record = new Promise<RawRecord | null>((resolve) => {
       awaited = { partition, offset, found: resolve };
-      timer = setTimeout(() => reject(new Error(`${name} was not read within ${readMs} ms`)), readMs);
       following.follow(partition, offset);
-    }).finally(() => {
-      clearTimeout(timer);
+    });
+    const late = (): Error => new Error(`${name} was not read within ${readMs} ms`);
+    return inTime(readMs, record, late).finally(() => {
       awaited = undefined;
       following.unfollow(partition);
     });

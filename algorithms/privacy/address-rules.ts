@@ -73,50 +73,26 @@ function findOneWordStreets(text: string): Span[] {
 
 const { capital, digit } = traits;
 
+const address = (pattern: string): Rule =>
+  shape("ADDRESS", { needs: digit | capital, least: 8 }, new RegExp(pattern, "gu"));
+
 export const addressRules: readonly Rule[] = [
-  shape(
-    "ADDRESS",
-    { needs: digit | capital, least: 8 },
-    new RegExp(
-      `(?<![\\w-])\\d{1,5}[a-z]?[ \\t]+(?:(?:${word}|[NSEW]\\.?|\\d{1,3}(?:st|nd|rd|th))[ \\t]+){1,4}${street}\\b\\.?(?:,?[ \\t]*(?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]loor|#)\\.?[ \\t]*\\w{1,6})?${locality}`,
-      "gu",
-    ),
+  address(
+    `(?<![\\w-])\\d{1,5}[a-z]?[ \\t]+(?:(?:${word}|[NSEW]\\.?|\\d{1,3}(?:st|nd|rd|th))[ \\t]+){1,4}${street}\\b\\.?(?:,?[ \\t]*(?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]loor|#)\\.?[ \\t]*\\w{1,6})?${locality}`,
   ),
   { kind: "ADDRESS", needs: digit, least: 7, find: findOneWordStreets },
   // Berliner Straße 5, Am Markt 3, 10115 Berlin
-  shape(
-    "ADDRESS",
-    { needs: digit | capital, least: 8 },
-    new RegExp(
-      `(?<![\\p{L}-])${word}[ \\t]+(?:Straße|Strasse|Str\\.|Allee|Platz|Weg)[ \\t]+\\d{1,4}[a-z]?(?!\\d)${town}`,
-      "gu",
-    ),
-  ),
-  shape(
-    "ADDRESS",
-    { needs: digit | capital, least: 8 },
-    new RegExp(
-      `(?<!\\p{L})(?:Am|An der|Auf der|Im|Zum|Zur)[ \\t]+${word}[ \\t]+\\d{1,4}[a-z]?,?[ \\t]+\\d{5}[ \\t]+${word}`,
-      "gu",
-    ),
+  address(`(?<![\\p{L}-])${word}[ \\t]+(?:Straße|Strasse|Str\\.|Allee|Platz|Weg)[ \\t]+\\d{1,4}[a-z]?(?!\\d)${town}`),
+  address(
+    `(?<!\\p{L})(?:Am|An der|Auf der|Im|Zum|Zur)[ \\t]+${word}[ \\t]+\\d{1,4}[a-z]?,?[ \\t]+\\d{5}[ \\t]+${word}`,
   ),
   // 12 bis, rue de la Paix, 75002 Paris
-  shape(
-    "ADDRESS",
-    { needs: digit | capital, least: 8 },
-    new RegExp(
-      `(?<![\\w-])\\d{1,4}(?:[ ]?(?:bis|ter))?,?[ \\t]+(?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Pp]lace|[Cc]hemin|[Aa]llée|[Qq]uai|[Ii]mpasse|[Cc]ours|[Rr]oute|[Ss]quare)(?!\\p{L})${romance}${town}`,
-      "gu",
-    ),
+  address(
+    `(?<![\\w-])\\d{1,4}(?:[ ]?(?:bis|ter))?,?[ \\t]+(?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Pp]lace|[Cc]hemin|[Aa]llée|[Qq]uai|[Ii]mpasse|[Cc]ours|[Rr]oute|[Ss]quare)(?!\\p{L})${romance}${town}`,
   ),
   // calle Mayor 5, 28013 Madrid; Rua Augusta, 10
-  shape(
-    "ADDRESS",
-    { needs: digit | capital, least: 8 },
-    new RegExp(
-      `(?<!\\p{L})(?:[Cc]alle|[Cc]\\/|[Aa]venida|[Aa]vda\\.|[Pp]laza|[Pp]aseo|[Cc]arrera|[Rr]ua|[Tt]ravessa|[Pp]raça|Via|(?<=(?:in|a|di|da)[ ])via|[Vv]iale|[Pp]iazza|[Cc]orso|[Vv]icolo)${romance},?[ \\t]+\\d{1,4}(?![\\d.])${town}`,
-      "gu",
-    ),
+  address(
+    `(?<!\\p{L})(?:[Cc]alle|[Cc]\\/|[Aa]venida|[Aa]vda\\.|[Pp]laza|[Pp]aseo|[Cc]arrera|[Rr]ua|[Tt]ravessa|[Pp]raça|Via|(?<=(?:in|a|di|da)[ ])via|[Vv]iale|[Pp]iazza|[Cc]orso|[Vv]icolo)${romance},?[ \\t]+\\d{1,4}(?![\\d.])${town}`,
   ),
   shape(
     "ADDRESS",

@@ -46,52 +46,28 @@ const fields =
 
 const { capital, colonOrEquals, newline } = traits;
 
+const name = (cue: Pick<Rule, "needs" | "least">, pattern: string): Rule =>
+  shape("NAME", cue, new RegExp(pattern, "gu"), isName);
+
 export const nameRules: readonly Rule[] = [
-  shape(
-    "NAME",
-    { needs: capital, least: 10 },
-    new RegExp(`(?<!\\p{L})${anyCase(`(?:${named})`)}[ \\t]+(${person})`, "gu"),
-    isName,
-  ),
+  name({ needs: capital, least: 10 }, `(?<!\\p{L})${anyCase(`(?:${named})`)}[ \\t]+(${person})`),
   // "I'm Ann Lee", "This is Ann Lee": two words, because "I'm German" is no name.
-  shape(
-    "NAME",
+  name(
     { needs: capital, least: 9 },
-    new RegExp(
-      `(?<!\\p{L})(?:I am|I'm|I’m|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ii]ci|[Ss]oy|[Ss]ono|[Ii]k ben|[Ee]u sou)[ \\t]+(${twoWords})`,
-      "gu",
-    ),
-    isName,
+    `(?<!\\p{L})(?:I am|I'm|I’m|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ii]ci|[Ss]oy|[Ss]ono|[Ii]k ben|[Ee]u sou)[ \\t]+(${twoWords})`,
   ),
-  shape(
-    "NAME",
+  name(
     { needs: capital, least: 5 },
-    new RegExp(`(?<!\\p{L})(?:${titles})(?!\\p{L})\\.?[ \\t]+(?:(?:Dr|Prof)\\.[ \\t]+){0,2}(${person})`, "gu"),
-    isName,
+    `(?<!\\p{L})(?:${titles})(?!\\p{L})\\.?[ \\t]+(?:(?:Dr|Prof)\\.[ \\t]+){0,2}(${person})`,
   ),
-  shape(
-    "NAME",
-    { needs: capital, least: 5 },
-    new RegExp(`(?:^|\\n)[ \\t]*(?:${greetings})[ \\t]+(${person})(?=[ \\t]*(?:[,!:\\n]|$))`, "gu"),
-    isName,
-  ),
-  shape(
-    "NAME",
+  name({ needs: capital, least: 5 }, `(?:^|\\n)[ \\t]*(?:${greetings})[ \\t]+(${person})(?=[ \\t]*(?:[,!:\\n]|$))`),
+  name(
     { needs: capital | newline, least: 9 },
-    new RegExp(
-      `(?<!\\p{L})${anyCase(`(?:${partings})`)}[,!.]?[ \\t]*\\n{1,4}[ \\t]*(${person})(?=[ \\t]*(?:\\n|$))`,
-      "gu",
-    ),
-    isName,
+    `(?<!\\p{L})${anyCase(`(?:${partings})`)}[,!.]?[ \\t]*\\n{1,4}[ \\t]*(${person})(?=[ \\t]*(?:\\n|$))`,
   ),
   // Forms and headers: a line "Customer: Ann Lee".
-  shape(
-    "NAME",
+  name(
     { needs: capital | colonOrEquals, least: 9 },
-    new RegExp(
-      `(?:^|\\n)[ \\t]*${anyCase(`(?:${fields})`)}[ \\t]{0,4}[:=][ \\t]*(${twoWords})(?=[ \\t]*(?:[,;<(\\n]|$))`,
-      "gu",
-    ),
-    isName,
+    `(?:^|\\n)[ \\t]*${anyCase(`(?:${fields})`)}[ \\t]{0,4}[:=][ \\t]*(${twoWords})(?=[ \\t]*(?:[,;<(\\n]|$))`,
   ),
 ];

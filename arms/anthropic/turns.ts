@@ -1,6 +1,6 @@
 // Messages of a chat completion as turns of the Messages API. Arguments of calls keep their text.
 import { rawItems, rawMembers, RawJson } from "../../algorithms/text/exact-json.ts";
-import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import { inputOf, isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { Unsendable } from "../openai/protocol.ts";
 
 type Json = Record<string, unknown>;
@@ -69,19 +69,9 @@ function callsOf({ tool_calls: calls, function_call: legacy }: Json, at: string)
   return listOf(calls).map((call, index) => {
     const { id, function: called } = isObject(call) ? call : {};
     const { name, arguments: text } = isObject(called) ? called : {};
-    const input = typeof text === "string" ? inputOf(text) : null;
+    const input = inputOf(text);
     if (typeof id !== "string" || typeof name !== "string" || input === null)
       throw new Unsendable("a call whose arguments are no JSON object", `${at}.tool_calls[${index}]`);
     return { type: "tool_use", id, name, input: new RawJson(input) };
   });
-}
-
-/** null: not the JSON of an object. */
-function inputOf(text: string): string | null {
-  if (text.trim() === "") return "{}";
-  try {
-    return isObject(JSON.parse(text)) ? text : null;
-  } catch {
-    return null;
-  }
 }

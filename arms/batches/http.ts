@@ -1,7 +1,7 @@
 // HTTP of providers' batches: a client that reads what it gets within bounds, and files of JSON
 // lines.
 import OpenAI, { APIError } from "openai";
-import { isObject } from "../../algorithms/text/json-shape.ts";
+import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
 import { boundedFetch, partsOf, textOf } from "../openai/bounded-fetch.ts";
 import { NoResponse } from "../openai/errors.ts";
 
@@ -63,16 +63,8 @@ export async function* objectsOf(
     if (!isMissing(error)) throw error;
   });
   for await (const text of textLines(partsOf(response?.body ?? null))) {
-    const line = parsed(text);
+    const line = jsonOf(text);
     if (isObject(line)) yield { line, text };
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }
 

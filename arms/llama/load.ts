@@ -18,18 +18,10 @@ import { createImpactScorer, mostScoredTokens } from "../linked/impact.ts";
 import { createCacheMaker } from "../linked/make.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
 import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
-import type { LlamaInput } from "./methods.ts";
+import type { LlamaFacts, LlamaInput } from "./methods.ts";
 import { createPrefixCache } from "../linked/prefix-cache.ts";
 
-export interface LoadedLlama {
-  name: string;
-  fingerprint: string;
-  devices: readonly string[];
-  flashAttention: boolean;
-  /** Why the model's caches can't be moved; null: they can. */
-  unlinkable: string | null;
-  /** Whether its caches are scored, which the policy craft goes by. */
-  scored: boolean;
+export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   /** Without chunks where they can't be linked. */
   chunked(pieces: readonly Piece[]): ChunkedPrompt;
   model: LinkedModel;

@@ -2,7 +2,7 @@
 // come. A used index with another id, another name, or behind complete arguments is another call.
 // Never a call without a name, nor of a function with arguments that are no object. Linear.
 import { randomUUID } from "node:crypto";
-import { isObject } from "../../algorithms/text/json-shape.ts";
+import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
 import { wellFormedPieces, type Pieces } from "../../algorithms/text/well-formed.ts";
 import type { CallPiece } from "../../schemas/types.ts";
 import { BrokenCall, NotACompletion } from "./errors.ts";
@@ -157,7 +157,7 @@ const isRepeated = (call: Call, { id, name, text }: Entry): boolean =>
 function messageCall({ name, type, kind, rest, restOfIt, shownId, parts }: Call, isCut: boolean): Json {
   const text = parts.join("");
   if (name === null) throw new BrokenCall("without a name");
-  if (kind === "function" && !isCut && text.trim() !== "" && !isObject(parsed(text)))
+  if (kind === "function" && !isCut && text.trim() !== "" && !isObject(jsonOf(text)))
     throw new BrokenCall("whose arguments are no object");
   const called = { name, [kind === "custom" ? "input" : "arguments"]: text, ...restOfIt };
   return { id: shownId, type, [kind]: called, ...rest };
@@ -165,17 +165,8 @@ function messageCall({ name, type, kind, rest, restOfIt, shownId, parts }: Call,
 
 /** Some endpoints write the text of the object as JSON, too. */
 function unwrapped({ kind, text }: Entry): string {
-  const inner = kind === "function" && text.trimStart().startsWith('"') ? parsed(text) : null;
-  return typeof inner === "string" && isObject(parsed(inner)) ? inner : text;
-}
-
-/** undefined: it is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const inner = kind === "function" && text.trimStart().startsWith('"') ? jsonOf(text) : null;
+  return typeof inner === "string" && isObject(jsonOf(inner)) ? inner : text;
 }
 
 /** A single value counts as a list of itself. Throws NotACompletion. */

@@ -110,7 +110,6 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
       attempt(`"${shortened(sql)}"`, async () => {
         await client.command(bindParameters(sql, parameters));
       }),
-    ping: async () => (await client.ping()).success,
     close: async () => {
       closed = true;
       await client.close();

@@ -1,22 +1,17 @@
 // Runs one read-only statement over HTTP and returns its output in a chosen format. The server
 // refuses statements that write.
 import type { IncomingMessage } from "node:http";
-import type { TlsFiles } from "../../config/sections/security.ts";
 import { messageOf } from "../errors.ts";
 import { secretOf } from "../security/files.ts";
 import { httpCall, textOf } from "../security/http.ts";
+import type { ClickHouseClientConfig } from "./client.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
 const timeoutMs = 3_600_000;
 
-export interface ConsoleTarget {
-  url: string;
-  username: string;
-  password: string;
-  passwordFile?: string | undefined;
-  tls?: TlsFiles | undefined;
+export type ConsoleTarget = Pick<ClickHouseClientConfig, "url" | "username" | "password" | "passwordFile" | "tls"> & {
   database: string;
-}
+};
 
 export interface ConsoleOutput {
   /** The format that it is in: the statement may name another one. */

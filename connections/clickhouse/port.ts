@@ -12,7 +12,6 @@ export interface ClickHouse {
   /** The same of rows in text. No byte of them is read once it has resolved or rejected. */
   insertLines(table: string, rows: JsonLines): Promise<void>;
   command(sql: string, parameters?: Record<string, unknown>): Promise<void>;
-  ping(): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -35,7 +35,6 @@ export async function openDocuments(folder: string, clock: () => number = Date.n
         throw await commitFailure(error, "the documents");
       });
     },
-    size: () => database.getCount(),
     async close() {
       await database.close();
       await emptyFolder(folder);

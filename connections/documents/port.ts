@@ -22,7 +22,6 @@ export interface Documents {
 export interface DocumentTable extends Documents {
   /** By the topic's key, in order; null: gone. */
   apply(changes: readonly { key: string; value: HeldDocument | null }[]): Promise<void>;
-  size(): number;
   close(): Promise<void>;
 }
 

@@ -2,6 +2,7 @@
 // stable instance id and sticky, so that a join or a restart moves as little as can be
 // (docs/design/delivery.md, Assignment).
 import type { PartitionAssigner } from "kafkajs";
+import type { ProcessHolder } from "../process/identity.ts";
 import { internals } from "./kafkajs-internals.ts";
 
 export interface AssignableMember {
@@ -45,16 +46,6 @@ export function assignIndexes(members: readonly AssignableMember[], partitions: 
   }
   for (const indexes of shares.values()) indexes.sort((a, b) => a - b);
   return shares;
-}
-
-/** A process as it tells its group who it is. */
-export interface ProcessHolder {
-  host: string;
-  pid: number;
-  /** Unique to one life of one process; empty: not known. */
-  started: string;
-  /** The namespace that the pid counts in; empty: not known. */
-  space: string;
 }
 
 export interface UserData {

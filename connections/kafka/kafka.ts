@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
 import { splitOrigin } from "../../algorithms/identity/origin.ts";
+import { lazily } from "../lazily.ts";
 import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
@@ -47,18 +48,11 @@ export function createKafka(options: KafkaOptions): Kafka {
   const { brokers, clientId, config, holders, cacheTtlMs, onUnreadable, log } = options;
   const client = createKafkaClient({ brokers, clientId, config, log });
   const logs = createLogs(client);
-  let connecting: Promise<Admin> | undefined;
-  const admin = (): Promise<Admin> => {
-    connecting ??= (async () => {
-      const made = client.admin();
-      await made.connect();
-      return made;
-    })().catch((error: unknown) => {
-      connecting = undefined; // the next call tries again
-      throw error;
-    });
-    return connecting;
-  };
+  const { get: admin, opened: openedAdmin } = lazily(async (): Promise<Admin> => {
+    const made = client.admin();
+    await made.connect();
+    return made;
+  });
 
   const cluster = openCluster(client);
   const ends = (topic: string): Promise<PartitionEnds[]> => topicEnds(cluster, topic);
@@ -133,7 +127,7 @@ export function createKafka(options: KafkaOptions): Kafka {
     brokerProblem: async () => describeAffected(await brokerLevels(cluster)),
     async close() {
       await logs.close();
-      const made = await connecting?.catch(() => undefined);
+      const made = await openedAdmin()?.catch(() => undefined);
       await within(disconnectMs, Promise.all([cluster.close(), wire.close(), made?.disconnect()]));
     },
   };

@@ -9,6 +9,7 @@
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
+import { inTime } from "../in-time.ts";
 import { classifyKafkaError, kafkaErrorType, NoSuchPartition, SendIncomplete } from "./errors.ts";
 import { internals, replaceModule } from "./kafkajs-internals.ts";
 import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafkajs-produce.ts";
@@ -168,20 +169,11 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
 }
 
 /** Rejects, to be retried, after `withinMs` without a result; a later result is ignored. */
-async function limited<T>(work: Promise<T>, withinMs: number, who: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new Error(`${who} did not answer within ${withinMs} ms`);
-      reject(Object.assign(error, { name: "KafkaJSRequestTimeoutError" }));
-    }, withinMs);
+const limited = <T>(work: Promise<T>, withinMs: number, who: string): Promise<T> =>
+  inTime(withinMs, work, () => {
+    const error = new Error(`${who} did not answer within ${withinMs} ms`);
+    return Object.assign(error, { name: "KafkaJSRequestTimeoutError" });
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Before our own first use of kafkajs; others may have loaded it. */
 export function patchSend(): void {

@@ -4,6 +4,7 @@
 import type { Kafka as KafkaClient } from "kafkajs";
 import { metadata, metadataKey, metadataVersions, type TopicIds } from "./protocol/metadata.ts";
 import { shortCluster, type Origin } from "../../algorithms/identity/origin.ts";
+import { lazily } from "../lazily.ts";
 import { within } from "./within.ts";
 
 export interface TopicLog {
@@ -53,20 +54,13 @@ function clusterOf(client: KafkaClient): Cluster {
 }
 
 export function createLogs(client: KafkaClient): Logs {
-  let connecting: Promise<Cluster> | undefined;
-  const connected = (): Promise<Cluster> => {
-    connecting ??= (async () => {
-      const cluster = clusterOf(client);
-      await cluster.connect();
-      // Until then its pool holds no broker to ask, whatever it is connected to.
-      await cluster.refreshMetadata();
-      return cluster;
-    })().catch((error: unknown) => {
-      connecting = undefined; // the next call tries again
-      throw error;
-    });
-    return connecting;
-  };
+  const { get: connected, opened } = lazily(async () => {
+    const cluster = clusterOf(client);
+    await cluster.connect();
+    // Until then its pool holds no broker to ask, whatever it is connected to.
+    await cluster.refreshMetadata();
+    return cluster;
+  });
 
   const originsOn = async (cluster: Cluster, topics: readonly string[]): Promise<Map<string, Origin>> => {
     const answer = await cluster.brokerPool.withBroker(async ({ broker }) => {
@@ -133,7 +127,7 @@ export function createLogs(client: KafkaClient): Logs {
     },
     origins: async (topics) => originsOn(await connected(), topics),
     async close() {
-      const made = await connecting?.catch(() => undefined);
+      const made = await opened()?.catch(() => undefined);
       if (made !== undefined) await within(disconnectMs, made.disconnect());
     },
   };

@@ -1,7 +1,8 @@
 // Other living members of a group that claim this process' instance id. Members report their
 // process when they join (assigner.ts); a stable group shows it to all members.
 import type { Admin } from "kafkajs";
-import { readUserData, type ProcessHolder } from "./assigner.ts";
+import type { ProcessHolder } from "../process/identity.ts";
+import { readUserData } from "./assigner.ts";
 
 /** Who this process is, and whether another one is dead for certain. */
 export interface Holders {

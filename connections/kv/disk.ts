@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { jsonOf } from "../../algorithms/text/json-shape.ts";
 import { identify } from "../process/identity.ts";
 import type { ReuseValue } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
@@ -150,7 +151,7 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       else await writeWhole(file, [Buffer.from(`${key} ${id}`)]);
     },
     async readValues() {
-      const found = parsed((await orMissing(readFile(join(folder, "values"), "utf8"))) ?? "[]");
+      const found = jsonOf((await orMissing(readFile(join(folder, "values"), "utf8"))) ?? "[]");
       const rows: unknown[] = Array.isArray(found) ? found : [];
       return new Map(
         rows.flatMap((row): [string, ReuseValue][] => {
@@ -167,11 +168,3 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
 }
 
 const splitOnce = (text: string): string[] => [text.slice(0, text.indexOf(" ")), text.slice(text.indexOf(" ") + 1)];
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

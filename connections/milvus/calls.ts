@@ -2,6 +2,7 @@
 // client's does not cover connecting; a client that could not connect is replaced.
 import { MilvusClient, type ResStatus } from "@zilliz/milvus2-sdk-node";
 import { messageOf } from "../errors.ts";
+import { inTime } from "../in-time.ts";
 import { MilvusError } from "./port.ts";
 
 export interface MilvusOptions {
@@ -66,13 +67,11 @@ export function createCalls({
     work: (client: MilvusClient) => Promise<T>,
     statusOf?: (result: T) => ResStatus,
   ): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new MilvusError("unavailable", `no answer within ${timeoutMs} ms`)), timeoutMs);
-    });
     try {
       const asked = client();
-      const result = await Promise.race([asked.connectPromise.then(() => work(asked)), late]);
+      const answer = asked.connectPromise.then(() => work(asked));
+      const late = (): Error => new MilvusError("unavailable", `no answer within ${timeoutMs} ms`);
+      const result = await inTime(timeoutMs, answer, late);
       const status = statusOf?.(result);
       // For calls that a server doesn't know the client returns an empty success.
       if (statusOf !== undefined && (status === undefined || !isSuccess(status))) {
@@ -88,8 +87,6 @@ export function createCalls({
       throw new MilvusError(code, `Milvus at ${address}, ${collection_name}: ${what}: ${messageOf(error)}`, {
         cause: error,
       });
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -11,6 +11,16 @@ export interface ProcessIdentity {
   started: string;
 }
 
+/** A process as it tells others who it is. */
+export interface ProcessHolder {
+  host: string;
+  pid: number;
+  /** Unique to one life of one process, with the boot's id; empty: not known. */
+  started: string;
+  /** The namespace that the pid counts in; empty: not known. */
+  space: string;
+}
+
 /**
  * The identity of a living process; undefined when there is none. A zombie counts as dead once its
  * last thread has ended: until then it holds its ports and files.

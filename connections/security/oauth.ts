@@ -2,6 +2,7 @@
 // of the lifetime is left; concurrent callers share a request.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
+import { jsonOf } from "../../algorithms/text/json-shape.ts";
 import { messageOf } from "../errors.ts";
 import type { OAuth } from "../../config/sections/security.ts";
 import { SecurityProblem } from "./errors.ts";
@@ -117,10 +118,6 @@ interface TokenAnswer {
 
 /** Only the error's code is read, a single word; other members may hold secrets. */
 function parsed(text: string): TokenAnswer {
-  try {
-    const { access_token, expires_in, error } = (JSON.parse(text) ?? {}) as Record<string, unknown>;
-    return { access_token, expires_in, ...(typeof error === "string" ? { error: error.slice(0, 100) } : {}) };
-  } catch {
-    return {};
-  }
+  const { access_token, expires_in, error } = (jsonOf(text) ?? {}) as Record<string, unknown>;
+  return { access_token, expires_in, ...(typeof error === "string" ? { error: error.slice(0, 100) } : {}) };
 }

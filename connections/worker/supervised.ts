@@ -3,16 +3,11 @@
 import type { Logger } from "pino";
 import { errorOf } from "../errors.ts";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
-import { connectWorker, WorkerDied, type CallOptions, type Methods, type WorkerClient } from "./rpc.ts";
-import type { ArgumentOf, ResultOf } from "./rpc.ts";
+import { connectWorker, WorkerDied, type Methods, type WorkerClient } from "./rpc.ts";
 
 export interface SupervisedWorker<M> {
   /** As WorkerClient.call; rejects with WorkerDied at once while no worker is ready. */
-  call<K extends keyof M & string>(
-    method: K,
-    argument: ArgumentOf<M, K>,
-    options?: CallOptions,
-  ): Promise<ResultOf<M, K>>;
+  call: WorkerClient<M>["call"];
   readonly ready: boolean;
   /** Ends the worker; another is started as after a crash. */
   kill(reason: string): void;

@@ -51,7 +51,6 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
   const { unfinished, owns, workOf, newWindow, mostDue, load, now, log, lookEveryMs = 250 } = dependencies;
   const jobs = new Map<string, Job>();
   const stopping = new AbortController();
-  let underWay = 0;
   let finished = 0;
   let window = newWindow();
   let observedAt = -Infinity;
@@ -63,14 +62,12 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
   const roomOf = (tenant: string): Room => ({
     take(due) {
       const most = due ? mostDue : window.size();
-      if (underWay >= most || ofTenants.of(tenant) >= Math.ceil(most / tenants)) return undefined;
+      if (ofTenants.total() >= most || ofTenants.of(tenant) >= Math.ceil(most / tenants)) return undefined;
       const release = ofTenants.take(tenant);
-      underWay++;
       let given = false;
       return () => {
         if (given) return;
         given = true;
-        underWay--;
         finished++;
         release();
       };

@@ -11,19 +11,13 @@ const mostOfTenant = 2;
 /** Throws ApiError at a limit. Call the returned function at the end of the transfer. */
 export function createTransfers(): (tenant: string) => () => void {
   const tenants = createHeldCounts();
-  let all = 0;
   return (tenant) => {
-    if (all >= mostTransfers || tenants.of(tenant) >= mostOfTenant)
+    if (tenants.total() >= mostTransfers || tenants.of(tenant) >= mostOfTenant)
       throw new ApiError({
         ...{ status: 429, code: "too_many_open", retryAfter: 1 },
         message: `At most ${mostOfTenant} uploads and downloads of a tenant, and ${mostTransfers} of a gateway, run at a time: try again.`,
       });
-    const release = tenants.take(tenant);
-    all++;
-    return () => {
-      all--;
-      release();
-    };
+    return tenants.take(tenant);
   };
 }
 

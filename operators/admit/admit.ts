@@ -11,7 +11,7 @@ import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.t
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ExampleSearch, HeldExample } from "../../state/examples/port.ts";
 import type { Example } from "../../schemas/types.ts";
-import type { ExampleChange } from "../example-change.ts";
+import type { ExampleChange } from "../../state/examples/port.ts";
 import { makeExample } from "../make-example.ts";
 import type { Candidate } from "./candidates.ts";
 import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";

@@ -71,13 +71,9 @@ export function lateResponse(
       : { ...base(work, requestId, times), ...spentBy(work, result) };
   return {
     ...spent,
+    ...withoutAnswer,
     attempt: attemptsOf(work, result),
     status: "refused",
-    text: "",
-    passthrough: null,
-    finishReason: null,
-    ...notAsking,
-    source: "none",
     error: responseError({ code: "deadline_exceeded", message }),
   };
 }
@@ -85,12 +81,8 @@ export function lateResponse(
 /** In place of an answer that could not be checked in time, at its cost. */
 export const unredactedResponse = (response: Response): Response => ({
   ...response,
+  ...withoutAnswer,
   status: "failed",
-  text: "",
-  passthrough: null,
-  finishReason: null,
-  ...notAsking,
-  source: "none",
   error: responseError({
     code: "not_redacted",
     message: "Personal data in the answer could not be looked for in time (privacy.redact.responses): ask again.",
@@ -153,6 +145,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
 }
 
 const notAsking = { asked: false, alternative: null } as const;
+const withoutAnswer = { text: "", passthrough: null, finishReason: null, ...notAsking, source: "none" } as const;
 
 /** Only an answer is asked about, and only the one that the client waits for asks. */
 const asking = ({ role, decision }: Work): Pick<Response, "asked" | "alternative"> =>

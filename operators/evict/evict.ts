@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { ExampleChange } from "../example-change.ts";
+import type { ExampleChange } from "../../state/examples/port.ts";
 import { selectExpired, selectPoolBytes, selectRivals } from "./statements.ts";
 
 /** Offload credit that is left after an hour (docs/design/selection.md, Example lifecycle). */

@@ -5,7 +5,7 @@ import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/
 import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.ts";
 import type { Arm } from "../../arms/arm.ts";
 import type { Example, Piece } from "../../schemas/types.ts";
-import type { ExampleChange } from "../example-change.ts";
+import type { ExampleChange } from "../../state/examples/port.ts";
 import { tieWithin } from "../../algorithms/routing/comparison.ts";
 import type { Judge } from "./judge.ts";
 

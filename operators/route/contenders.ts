@@ -12,7 +12,7 @@ import type { Documents } from "../../connections/documents/port.ts";
 import type { ShownExample } from "../../schemas/types.ts";
 import type { CachedShares } from "../../state/cached-shares.ts";
 import { findDocuments } from "../documents.ts";
-import type { Embedded, Selected } from "../flow.ts";
+import type { Embedded, Selected, SelectedExample } from "../flow.ts";
 import type { Contender } from "./score.ts";
 
 export type Asking = Pick<
@@ -89,20 +89,4 @@ export function createContenders({ arms, documents, cached, clock }: ContendersO
   return { of };
 }
 
-const shown = ({
-  id,
-  similarity,
-  helpfulness,
-  tokens,
-  explored,
-  cachedBonus,
-  features,
-}: ShownExample): ShownExample => ({
-  id,
-  similarity,
-  helpfulness,
-  tokens,
-  explored,
-  cachedBonus,
-  features,
-});
+const shown = ({ request: _request, response: _response, ...example }: SelectedExample): ShownExample => example;

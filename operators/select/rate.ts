@@ -7,6 +7,7 @@ import type {
   RequestFacts,
 } from "../../algorithms/selection/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
+import { inTime } from "../../connections/in-time.ts";
 
 export interface Ratings {
   /** Version of the model; 0: similarity stands in. */
@@ -21,6 +22,7 @@ export interface Ratings {
 
 /** Longest wait for the model, milliseconds: a request goes on without it rather than late. */
 const waitMs = 500;
+const tooLate = (): Error => new Error(`the helpfulness model has not answered within ${waitMs} ms`);
 
 export type RatingModel = Pick<HelpfulnessModel, "version" | "score">;
 
@@ -42,7 +44,7 @@ export async function rate(
   if (model === null || count === 0) return standIn(null);
   try {
     // The model may move the buffer to a worker: nothing else reads it.
-    const helpfulness = await within(waitMs, model.score(rows.all()));
+    const helpfulness = await inTime(waitMs, model.score(rows.all()), tooLate);
     if (helpfulness.length !== count)
       throw new Error(`the helpfulness model gave ${helpfulness.length} values for ${count} rows of features`);
     return { version: model.version, helpfulness, features: rows.one, failure: null };
@@ -58,19 +60,4 @@ function similarityOf(candidates: readonly CandidateFacts[], arms: number): Floa
   for (let i = 0; i < n; i++) helpfulness[i] = Math.max(0, Math.min(1, candidates[i]!.similarity));
   for (let a = 1; a < arms; a++) helpfulness.copyWithin(a * n, 0, n);
   return helpfulness;
-}
-
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`the helpfulness model has not answered within ${milliseconds} ms`)),
-      milliseconds,
-    );
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,7 +1,7 @@
 // Changed examples as messages, for one transaction: a state to the partition of its key, a removal
 // to all partitions, since the key was in another one before partitions were added.
 import type { OutgoingMessage } from "../../connections/kafka/port.ts";
-import type { ExampleChange } from "../../operators/example-change.ts";
+import type { ExampleChange } from "../../state/examples/port.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { SessionOf } from "../../state/session.ts";
 

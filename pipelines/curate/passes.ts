@@ -7,7 +7,7 @@ import { createCurateReport } from "../../operators/pass-reports.ts";
 import { createPublishChanges } from "../../operators/publish-changes.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import { leaseWriter } from "../../runtime/lease-writer.ts";
-import { lazily, type Lazily } from "../../runtime/lazily.ts";
+import { lazily, type Lazily } from "../../connections/lazily.ts";
 import type { StageMetrics } from "../../runtime/metrics/port.ts";
 import type { PassHealth } from "../../runtime/pass-health.ts";
 import { repeat } from "../../runtime/repeat.ts";

@@ -11,7 +11,7 @@ import { refusalWord } from "../../gateway/page/client/words.ts";
 import { PolicyRefused, type Dashboard } from "../../gateway/page/data/port.ts";
 import type { Candidate } from "../../operators/admit/candidates.ts";
 import { questionOf, refusalOf } from "../../operators/admit/qualify.ts";
-import type { ExampleChange } from "../../operators/example-change.ts";
+import type { ExampleChange } from "../../state/examples/port.ts";
 import { makeExample } from "../../operators/make-example.ts";
 import { redactsCandidates } from "../../operators/redaction.ts";
 import { sendOnce } from "../../runtime/send-once.ts";

@@ -13,7 +13,8 @@ import type { SessionOf } from "../../state/session.ts";
 import { watchWhenAsked } from "../replay/load.ts";
 import type { Session } from "../session.ts";
 import { openAsking } from "./asking.ts";
-import { openWhenAsked } from "./embedder.ts";
+import { openEmbedder } from "../embedder.ts";
+import { lazily } from "../../connections/lazily.ts";
 import { openDashboard } from "./page.ts";
 import { gateway } from "./pipeline.ts";
 
@@ -35,25 +36,34 @@ export async function startGateway(
   const { producer, send, ask, cancel, replies, spending, connectionLimit } = asking;
   const arms = () => session.arms.routed();
   const keys = openKeysWithLimits(session, { spending, gateways: replies.gateways, log });
-  const embedder = openWhenAsked(config, log);
+  const embedder = lazily(() =>
+    openEmbedder(config, { log }).catch((error: unknown) => {
+      log.error({ err: error }, "the embedding model can't be opened");
+      throw error;
+    }),
+  );
   const load = watchWhenAsked(session, log);
   const batches = openBatches({
     ...{ session, producer, send, ask, cancel, keys: keys.table, arms, load: load.load, clock, log },
     owns: replies.owns,
   });
   const dashboard = openDashboard(session, {
-    ...{ embedder: embedder.open, batches: batches.table, loadByArm: load.byArm },
+    ...{ embedder: embedder.get, batches: batches.table, loadByArm: load.byArm },
   });
   const close = async (): Promise<void> => {
     await batches.stop();
     await Promise.all([
       ...[load.stop(), replies.stop(), keys.stop(), producer.close()],
-      ...[embedder.close(), dashboard.stop()],
+      embedder.opened()?.then(
+        (one) => one.close(),
+        () => undefined,
+      ),
+      dashboard.stop(),
     ]);
   };
   const server = openServer(session, {
     ...{ session, keys: keys.table, connectionLimit, ask, cancel, send, arms, dashboard, batches, clock, log },
-    ...{ embedder: embedder.open, health: replies.health },
+    ...{ embedder: embedder.get, health: replies.health },
   });
   const url = await Promise.all([keys.caughtUp, batches.caughtUp])
     .then(() => listen(server, config.gateway))

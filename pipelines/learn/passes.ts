@@ -1,5 +1,5 @@
 // The passes of learn, each again and again in its own time, as long as this process has the lock.
-import { lazily } from "../../runtime/lazily.ts";
+import { lazily } from "../../connections/lazily.ts";
 import type { PassHealth } from "../../runtime/pass-health.ts";
 import { repeat, slowerMs } from "../../runtime/repeat.ts";
 import { helpfulnessPass, thresholdPass, type Learning } from "./helpfulness.ts";

@@ -5,6 +5,7 @@ import { isInline } from "../../config/sections/arms.ts";
 import { createLoadMonitor } from "../../state/load/load.ts";
 import { followCalls } from "../../state/inline-calls.ts";
 import { openEngines } from "../../arms/engines.ts";
+import { lazily } from "../../connections/lazily.ts";
 import { monitoredArms } from "../plan/monitored-arms.ts";
 import type { SessionOf } from "../../state/session.ts";
 
@@ -53,19 +54,17 @@ export function watchWhenAsked(
   log: LoadSession["log"],
 ): { load(): number | undefined; byArm(): ReadonlyMap<string, number> | undefined; stop(): Promise<void> } {
   const stopping = new AbortController();
-  let opening: Promise<BusiestArm> | undefined;
   let opened: BusiestArm | undefined;
-  const open = async (): Promise<BusiestArm> => {
-    opened = await watchBusiestArm(session, stopping.signal);
-    return opened;
-  };
-  const read = (): BusiestArm | undefined => {
-    opening ??= open().catch((error: unknown) => {
-      opening = undefined;
+  const opening = lazily(async () => {
+    try {
+      return (opened = await watchBusiestArm(session, stopping.signal));
+    } catch (error) {
       if (!stopping.signal.aborted) log.warn({ err: error }, "the load of the arms can't be read");
       throw error;
-    });
-    opening.catch(() => undefined);
+    }
+  });
+  const read = (): BusiestArm | undefined => {
+    opening.get().catch(() => undefined);
     return opened;
   };
   return {
@@ -73,7 +72,10 @@ export function watchWhenAsked(
     byArm: () => read()?.byArm(),
     async stop() {
       stopping.abort();
-      await opening?.then((busiest) => busiest.stop()).catch(() => undefined);
+      await opening
+        .opened()
+        ?.then((busiest) => busiest.stop())
+        .catch(() => undefined);
     },
   };
 }

@@ -1,5 +1,6 @@
 // What the file of a vector index says of itself, so that it is never taken for the index of
 // another state of the pool.
+import { jsonOf } from "../../algorithms/text/json-shape.ts";
 
 export interface Note {
   /** Random name of the store that it belongs to. */
@@ -12,11 +13,6 @@ export interface Note {
 export const writeNote = (note: Note): string => JSON.stringify(note);
 
 /** null: nothing that save() wrote. */
-export function readNote(note: string): Note | null {
-  try {
-    // The file's checksum says that it is what save() wrote, or the index's own tests.
-    return JSON.parse(note) as Note | null;
-  } catch {
-    return null;
-  }
-}
+export const readNote = (note: string): Note | null =>
+  // The file's checksum says that it is what save() wrote, or the index's own tests.
+  (jsonOf(note) as Note | null | undefined) ?? null;

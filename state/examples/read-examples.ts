@@ -6,7 +6,7 @@ import { bytesOfTraits, type ExampleTraits, traitsOf } from "../../algorithms/se
 import { dot, toUnitLength } from "../../algorithms/selection/embedding.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
-import type { HeldExample } from "./port.ts";
+import type { Candidate, HeldExample } from "./port.ts";
 import { decodeExample, decodeVector, slotOf } from "./records.ts";
 import type { Damage } from "./upkeep.ts";
 
@@ -27,8 +27,16 @@ export interface ReadExample {
 }
 
 /** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
-const bytesKept = 32 * 1024 * 1024;
+export const bytesKept = 32 * 1024 * 1024;
 const overheadBytes = 512;
+
+/** Bytes of an example in memory with its vector, estimated. */
+export const bytesHeld = ({
+  example: { request, response },
+  vector,
+  traits = null,
+}: Pick<Candidate, "example" | "vector" | "traits">): number =>
+  2 * (request.length + response.length) + vector.byteLength + bytesOfTraits(traits) + overheadBytes;
 
 /** What stands at (domain, key), or undefined: not there, expired at `now`, or damaged. */
 export interface ReadExamples {
@@ -42,11 +50,7 @@ export function createReadExamples(dependencies: ReadExamplesDependencies): Read
   const { vectors, examples } = layout;
   const kept = new LRUCache<number, ReadExample>({
     maxSize: mostBytes,
-    sizeCalculation: ({ example, vector, traits }) =>
-      2 * (example.request.length + example.response.length) +
-      vector.byteLength +
-      bytesOfTraits(traits) +
-      overheadBytes,
+    sizeCalculation: bytesHeld,
   });
   ledger.onTouched((touched) => {
     for (const [domain, keys] of touched) for (const key of keys.keys()) kept.delete(slotOf(domain, key));

@@ -3,10 +3,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
-import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
 import { decodeExample } from "./records.ts";
+import { vectorsOf } from "./vectors-of.ts";
 import type { HeldExample } from "./port.ts";
 import type { Touched } from "./store-state.ts";
 
@@ -42,7 +43,10 @@ export function createReembed({ layout, ledger, embedder, inTurn, onDamaged, log
   }
 
   async function embed(batch: readonly { key: number; example: HeldExample }[]): Promise<void> {
-    const vectors = await vectorsOf(batch.map(({ example }) => example.request));
+    const vectors = await vectorsOf(
+      embedder,
+      batch.map(({ example }) => example.request),
+    );
     await inTurn(() =>
       ledger.change(() => {
         batch.forEach(({ key, example }, i) => {
@@ -61,16 +65,6 @@ export function createReembed({ layout, ledger, embedder, inTurn, onDamaged, log
         settling = batch.length;
       }),
     ).finally(() => (settling = 0));
-  }
-  /** null: the model gives no vector for this text. */
-  async function vectorsOf(texts: readonly string[]): Promise<(Float32Array | null)[]> {
-    const unusable = (error: unknown): null => {
-      if (error instanceof EmbedderError && error.code === "not_finite") return null;
-      throw error;
-    };
-    const vectors: (Float32Array | null)[] | null = await embedder.embedAll(texts).catch(unusable);
-    if (vectors !== null) return vectors;
-    return Promise.all(texts.map((text) => embedder.embedAll([text]).then(([vector]) => vector ?? null, unusable)));
   }
 
   async function run(): Promise<void> {

@@ -248,7 +248,6 @@ describe("the port", () => {
     await stranger.close();
     const unreachable = createClickHouse({ url: "http://127.0.0.1:9", username: "default", password: "" });
     await expect(unreachable.query("SELECT 1")).rejects.toBeInstanceOf(ClickHouseUnavailable);
-    expect(await unreachable.ping()).toBe(false);
     await unreachable.close();
     const impatient = createClickHouse({
       url: facade.url,
@@ -594,7 +593,7 @@ describe("under load and under kill -9", () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => writer.insert("types", [{ id: id + index }]))).then(() =>
       finished.push("inserts"),
     );
-    expect(await writer.ping()).toBe(true);
+    expect((await fetch(`${facade.url}/ping`)).ok).toBe(true);
     finished.push("ping");
     await watch;
     expect(finished).toEqual(["inserts", "ping", "slow"]);

@@ -54,7 +54,7 @@ export const modules = [
     about: "what stages follow, hold or share while they run: examples, vectors, policies, caches, breakers, load",
     imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime"],
     only: {
-      connections: ["port", "errors", "kafka/retry", "process/folder", "worker/rpc"],
+      connections: ["port", "errors", "in-time", "kafka/retry", "process/folder", "worker/rpc"],
       arms: ["arm", "routed", "linked/build", "linked/choice", "linked/history"],
     },
   },
@@ -63,7 +63,7 @@ export const modules = [
     about: "one verb, one folder: the step, its test and its metrics; what several need lies beside the folders",
     imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime", "state"],
     only: {
-      connections: ["port", "errors", "lines"],
+      connections: ["port", "errors", "in-time", "lines"],
       arms: ["arm", "cost", "routed", "serves", "settings", "templates"],
     },
     folders: "apart",

@@ -1,6 +1,6 @@
 // A response as a message of Anthropic's API. Tool inputs are copied as the model wrote them.
 import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
-import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
+import { inputOf, isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { FinishReason } from "../../../algorithms/text/finish-reason.ts";
 import type { Response } from "../../../schemas/types.ts";
 import { blocksOf } from "../../../algorithms/text/message-blocks.ts";
@@ -78,17 +78,6 @@ function toolUse(call: unknown): object {
   if (typeof id !== "string" || typeof name !== "string" || input === null)
     throw brokenCall(typeof name === "string" ? name : "a tool");
   return { type: "tool_use", id, name, input: new RawJson(input) };
-}
-
-/** The arguments of a call as the JSON of an object; null: they are not an object. */
-export function inputOf(text: unknown): string | null {
-  if (typeof text !== "string") return null;
-  if (text.trim() === "") return "{}";
-  try {
-    return isObject(JSON.parse(text)) ? text : null;
-  } catch {
-    return null;
-  }
 }
 
 export const brokenCall = (name: string): ApiError =>

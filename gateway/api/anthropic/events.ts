@@ -1,6 +1,6 @@
 // A message in Anthropic's stream events. Blocks are sequential: the block of a tool call opens
 // when the one before it is complete. Earlier pieces of it are buffered.
-import { isObject } from "../../../algorithms/text/json-shape.ts";
+import { inputOf, isObject } from "../../../algorithms/text/json-shape.ts";
 import { blockText } from "../../../algorithms/text/message-blocks.ts";
 import type { BlockPiece, CallPiece, Response } from "../../../schemas/types.ts";
 import type { Chunks } from "../chunks.ts";
@@ -8,7 +8,7 @@ import { nativeAnswer, ownFields } from "../response.ts";
 import { pieceOf } from "../tool-pieces.ts";
 import type { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
-import { anthropicUsage, brokenCall, inputOf, isCut, openMessage, stopReason } from "./answer.ts";
+import { anthropicUsage, brokenCall, isCut, openMessage, stopReason } from "./answer.ts";
 import { anthropicErrorBody } from "./errors.ts";
 
 const event = (type: string, more: object = {}): string =>

@@ -4,7 +4,7 @@ import type { WholeExample } from "../data/types/examples.ts";
 import { post } from "./api.ts";
 import { domainOf, figure, fraction, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
-import { Arm, Bar, Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { Arm, Bar, ConfirmTakingOut, Nothing, Outcome, Panel, Problem } from "./parts.tsx";
 import { numeric, Table } from "./table.tsx";
 
 /** Until the tables have a new one. */
@@ -110,20 +110,9 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
             </div>
           </>
         )}
-        <p class="note" role="status">
-          {done}
-        </p>
+        <Outcome>{done}</Outcome>
         <Problem error={problem} />
-        {isRemoving && (
-          <Confirm
-            title={`Take example ${id.slice(0, 12)} out?`}
-            action="Take out"
-            onConfirm={remove}
-            onClose={() => setRemoving(false)}
-          >
-            <p>No later request is shown it. A good rating of its answer may make it an example again.</p>
-          </Confirm>
-        )}
+        {isRemoving && <ConfirmTakingOut id={id} onConfirm={remove} onClose={() => setRemoving(false)} />}
       </Panel>
       {data !== undefined && <Uses uses={data.uses} />}
     </>

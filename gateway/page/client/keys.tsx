@@ -8,7 +8,7 @@ import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { limitFields, limitsOf, limitTexts } from "./limit-fields.tsx";
 import { Copied } from "./copied.tsx";
-import { Confirm, Nothing, Panel, Problem, Search } from "./parts.tsx";
+import { Confirm, Nothing, Outcome, Panel, Problem, Search } from "./parts.tsx";
 import { numeric, rowHead, Table, type Column } from "./table.tsx";
 import { useAct } from "./use-act.ts";
 
@@ -49,9 +49,7 @@ export function Keys({ names }: { names: Names }) {
         </label>
       </form>
       <Problem error={problem ?? error} />
-      <p class="note" role="status">
-        {message}
-      </p>
+      <Outcome>{message}</Outcome>
       {made !== undefined && (
         <Panel title="The new key" note="It is shown this once. Precedent keeps only its hash.">
           <Copied label={`Key ${made.key.id}`} text={made.text} />

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Letter, LetterRow, LetterText } from "../data/dead-letters.ts";
 import { ago, count, whole } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
-import { Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { Confirm, Nothing, Outcome, Panel, Problem } from "./parts.tsx";
 import { rowHead, Table } from "./table.tsx";
 import { useAct } from "./use-act.ts";
 
@@ -107,9 +107,7 @@ function OneLetter(key: { topic: string; partition: string; offset: string; stag
         <a href={linkTo("letters")}>Dead letters</a>
       </p>
       <Problem error={problem} />
-      <p class="note" role="status">
-        {message}
-      </p>
+      <Outcome>{message}</Outcome>
       <Panel
         title={`Dead letter: ${topic} ${partition}, ${firstOffset < offset ? `${firstOffset} to ${offset}` : offset}`}
         note={`${stage} gave up on it, ${whole(data.createdAt)}`}

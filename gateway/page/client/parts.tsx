@@ -148,3 +148,16 @@ export function Confirm({
     </dialog>
   );
 }
+
+export const ConfirmTakingOut = ({ id, ...on }: { id: string; onConfirm: () => void; onClose: () => void }) => (
+  <Confirm title={`Take example ${id.slice(0, 12)} out?`} action="Take out" {...on}>
+    <p>No later request is shown it. A good rating of its answer may make it an example again.</p>
+  </Confirm>
+);
+
+/** What came of an act; read out when it changes. */
+export const Outcome = ({ children }: { children: ComponentChildren }) => (
+  <p class="note" role="status">
+    {children}
+  </p>
+);

@@ -5,7 +5,7 @@ import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
 import { useData, useQuery } from "./hooks.ts";
 import { Changed, Rewards } from "./policy-change.tsx";
-import { Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { Confirm, Nothing, Outcome, Panel, Problem } from "./parts.tsx";
 import { numeric, rowHead, Table } from "./table.tsx";
 
 export function Policies({ theme }: { theme: string }) {
@@ -99,9 +99,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
       note="A revert publishes an old version again as the newest; what is learnt replaces it only after learning is resumed. Whoever may open this page may do both: admin keys, or clients on this machine while there are no keys."
     >
       <Problem error={problem ?? error} />
-      <p class="note" role="status">
-        {message}
-      </p>
+      <Outcome>{message}</Outcome>
       {newest !== undefined && newest.revertOf !== null && newest.revertible && (
         <p>
           <button type="button" onClick={() => setAsked({ path: "resume", version: newest })}>

@@ -2,16 +2,14 @@
 // again, and they are searched while it is away.
 import { LRUCache } from "lru-cache";
 import { dot } from "../../../algorithms/selection/embedding.ts";
-import { bytesOfTraits, traitsOf } from "../../../algorithms/selection/example-traits.ts";
+import { traitsOf } from "../../../algorithms/selection/example-traits.ts";
 import type { Candidate, HeldExample } from "../port.ts";
+import { bytesHeld, bytesKept } from "../read-examples.ts";
 
 interface Entry extends Omit<Candidate, "similarity"> {
   stamp: number;
 }
 
-/** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
-const bytesKept = 32 * 1024 * 1024;
-const overheadBytes = 512;
 /** Entries compared by one search, about a millisecond of work. */
 const mostCompared = 4_096;
 
@@ -22,11 +20,7 @@ export function createPopular(mostBytes = bytesKept) {
   const byId = new Map<string, string>();
   const entries = new LRUCache<string, Entry>({
     maxSize: mostBytes,
-    sizeCalculation: ({ example, vector, traits = null }) =>
-      2 * (example.request.length + example.response.length) +
-      vector.byteLength +
-      bytesOfTraits(traits) +
-      overheadBytes,
+    sizeCalculation: bytesHeld,
     // An entry of the same key has the same domain and id.
     dispose({ example }, key, reason) {
       if (reason === "set") return;

@@ -3,7 +3,7 @@
 // continue is dropped and refilled.
 import type { Logger } from "pino";
 import type { Embedder } from "../../../connections/embedder/port.ts";
-import { EmbedderError } from "../../../connections/embedder/port.ts";
+import { vectorsOf } from "../vectors-of.ts";
 import type { PartitionSpan } from "../../../connections/kafka/port.ts";
 import type { MilvusCollection, MilvusRow } from "../../../connections/milvus/port.ts";
 import type { Example } from "../../../schemas/types.ts";
@@ -105,7 +105,10 @@ export async function openSink(options: SinkOptions): Promise<Sink> {
       else if (accepted.vector === null) unlike.push({ key, example: value });
       else put(key, value, accepted.vector);
     }
-    const vectors = await vectorsOf(unlike.map(({ example }) => example.request));
+    const vectors = await vectorsOf(
+      embedder,
+      unlike.map(({ example }) => example.request),
+    );
     unlike.forEach(({ key, example }, i) => {
       const vector = vectors[i];
       if (vector) put(key, example, vector);
@@ -115,17 +118,6 @@ export async function openSink(options: SinkOptions): Promise<Sink> {
   }
   const leaveOut = ({ id }: Example, reason: string): void =>
     log.warn({ example: id, reason }, "an example is not written to Milvus");
-
-  /** null: the model gives no vector for this text. */
-  async function vectorsOf(texts: readonly string[]): Promise<(Float32Array | null)[]> {
-    const unusable = (error: unknown): null => {
-      if (error instanceof EmbedderError && error.code === "not_finite") return null;
-      throw error;
-    };
-    if (texts.length === 0) return [];
-    const all: (Float32Array | null)[] | null = await embedder.embedAll(texts).catch(unusable);
-    return all ?? Promise.all(texts.map((text) => embedder.embedAll([text]).then(([one]) => one ?? null, unusable)));
-  }
 
   return {
     position: (partition) => state.partitions[partition]?.next ?? 0,

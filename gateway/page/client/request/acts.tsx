@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Conversation } from "../../../conversation.ts";
 import { post } from "../api.ts";
 import { linkTo } from "../hooks.ts";
-import { Panel, Problem } from "../parts.tsx";
+import { Outcome, Panel, Problem } from "../parts.tsx";
 
 interface Given {
   kind: "thumbs" | "score" | "correction";
@@ -106,9 +106,7 @@ export function Acts({
           </button>
         </form>
       )}
-      <p class="note" role="status">
-        {done}
-      </p>
+      <Outcome>{done}</Outcome>
       <Problem error={problem} />
     </Panel>
   );

@@ -4,7 +4,7 @@ import { fraction } from "../format.ts";
 import { linkTo } from "../hooks.ts";
 import { useState } from "preact/hooks";
 import { post } from "../api.ts";
-import { Bar, Confirm, Nothing, Panel, Problem } from "../parts.tsx";
+import { Bar, ConfirmTakingOut, Nothing, Outcome, Panel, Problem } from "../parts.tsx";
 import { numeric, Table } from "../table.tsx";
 import type { Decision } from "./conversation.ts";
 
@@ -98,19 +98,10 @@ export function WhyExamples({
           ]}
         />
       )}
-      <p class="note" role="status">
-        {done}
-      </p>
+      <Outcome>{done}</Outcome>
       <Problem error={problem} />
       {asked !== undefined && (
-        <Confirm
-          title={`Take example ${asked.slice(0, 12)} out?`}
-          action="Take out"
-          onConfirm={() => remove(asked)}
-          onClose={() => setAsked(undefined)}
-        >
-          <p>No later request is shown it. A good rating of its answer may make it an example again.</p>
-        </Confirm>
+        <ConfirmTakingOut id={asked} onConfirm={() => remove(asked)} onClose={() => setAsked(undefined)} />
       )}
       {trial !== undefined && (
         <p class="note">
