@@ -3,7 +3,7 @@
 // blocks are kept as well (blocks.ts).
 import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { createAnswer, type Answer, type AnswerOptions } from "../openai/answer.ts";
-import { createBlocks, inputsOf } from "./blocks.ts";
+import { createBlocks, firstOf, inputsOf, lastEvent } from "./blocks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -18,6 +18,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const calls = new Map<unknown, { index: number; input: string; hasInput: boolean }>();
   let isDone = false;
   let usage: Json = {};
+  /** Members of the message that its first event alone may say. */
+  let first: Json = {};
 
   const chunk = (delta: Json, more: Json = {}): void =>
     answer.take({ choices: [{ index: 0, delta, finish_reason: null, ...more }] });
@@ -56,7 +58,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const end = (event: Json): void => {
     const { delta, usage: reported } = event;
     note(reported);
-    blocks.end(event, usage);
+    blocks.end({ ...first, ...event }, usage);
     const reason = isObject(delta) ? delta["stop_reason"] : null;
     answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason ?? null }] });
   };
@@ -66,6 +68,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     blocks.take(value);
     if (type === "message_start" && isObject(message)) {
       note(message["usage"]);
+      first = firstOf(message);
       answer.take({ model: message["model"], usage: message["usage"] });
       chunk({ role: "assistant" });
     } else if (type === "content_block_start") start(value);
@@ -81,7 +84,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
 
   /** A whole body as the events of an equal stream. */
   const whole = (body: Json, text: string): void => {
-    const { content, model, stop_reason, usage: reported, ...rest } = body;
+    const { content, model, stop_reason = null, usage: reported, ...rest } = body;
     const [message, inputs] = [{ model, usage: reported }, inputsOf(text)];
     const calls: Json[] = [];
     const parts = listOf(content).filter(isObject);
@@ -94,8 +97,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
           function: { name: block["name"], arguments: inputs[index] },
         });
     }
-    const { stop_sequence = null } = rest;
-    blocks.end({ delta: { stop_reason, stop_sequence } }, isObject(reported) ? reported : {});
+    blocks.end(lastEvent({ ...rest, stop_reason }), isObject(reported) ? reported : {});
     const texts = parts.map(({ type, text: one }) => (type === "text" && typeof one === "string" ? one : "")).join("");
     const thoughts = parts.map(({ thinking }) => (typeof thinking === "string" ? thinking : "")).join("");
     answer.take({
@@ -109,7 +111,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
             ...(calls.length > 0 && { tool_calls: calls }),
             ...blocks.members(),
           },
-          finish_reason: stop_reason ?? null,
+          finish_reason: stop_reason,
         },
       ],
     });
