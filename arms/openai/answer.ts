@@ -62,6 +62,8 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   let model: string | null = null;
   let firstTokenAt: number | null = null;
   let hasMessage = false;
+  /** A refusal in pieces goes out with the whole answer, which says that it is one. */
+  let isHeld = false;
 
   const takeChoice = (choice: Choice): void => {
     const { message, finishReason } = choice;
@@ -74,10 +76,13 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     const ready = pass(choice.text);
     if (ready !== "" && !isWhole) firstTokenAt ??= performance.now();
     const streamed = extra && !isWhole ? pieces : [];
-    if (ready !== "" || streamed.length > 0) onPiece?.(ready, streamed);
+    isHeld ||= extra && choice.refusal !== "" && choice.refusal === choice.text;
+    const sent = isHeld ? "" : ready;
+    if (sent !== "" || streamed.length > 0) onPiece?.(sent, streamed);
     const called = message?.["function_call"];
     if (isObject(called) && Object.keys(called).length > 0) legacy.add([{ index: 0, function: called }], isWhole);
-    if (extra) rest.add({ ...message, function_call: null, ...thoughts(choice) }, choice.logprobs);
+    const refusal = choice.refusal === "" ? null : choice.refusal;
+    if (extra) rest.add({ ...message, refusal, function_call: null, ...thoughts(choice) }, choice.logprobs);
     if (text.length + reasoning.length + calls.length() + legacy.length() + rest.length() > longestAnswer)
       throw new NotACompletion("it is too long");
   };
@@ -107,7 +112,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
       if (second !== undefined) throw new NotACompletion("two calls of functions in one");
       if (extra && called !== undefined) rest.add({ function_call: called["function"] }, null);
       const last = pass("", true);
-      if (last !== "") onPiece?.(last, []);
+      if (last !== "" && !isHeld) onPiece?.(last, []);
       const of = reason ?? "unknown";
       return {
         ...soFar(),
