@@ -41,6 +41,19 @@ describe("a request", () => {
     expect(JSON.parse(request.passthrough ?? "{}")).toMatchObject({ anthropic: { betas: ["b-1", "b-2"] } });
   });
 
+  it("of text keeps the betas that it names, and a tier that costs no more", () => {
+    for (const request of [requestOf({}, "context-1m-2025-08-07"), requestOf({ service_tier: "standard_only" })])
+      expect(request).toMatchObject({ requires: [], privacy: { cache: false, share: false } });
+    const { messages } = base;
+    expect(requestOf({}, "context-1m-2025-08-07,").passthrough).toBe(
+      JSON.stringify({ anthropic: { messages, betas: ["context-1m-2025-08-07"] } }),
+    );
+    expect(JSON.parse(requestOf({ service_tier: "standard_only" }).passthrough ?? "{}")).toEqual({
+      anthropic: { messages, service_tier: "standard_only" },
+    });
+    for (const none of ["", " , "]) expect(requestOf({}, none)).toMatchObject({ passthrough: null });
+  });
+
   it("that only wishes for thoughts may be answered by any arm", () => {
     const request = requestOf({ thinking: { type: "adaptive" } });
     expect(request).toMatchObject({ requires: [], messages: [{ role: "user", content: "hello" }] });
@@ -49,6 +62,7 @@ describe("a request", () => {
 
   it.each([
     [{ container: "c" }],
+    [{ inference_geo: "us" }],
     [{ tools: [{ type: "web_search_20250305", name: "web_search" }] }],
     [{ messages: [{ role: "user", content: [{ type: "document", source: { type: "base64", data: "QUI=" } }] }] }],
     [{ messages: [{ role: "user", content: [{ type: "of_tomorrow" }, { type: "text", text: "hi" }] }] }],
