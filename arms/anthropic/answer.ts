@@ -1,6 +1,7 @@
 // An answer of the Messages API, whole or as a stream of events, read as the pieces of a chat
 // completion, so that the same code handles both. For a client of the same format the
 // blocks are kept as well (blocks.ts).
+import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { createAnswer, type Answer, type AnswerOptions } from "../openai/answer.ts";
 import { createBlocks, firstOf, inputsOf, lastEvent } from "./blocks.ts";
@@ -25,13 +26,19 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     answer.take({ choices: [{ index: 0, delta, finish_reason: null, ...more }] });
   const piece = (index: number, call: Json): void => chunk({ tool_calls: [{ index, ...call }] });
 
-  const start = ({ index, content_block: block }: Json): void => {
+  const start = ({ index, content_block: block }: Json, json: string): void => {
     if (!isObject(block)) return;
     const { type, text, thinking, id, name, input } = block;
     if (type === "text" && typeof text === "string" && text !== "") chunk({ content: text });
     if (type === "thinking" && typeof thinking === "string") chunk({ reasoning_content: thinking });
     if (type !== "tool_use") return;
-    const call = { index: calls.size, input: isObject(input) ? JSON.stringify(input) : "{}", hasInput: false };
+    // Some endpoints give an input whole, with the head.
+    const written = rawMembers(rawMembers(json).get("content_block") ?? "{}").get("input");
+    const call = {
+      index: calls.size,
+      input: isObject(input) ? (written ?? JSON.stringify(input)) : "{}",
+      hasInput: false,
+    };
     calls.set(index, call);
     piece(call.index, { id, type: "function", function: { name, arguments: "" } });
   };
@@ -63,7 +70,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason ?? null }] });
   };
 
-  const event = (value: Json): void => {
+  const event = (value: Json, json: string): void => {
     const { type, message } = value;
     blocks.take(value);
     if (type === "message_start" && isObject(message)) {
@@ -71,7 +78,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
       first = firstOf(message);
       answer.take({ model: message["model"], usage: message["usage"] });
       chunk({ role: "assistant" });
-    } else if (type === "content_block_start") start(value);
+    } else if (type === "content_block_start") start(value, json);
     else if (type === "content_block_delta") add(value);
     else if (type === "content_block_stop") stop(value);
     else if (type === "message_delta") end(value);
@@ -119,11 +126,11 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
 
   return {
     ...answer,
-    take(value, text) {
+    take(value, text = "") {
       if (!isObject(value)) answer.take(value);
-      else if (value["type"] === "message" && Array.isArray(value["content"]) && text !== undefined) whole(value, text);
+      else if (value["type"] === "message" && Array.isArray(value["content"]) && text !== "") whole(value, text);
       else if (options.isWhole) answer.take(value);
-      else event(value);
+      else event(value, text);
     },
     complete(isWhole) {
       if (!options.isWhole) {

@@ -263,6 +263,21 @@ describe("an answer", () => {
     expect(await odd.answer(request(), never())).toMatchObject({ kind: "failure" });
   });
 
+  it("keeps the digits of an input that comes whole, with the head of its block", async () => {
+    const input = '{"id":1176543210987654321,"x":1.0}';
+    const tool = { type: "tool_use", id: "t", name: "f", input: {} };
+    const deltas = new RegExp(`event: content_block_delta\n.*"index":0.*\n\n`, "g");
+    const events = messageEvents({ content: [tool], stop: "tool_use" })
+      .replaceAll(deltas, "")
+      .replace('"input":{}', `"input":${input}`);
+    const { arm: large } = await arm((_request, response) => void stream(response).end(events));
+    const answer = await large.answer(passing({ tools: [] }), never());
+    const extra = JSON.parse((answer.kind === "answer" && answer.passthrough) || "{}") as { message: object };
+    expect(extra.message).toEqual({
+      tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: input } }],
+    });
+  });
+
   it("keeps an input that comes whole, with the head of its block", () => {
     const head = { type: "tool_use", id: "t", name: "f", input: { a: 1 } };
     expect(JSON.parse(exactJson(blocksOf([{ head, text: "" }])))).toEqual([head]);

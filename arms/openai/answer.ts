@@ -6,6 +6,7 @@ import type { BlockPiece, CallPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
 import { createCounts, writtenTokens, type Counted } from "./counts.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
+import { writeArguments } from "./exact-arguments.ts";
 import { createExtra } from "./extra.ts";
 import { laterReason, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import { createToolCalls } from "./tool-calls.ts";
@@ -26,7 +27,7 @@ export interface Completion {
 export type OnPiece = (text: string, calls: readonly CallPiece[], blocks?: readonly BlockPiece[]) => void;
 
 export interface Answer {
-  /** text: JSON of a body that is whole. Throws APIError, NotACompletion. */
+  /** text: its JSON, where there is one; the value may be changed. Throws APIError, NotACompletion. */
   take(value: unknown, text?: string): void;
   /** It has said why it ended, in words that are known. */
   isEnded(): boolean;
@@ -96,7 +97,8 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   const isEnded = (): boolean => reason !== null && reason !== "unknown";
 
   return {
-    take(value) {
+    take(value, text = "") {
+      if (text !== "") writeArguments(value, text);
       for (const part of reader.read(value)) {
         model = part.model ?? model;
         for (const choice of part.choices) takeChoice(choice);
