@@ -1,12 +1,12 @@
 // A body of Anthropic's API for arms of the same format: what a chat completion has no member for
 // goes to them as it is written. What can be translated goes along, for arms of the other format.
-import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { isOfTransfers, type Capability } from "../../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../../algorithms/text/message-blocks.ts";
 import { ApiError } from "../../errors.ts";
 import type { ChatBody, Served } from "../request.ts";
-import { translatedRequest } from "../translated.ts";
+import { translatedRequest, unservedMember } from "../translated.ts";
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +20,8 @@ export interface NativeBody {
 
 /** translate: to a chat completion. Throws ApiError. */
 export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatBody {
+  const transfer = Object.keys(of.body).find(isOfTransfers);
+  if (transfer !== undefined) throw unservedMember(transfer);
   let translated: ChatBody;
   try {
     translated = translate();
@@ -31,9 +33,12 @@ export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatB
     return withNative({ ...read, fields: new Map<Capability, string>([["anthropic", param]]) }, of, ["anthropic"]);
   }
   const { passthrough, requires } = translated.request;
-  const isPlain = passthrough === null && !saysMore(of.body) && betasOf(of).length === 0;
+  const isPlain = passthrough === null && !saysMore(of.body) && !betasOf(of).some((name) => ofTexts.test(name));
   return isPlain ? translated : withNative(translated, of, requires);
 }
+
+/** Betas that change what a text alone may be; the others come with members of the body. */
+const ofTexts = /^(context|output)-\d/;
 
 const betasOf = ({ betas = "" }: NativeBody): string[] =>
   betas
