@@ -114,12 +114,14 @@ export function firstOf(message: Json): Json {
   return Object.fromEntries(Object.entries(more).filter(([name, value]) => value !== null && !repeated.has(name)));
 }
 
+const ofDelta = new Set(["stop_reason", "stop_sequence", "stop_details", "container"]);
+
 /** What the last event of an equal stream says of a message, besides its usage. */
 export function lastEvent({ id: _id, type: _type, role: _role, ...message }: Json): Json {
-  const delta: Json = { stop_reason: null, stop_sequence: null };
-  for (const name of ["stop_reason", "stop_sequence", "stop_details", "container"]) {
-    if (name in message) delta[name] = message[name];
-    delete message[name];
-  }
-  return { ...message, delta };
+  const members = Object.entries(message);
+  const delta = Object.fromEntries(members.filter(([name]) => ofDelta.has(name)));
+  return {
+    ...Object.fromEntries(members.filter(([name]) => !ofDelta.has(name))),
+    delta: { stop_reason: null, stop_sequence: null, ...delta },
+  };
 }

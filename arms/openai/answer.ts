@@ -27,7 +27,7 @@ export interface Completion {
 export type OnPiece = (text: string, calls: readonly CallPiece[], blocks?: readonly BlockPiece[]) => void;
 
 export interface Answer {
-  /** text: its JSON, where there is one; the value may be changed. Throws APIError, NotACompletion. */
+  /** text: its JSON, if any; the value may be changed. Throws APIError, NotACompletion. */
   take(value: unknown, text?: string): void;
   /** It has said why it ended, in words that are known. */
   isEnded(): boolean;

@@ -23,7 +23,7 @@ export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_ke
 
 const digest = (text: string): string => hash("sha256", text).slice(0, 32);
 
-/** Members of other formats that some hosts refuse: marks of caches, and thoughts of earlier turns. */
+/** Members of other formats that some hosts refuse: marks of caches, and earlier thoughts. */
 const anthropics = ["cache_control", "thinking_blocks"];
 const strictHosts: readonly (readonly [RegExp, readonly string[]])[] = [
   [/(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, anthropics],

@@ -19,7 +19,7 @@ const neutral = new Map<string, (value: unknown) => boolean>(
 );
 const refused = new Set(["messages", "logprobs", "top_logprobs", "tools", "functions", "response_format"]);
 
-/** text: of which the body was parsed, for members to pass through as they are written. Throws ApiError. */
+/** text: the unparsed body, for members to pass through as they are written. Throws ApiError. */
 export function completionRequest(body: unknown, served: Served, text = JSON.stringify(body)): ChatBody {
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
   const { prompt, ...others } = body;
