@@ -4,7 +4,7 @@
 // takes nothing for slowReaderMs it is disconnected.
 import type { FastifyReply } from "fastify";
 import type { BlockPiece, Delta, Response } from "../schemas/types.ts";
-import type { Chunks } from "./api/chunks.ts";
+import { restText, type Chunks } from "./api/chunks.ts";
 import { responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
 import { createStreamParts } from "./stream-parts.ts";
@@ -127,7 +127,7 @@ export function openStream(
       begin(responseHeaders(response));
       behind = 0;
       if (rest === null) end(chunks.error(changed));
-      else end(piecesOf(rest.text, rest.blocks) + chunks.end(response, rest.calls));
+      else end(piecesOf(restText(response, rest.text, chunks), rest.blocks) + chunks.end(response, rest.calls));
     },
     fail: (error) => end(chunks.error(error)),
     close,

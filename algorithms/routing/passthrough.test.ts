@@ -14,6 +14,12 @@ describe("a passthrough", () => {
     ["a tool's result", { messages: [{ role: "tool", tool_call_id: "1", content: "x" }] }, ["tools"]],
     ["an image", { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] }, ["vision"]],
     ["a name", { messages: [{ role: "user", name: "ann", content: "hi" }] }, ["parameters"]],
+    [
+      "a text whose other members are empty",
+      { messages: [{ role: "user", content: [{ ...hinted, cache_control: null, more: [] }] }] },
+      ["parameters"],
+    ],
+    ["a cheaper tier", { service_tier: "flex" }, ["parameters"]],
     ["plain messages, and nothing", { messages: [{ role: "user", content: "hi" }] }, ["parameters"]],
     ["nothing", {}, ["parameters"]],
     ["a hint alone", { messages: [{ role: "user", content: [hinted] }] }, ["parameters"]],
@@ -35,6 +41,10 @@ describe("a passthrough", () => {
     ],
     ["messages[0].content[0]", JSON.stringify({ messages: [{ role: "user", content: [{ ...hinted, more: 1 }] }] })],
     ["prompt_cache_key", '{"prompt_cache_key":"x"}'],
+    ["service_tier", '{"service_tier":"priority"}'],
+    ["service_tier", '{"service_tier":["flex"]}'],
+    ["kv_transfer_params", '{"kv_transfer_params":{}}'],
+    ["anthropic.kv_transfer_params", '{"anthropic":{"messages":[],"kv_transfer_params":{}}}'],
     ["cache_salt", '{"cache_salt":"x"}'],
     ["messages is no array", '{"messages":"x"}'],
   ])("is refused for %s", (problem, json) => {

@@ -28,11 +28,21 @@ const reserved: ReadonlySet<string> = new Set([
   ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],
   ...["num_return_sequences", "candidate_count", "use_beam_search", "models", "fallbacks"],
 ]);
+/** Where vLLM and SGLang fetch a request's KV cache: it may be another tenant's. */
+const ofTransfers: ReadonlySet<string> = new Set([
+  ...["kv_transfer_params", "bootstrap_host", "bootstrap_port", "bootstrap_room", "disagg_prefill_dp_rank"],
+]);
+/** Whether no body may have it, whatever its format. */
+export const isOfTransfers = (name: string): boolean => ofTransfers.has(name);
+/** Tiers of OpenAI and Groq that cost no more than the arm's prices. */
+const tiers: ReadonlySet<unknown> = new Set(["auto", "default", "flex", "scale", "on_demand"]);
+
 const ofTools: ReadonlySet<string> = new Set([
   ...["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
 ]);
 
-export const isReserved = (name: string): boolean => reserved.has(name);
+export const isReserved = (name: string, value: unknown): boolean =>
+  reserved.has(name) || isOfTransfers(name) || (name === "service_tier" && value !== null && !tiers.has(value));
 export function requiredByMember(name: string, value: unknown): Capability {
   if (ofTools.has(name)) return "tools";
   const isSchema = name === "response_format" && isObject(value) && value["type"] === "json_schema";
@@ -80,7 +90,9 @@ export function beyondText(message: Members): Beyond[] {
 
 /** A text part that says nothing else: nothing of it is ours to drop. */
 const isText = (part: unknown): boolean =>
-  isObject(part) && typeof part["text"] === "string" && Object.keys(part).length === 2;
+  isObject(part) &&
+  typeof part["text"] === "string" &&
+  Object.entries(part).every(([name, value]) => name === "type" || name === "text" || isNothing(value));
 /** A text part with Anthropic's hint where a prefix to be cached ends. */
 const hasHint = (part: unknown): boolean => {
   if (!isObject(part)) return false;
@@ -103,9 +115,11 @@ export function readPassthrough(json: string): Passthrough {
   for (const [name, value] of Object.entries(members)) {
     if (name === nativeMember) {
       if (!isObject(value) || !Array.isArray(value["messages"])) return { problem: `${name} is no body with messages` };
+      const transfer = Object.keys(value).find(isOfTransfers);
+      if (transfer !== undefined) return { problem: `${name}.${transfer} is not served` };
       continue;
     }
-    if (reserved.has(name)) return { problem: `${name} is a field of the request, or not served` };
+    if (isReserved(name, value)) return { problem: `${name} is a field of the request, or not served` };
     if (name !== "messages") requires.add(requiredByMember(name, value));
   }
   const { messages } = members;

@@ -1,9 +1,10 @@
 // An answer of the Messages API, whole or as a stream of events, read as the pieces of a chat
 // completion, so that the same code handles both. For a client of the same format the
 // blocks are kept as well (blocks.ts).
+import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { createAnswer, type Answer, type AnswerOptions } from "../openai/answer.ts";
-import { createBlocks, inputsOf } from "./blocks.ts";
+import { createBlocks, firstOf, inputsOf, lastEvent } from "./blocks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -18,18 +19,26 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const calls = new Map<unknown, { index: number; input: string; hasInput: boolean }>();
   let isDone = false;
   let usage: Json = {};
+  /** Members of the message that its first event alone may say. */
+  let first: Json = {};
 
   const chunk = (delta: Json, more: Json = {}): void =>
     answer.take({ choices: [{ index: 0, delta, finish_reason: null, ...more }] });
   const piece = (index: number, call: Json): void => chunk({ tool_calls: [{ index, ...call }] });
 
-  const start = ({ index, content_block: block }: Json): void => {
+  const start = ({ index, content_block: block }: Json, json: string): void => {
     if (!isObject(block)) return;
     const { type, text, thinking, id, name, input } = block;
     if (type === "text" && typeof text === "string" && text !== "") chunk({ content: text });
     if (type === "thinking" && typeof thinking === "string") chunk({ reasoning_content: thinking });
     if (type !== "tool_use") return;
-    const call = { index: calls.size, input: isObject(input) ? JSON.stringify(input) : "{}", hasInput: false };
+    // Some endpoints give an input whole, with the head.
+    const written = rawMembers(rawMembers(json).get("content_block") ?? "{}").get("input");
+    const call = {
+      index: calls.size,
+      input: isObject(input) ? (written ?? JSON.stringify(input)) : "{}",
+      hasInput: false,
+    };
     calls.set(index, call);
     piece(call.index, { id, type: "function", function: { name, arguments: "" } });
   };
@@ -56,19 +65,20 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const end = (event: Json): void => {
     const { delta, usage: reported } = event;
     note(reported);
-    blocks.end(event, usage);
+    blocks.end({ ...first, ...event }, usage);
     const reason = isObject(delta) ? delta["stop_reason"] : null;
     answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason ?? null }] });
   };
 
-  const event = (value: Json): void => {
+  const event = (value: Json, json: string): void => {
     const { type, message } = value;
     blocks.take(value);
     if (type === "message_start" && isObject(message)) {
       note(message["usage"]);
+      first = firstOf(message);
       answer.take({ model: message["model"], usage: message["usage"] });
       chunk({ role: "assistant" });
-    } else if (type === "content_block_start") start(value);
+    } else if (type === "content_block_start") start(value, json);
     else if (type === "content_block_delta") add(value);
     else if (type === "content_block_stop") stop(value);
     else if (type === "message_delta") end(value);
@@ -81,7 +91,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
 
   /** A whole body as the events of an equal stream. */
   const whole = (body: Json, text: string): void => {
-    const { content, model, stop_reason, usage: reported, ...rest } = body;
+    const { content, model, stop_reason = null, usage: reported, ...rest } = body;
     const [message, inputs] = [{ model, usage: reported }, inputsOf(text)];
     const calls: Json[] = [];
     const parts = listOf(content).filter(isObject);
@@ -94,8 +104,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
           function: { name: block["name"], arguments: inputs[index] },
         });
     }
-    const { stop_sequence = null } = rest;
-    blocks.end({ delta: { stop_reason, stop_sequence } }, isObject(reported) ? reported : {});
+    blocks.end(lastEvent({ ...rest, stop_reason }), isObject(reported) ? reported : {});
     const texts = parts.map(({ type, text: one }) => (type === "text" && typeof one === "string" ? one : "")).join("");
     const thoughts = parts.map(({ thinking }) => (typeof thinking === "string" ? thinking : "")).join("");
     answer.take({
@@ -109,7 +118,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
             ...(calls.length > 0 && { tool_calls: calls }),
             ...blocks.members(),
           },
-          finish_reason: stop_reason ?? null,
+          finish_reason: stop_reason,
         },
       ],
     });
@@ -117,11 +126,11 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
 
   return {
     ...answer,
-    take(value, text) {
+    take(value, text = "") {
       if (!isObject(value)) answer.take(value);
-      else if (value["type"] === "message" && Array.isArray(value["content"]) && text !== undefined) whole(value, text);
+      else if (value["type"] === "message" && Array.isArray(value["content"]) && text !== "") whole(value, text);
       else if (options.isWhole) answer.take(value);
-      else event(value);
+      else event(value, text);
     },
     complete(isWhole) {
       if (!options.isWhole) {

@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { BlockPiece, CallPiece } from "../../schemas/types.ts";
+import type { ArmRequest } from "../arm.ts";
 import { blocksOf, type NativePiece } from "../../algorithms/text/message-blocks.ts";
 import { exactJson } from "../../algorithms/text/exact-json.ts";
 import {
@@ -58,6 +59,26 @@ describe("a call", () => {
       usage: { prompt: 60, cached: 30, cacheWrite: 20, completion: 7, estimated: false },
     });
     expect(answer.kind === "answer" && answer.cost * 1e6).toBeCloseTo(10 + 20 * 1.25 + 30 * 0.1 + 7 * 5, 6);
+  });
+
+  it.each<[Partial<ArmRequest["params"]>, Record<string, unknown>]>([
+    [{ temperature: 0.5, topP: 1 }, { temperature: 0.5 }],
+    [{ temperature: 1, topP: 0.9 }, { top_p: 0.9 }],
+    [{ temperature: 1, topP: 1 }, {}],
+    [{ temperature: 1 }, { temperature: 1 }],
+    [{ topP: 1 }, { top_p: 1 }],
+    [
+      { temperature: 0.5, topP: 0.9 },
+      { temperature: 0.5, top_p: 0.9 },
+    ],
+  ])("has of temperature and top_p, which exclude each other, what says something: %j", async (params, expected) => {
+    const { arm: large, received } = await arm(says(hello));
+    const sampling = ({ temperature, top_p }: Record<string, unknown> = {}) => ({ temperature, top_p });
+    await large.answer(request({ params }), never());
+    expect(sampling(received[0]?.body)).toEqual(sampling(expected));
+    // What a client of the same format sends goes out as it is.
+    await large.answer({ ...request({ params }), passthrough: JSON.stringify(native) }, never());
+    expect(sampling(received[1]?.body)).toEqual({ temperature: params.temperature, top_p: params.topP });
   });
 
   it("asks for the longest answer that request, arm or model says", async () => {
@@ -242,6 +263,21 @@ describe("an answer", () => {
     expect(await odd.answer(request(), never())).toMatchObject({ kind: "failure" });
   });
 
+  it("keeps the digits of an input that comes whole, with the head of its block", async () => {
+    const input = '{"id":1176543210987654321,"x":1.0}';
+    const tool = { type: "tool_use", id: "t", name: "f", input: {} };
+    const deltas = new RegExp(`event: content_block_delta\n.*"index":0.*\n\n`, "g");
+    const events = messageEvents({ content: [tool], stop: "tool_use" })
+      .replaceAll(deltas, "")
+      .replace('"input":{}', `"input":${input}`);
+    const { arm: large } = await arm((_request, response) => void stream(response).end(events));
+    const answer = await large.answer(passing({ tools: [] }), never());
+    const extra = JSON.parse((answer.kind === "answer" && answer.passthrough) || "{}") as { message: object };
+    expect(extra.message).toEqual({
+      tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: input } }],
+    });
+  });
+
   it("keeps an input that comes whole, with the head of its block", () => {
     const head = { type: "tool_use", id: "t", name: "f", input: { a: 1 } };
     expect(JSON.parse(exactJson(blocksOf([{ head, text: "" }])))).toEqual([head]);
@@ -287,11 +323,14 @@ describe("an answer", () => {
     if (streamed) expect(calls.length).toBeGreaterThan(3);
   });
 
+  const ended = { container: { id: "c-1", expires_at: "2026" }, stop_details: { type: "refusal", category: null } };
+  const besides = { ...ended, context_management: { applied_edits: [] } };
+
   it.each([true, false])("has its blocks as they came for clients of its own format (stream: %s)", async (streamed) => {
     const { arm: large } = await arm(
       streamed
-        ? says({ content, stop: "tool_use", more: { context_management: { applied_edits: [] } } })
-        : (_request, response) => json(response, message({ content: expected, stop: "tool_use" })),
+        ? says({ content, stop: "tool_use", more: { context_management: { applied_edits: [] } }, ending: ended })
+        : (_request, response) => json(response, message({ content: expected, stop: "tool_use", more: besides })),
       { stream: streamed },
     );
     const pieces: BlockPiece[] = [];
@@ -305,10 +344,12 @@ describe("an answer", () => {
       message: { anthropic: { pieces: NativePiece[]; end: object; usage: object } };
     };
     expect(JSON.parse(exactJson(blocksOf(said.anthropic.pieces)))).toEqual(expected);
-    expect(said.anthropic.end).toMatchObject({ delta: { stop_reason: "tool_use", stop_sequence: null } });
+    expect(said.anthropic.end).toEqual({
+      delta: { stop_reason: "tool_use", stop_sequence: null, ...ended },
+      context_management: { applied_edits: [] },
+    });
     expect(said.anthropic.usage).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 30, output_tokens: 7 });
     if (!streamed) return;
-    expect(said.anthropic.end).toMatchObject({ context_management: { applied_edits: [] } });
     // The pieces of the stream are the same blocks.
     const all: NativePiece[] = [];
     for (const { index, head, text } of pieces)
@@ -327,6 +368,20 @@ describe("an answer", () => {
   ])("that ends with %s is %s", async (stop, reason) => {
     const { arm: large } = await arm(says({ ...hello, stop }));
     expect(await large.answer(request(), never())).toMatchObject({ kind: "answer", finishReason: reason });
+  });
+
+  it("keeps what its first event alone says of it", async () => {
+    const diagnostics = { cache_miss_reason: { type: "messages_changed" } };
+    const events = messageEvents(hello).replace(
+      '"stop_reason":null',
+      `$&,${JSON.stringify({ diagnostics }).slice(1, -1)}`,
+    );
+    const { arm: large } = await arm((_request, response) => void stream(response).end(events));
+    const answer = await large.answer(passing(native), never());
+    const { message: said } = JSON.parse((answer.kind === "answer" && answer.passthrough) || "{}") as {
+      message: { anthropic: { end: object } };
+    };
+    expect(said.anthropic.end).toEqual({ diagnostics, delta: { stop_reason: "end_turn", stop_sequence: null } });
   });
 
   it("may be empty, and may have events that this version doesn't know", async () => {

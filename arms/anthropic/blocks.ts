@@ -106,3 +106,22 @@ function signed(pieces: readonly NativePiece[]): Json[] {
 /** JSON of the tool inputs of a body's blocks, as written; "{}" for a block without one. */
 export const inputsOf = (body: string): string[] =>
   rawItems(rawMembers(body).get("content") ?? "[]").map((block) => rawMembers(block).get("input") ?? "{}");
+
+/** What a stream's first event says of a message that none has to say again. */
+export function firstOf(message: Json): Json {
+  const { delta: _delta, ...more } = lastEvent(message);
+  const repeated = new Set(["model", "content", "usage"]);
+  return Object.fromEntries(Object.entries(more).filter(([name, value]) => value !== null && !repeated.has(name)));
+}
+
+const ofDelta = new Set(["stop_reason", "stop_sequence", "stop_details", "container"]);
+
+/** What the last event of an equal stream says of a message, besides its usage. */
+export function lastEvent({ id: _id, type: _type, role: _role, ...message }: Json): Json {
+  const members = Object.entries(message);
+  const delta = Object.fromEntries(members.filter(([name]) => ofDelta.has(name)));
+  return {
+    ...Object.fromEntries(members.filter(([name]) => !ofDelta.has(name))),
+    delta: { stop_reason: null, stop_sequence: null, ...delta },
+  };
+}

@@ -21,8 +21,7 @@ export function messagesBody(config: AnthropicArmConfig, request: ArmRequest): s
   const ours = {
     model: config.model,
     max_tokens: params.maxTokens ?? config.maxTokens ?? config.maxOutputTokens,
-    ...(params.temperature !== null && { temperature: params.temperature }),
-    ...(params.topP !== null && { top_p: params.topP }),
+    ...samplingOf(params, native !== undefined),
     ...(stop.length > 0 && { stop_sequences: stop }),
     stream: config.stream,
   };
@@ -30,6 +29,18 @@ export function messagesBody(config: AnthropicArmConfig, request: ArmRequest): s
   // A client that sets marks of its own knows where its prefixes end; the API takes four in all.
   if (![...body].some(([name, json]) => name === "cache_control" || json.includes('"cache_control"'))) markStable(body);
   return objectOf(body);
+}
+
+/**
+ * Newer models refuse temperature beside top_p, which clients of chat completions send with their
+ * defaults: of two, one of 1 says nothing.
+ */
+function samplingOf({ temperature, topP }: ArmRequest["params"], isNative: boolean): object {
+  const isBoth = !isNative && temperature !== null && topP !== null;
+  return {
+    ...(temperature !== null && !(isBoth && temperature === 1) && { temperature }),
+    ...(topP !== null && !(isBoth && topP === 1) && { top_p: topP }),
+  };
 }
 
 type Body = Map<string, string>;

@@ -9,7 +9,9 @@ const messageUsage = {
 export interface Said {
   content: Json[];
   stop?: string;
+  /** Members of the last event, and of what it says of the message. */
   more?: Json;
+  ending?: Json;
 }
 
 export const message = ({ content, stop = "end_turn", more = {} }: Said): Json => ({
@@ -21,7 +23,7 @@ export const event = (type: string, more: Json = {}): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 
 /** Its texts, thoughts and inputs in pieces of some characters. */
-export function messageEvents({ content, stop = "end_turn", more = {} }: Said, length = 5): string {
+export function messageEvents({ content, stop = "end_turn", more = {}, ending = {} }: Said, length = 5): string {
   const begun = { ...message({ content: [] }), stop_reason: null, usage: { ...messageUsage, output_tokens: 1 } };
   return [
     event("message_start", { message: begun }),
@@ -30,7 +32,7 @@ export function messageEvents({ content, stop = "end_turn", more = {} }: Said, l
       ...(index === 0 ? [event("ping")] : []),
     ]),
     event("message_delta", {
-      delta: { stop_reason: stop, stop_sequence: null },
+      delta: { stop_reason: stop, stop_sequence: null, ...ending },
       ...{ usage: { output_tokens: messageUsage.output_tokens }, ...more },
     }),
     event("message_stop"),

@@ -6,6 +6,7 @@ import type { BlockPiece, CallPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
 import { createCounts, writtenTokens, type Counted } from "./counts.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
+import { writeArguments } from "./exact-arguments.ts";
 import { createExtra } from "./extra.ts";
 import { laterReason, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import { createToolCalls } from "./tool-calls.ts";
@@ -26,7 +27,7 @@ export interface Completion {
 export type OnPiece = (text: string, calls: readonly CallPiece[], blocks?: readonly BlockPiece[]) => void;
 
 export interface Answer {
-  /** text: JSON of a body that is whole. Throws APIError, NotACompletion. */
+  /** text: its JSON, if any; the value may be changed. Throws APIError, NotACompletion. */
   take(value: unknown, text?: string): void;
   /** It has said why it ended, in words that are known. */
   isEnded(): boolean;
@@ -62,6 +63,8 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   let model: string | null = null;
   let firstTokenAt: number | null = null;
   let hasMessage = false;
+  /** A refusal in pieces goes out with the whole answer, which says that it is one. */
+  let isHeld = false;
 
   const takeChoice = (choice: Choice): void => {
     const { message, finishReason } = choice;
@@ -74,10 +77,13 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     const ready = pass(choice.text);
     if (ready !== "" && !isWhole) firstTokenAt ??= performance.now();
     const streamed = extra && !isWhole ? pieces : [];
-    if (ready !== "" || streamed.length > 0) onPiece?.(ready, streamed);
+    isHeld ||= extra && choice.refusal !== "" && choice.refusal === choice.text;
+    const sent = isHeld ? "" : ready;
+    if (sent !== "" || streamed.length > 0) onPiece?.(sent, streamed);
     const called = message?.["function_call"];
     if (isObject(called) && Object.keys(called).length > 0) legacy.add([{ index: 0, function: called }], isWhole);
-    if (extra) rest.add({ ...message, function_call: null, ...thoughts(choice) }, choice.logprobs);
+    const refusal = choice.refusal === "" ? null : choice.refusal;
+    if (extra) rest.add({ ...message, refusal, function_call: null, ...thoughts(choice) }, choice.logprobs);
     if (text.length + reasoning.length + calls.length() + legacy.length() + rest.length() > longestAnswer)
       throw new NotACompletion("it is too long");
   };
@@ -91,7 +97,8 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   const isEnded = (): boolean => reason !== null && reason !== "unknown";
 
   return {
-    take(value) {
+    take(value, text = "") {
+      if (text !== "") writeArguments(value, text);
       for (const part of reader.read(value)) {
         model = part.model ?? model;
         for (const choice of part.choices) takeChoice(choice);
@@ -107,7 +114,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
       if (second !== undefined) throw new NotACompletion("two calls of functions in one");
       if (extra && called !== undefined) rest.add({ function_call: called["function"] }, null);
       const last = pass("", true);
-      if (last !== "") onPiece?.(last, []);
+      if (last !== "" && !isHeld) onPiece?.(last, []);
       const of = reason ?? "unknown";
       return {
         ...soFar(),

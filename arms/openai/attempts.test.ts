@@ -55,6 +55,23 @@ describe("an arm that another one can take over from", () => {
 
 describe("a wait that the endpoint asks for", () => {
   it.each([
+    ["retry-after", (at: number) => new Date(at).toUTCString()],
+    ["retry-after", (at: number) => String(at / 1_000)],
+    ["x-ratelimit-reset-requests", (at: number) => new Date(at).toISOString()],
+  ])("until a time, in %s, is counted on the endpoint's clock", async (name, text) => {
+    for (const skewMs of [-7_200_000, 7_200_000]) {
+      const clock = instantClock();
+      const there = Math.floor(clock.now() / 1_000) * 1_000 + skewMs;
+      const busy: Handler = (_request, response) =>
+        status(response, 429, {}, { date: new Date(there).toUTCString(), [name]: text(there + 20_000) });
+      const { arm } = await endpoint(first(busy, whole), {}, clock);
+      expect(await arm.answer(request(), never())).toMatchObject({ kind: "answer", attempts: 2 });
+      expect(clock.waits[0]).toBeGreaterThanOrEqual(20_000);
+      expect(clock.waits[0]).toBeLessThan(20_251);
+    }
+  });
+
+  it.each([
     ["retry-after-ms", "1500", 1_500],
     ["x-ratelimit-reset-tokens", "2s", 2_000],
   ])("is that of %s", async (name, value, ms) => {

@@ -10,12 +10,17 @@ export function backoffMs(next: number, random: number): number {
   return full * (1 - random / 2);
 }
 
-/** What an endpoint's headers ask for; isLimited: where Retry-After is missing, until a reset. */
+/**
+ * What an endpoint's headers ask for; isLimited: where Retry-After is missing, until a reset. Times
+ * are the endpoint's: its clock and ours may differ by more than the wait.
+ */
 export function askedWaitMs(headers: Pick<Headers, "get"> | undefined, now: number, isLimited: boolean): number | null {
   const get = (name: string): string => headers?.get(name)?.trim() ?? "";
   const exact = get("retry-after-ms");
   if (isCount(exact)) return Number(exact);
-  return retryAfterMs(get("retry-after"), now) ?? (isLimited ? resetMs(get, now) : null);
+  const date = Date.parse(get("date"));
+  const there = Number.isNaN(date) ? now : date;
+  return retryAfterMs(get("retry-after"), there) ?? (isLimited ? resetMs(get, there) : null);
 }
 
 /** Milliseconds of a Retry-After header, >= 0; null: it says none. Several: the first. */

@@ -7,7 +7,7 @@ import { withoutTemplateMarkers } from "../../algorithms/text/template-markers.t
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { ArmRequest } from "../arm.ts";
-import { dropForeign, engineHints, refusesForeign } from "./hints.ts";
+import { dropForeign, engineHints, foreignTo } from "./hints.ts";
 import { chatMessages, type ChatMessage } from "../messages.ts";
 
 /** JSON. plan has seen that what passes through can be read. */
@@ -15,7 +15,7 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): st
   const { params, pieces, passthrough } = request;
   const members = rawMembers(passthrough ?? "{}");
   members.delete(nativeMember);
-  if (refusesForeign(config)) dropForeign(members);
+  dropForeign(members, foreignTo(config));
   const messages = members.get("messages");
   const longest = params.maxTokens ?? config.maxTokens;
   const stop = params.stop.length > 0 ? params.stop : config.stop;

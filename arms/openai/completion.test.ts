@@ -61,6 +61,43 @@ it("only a text is a thought, and the text beside it is none", () => {
   });
 });
 
+describe("a refusal", () => {
+  const no = "I can't help with that.";
+  const refused = JSON.stringify({ message: { refusal: no } });
+  const answerOf = (choices: readonly Json[], isWhole: boolean, extra = true) => {
+    const pieces: string[] = [];
+    const onPiece = (text: string) => void pieces.push(text);
+    const answer = createAnswer({ isWhole, extra, headers: new Headers(), onPiece });
+    for (const choice of choices) answer.take({ choices: [{ index: 0, ...choice }] });
+    return { ...answer.complete(true), pieces: pieces.join("") };
+  };
+  const streamed = [
+    ...[no.slice(0, 7), no.slice(7)].map((refusal) => ({ delta: { refusal } })),
+    { delta: { content: null }, ...stop },
+  ];
+
+  it("is the text, and stays a refusal for who reads messages", () => {
+    for (const message of [
+      { content: null, refusal: no },
+      { content: [{ type: "refusal", refusal: no }] },
+      { content: "", refusal: no },
+    ])
+      expect(answerOf([{ message, ...stop }], true)).toMatchObject({ text: no, extra: refused });
+    expect(answerOf([{ message: { content: no, refusal: null }, ...stop }], true)).toMatchObject({ extra: null });
+    expect(answerOf([{ message: { content: no, refusal: { odd: 1 } }, ...stop }], true)).toMatchObject({ extra: null });
+    expect(answerOf([{ message: { content: "a", refusal: no }, ...stop }], true)).toMatchObject({
+      ...{ text: "a", extra: refused },
+    });
+  });
+
+  it("in pieces is sent as none of the text, but where text is all that is read", () => {
+    expect(answerOf(streamed, false)).toMatchObject({ text: no, extra: refused, pieces: "" });
+    expect(answerOf(streamed, false, false)).toMatchObject({ text: no, extra: null, pieces: no });
+    const mixed = [{ delta: { content: "So. " } }, ...streamed.slice(0, 2), { delta: { content: " Bye" }, ...stop }];
+    expect(answerOf(mixed, false)).toMatchObject({ text: `So. ${no} Bye`, extra: refused, pieces: "So. " });
+  });
+});
+
 describe("a call of a function as it was before tools", () => {
   function called(calls: readonly unknown[], isWhole: boolean, finish = "function_call") {
     const answer = createAnswer({ isWhole, extra: true, headers: new Headers() });

@@ -15,6 +15,8 @@ export interface Part {
 }
 export interface Choice {
   text: string;
+  /** What of it is a refusal; "": nothing. It is the text where there is no other. */
+  refusal: string;
   /** What a model thought, which is no part of its answer. */
   reasoning: string;
   /** The message, or its piece; null: there is none. */
@@ -98,25 +100,24 @@ const isEmpty = (value: unknown): boolean =>
 const saysAnything = (message: Json): boolean =>
   Object.entries(message).some(([name, value]) => name !== "role" && !isEmpty(value));
 
+type Said = Pick<Choice, "text" | "refusal" | "reasoning">;
+
 /** Refusals are text, too. */
-function textOf({
-  content,
-  refusal,
-  reasoning_content,
-  reasoning,
-  reasoning_details,
-}: Json): Pick<Choice, "text" | "reasoning"> {
-  const parts = typeof content === "string" ? { text: content, reasoning: "" } : partsOf(content);
+function textOf(message: Json): Said {
+  const { content, refusal: member, reasoning_content, reasoning, reasoning_details } = message;
+  const parts = typeof content === "string" ? { text: content, refusal: "", reasoning: "" } : partsOf(content);
   const thought = [reasoning_content, reasoning, reasoning_details].map(textIn).find((one) => one !== "");
+  const refusal = typeof member === "string" && member !== "" ? member : parts.refusal;
   return {
-    text: parts.text === "" && typeof refusal === "string" ? refusal : parts.text,
+    text: parts.text === "" ? refusal : parts.text,
+    refusal,
     reasoning: thought ?? parts.reasoning,
   };
 }
 
-/** Content as a list of parts: texts, and thoughts apart. */
-function partsOf(content: unknown): { text: string; reasoning: string } {
-  let [text, reasoning] = ["", ""];
+/** Content as a list of parts: texts and refusals, and thoughts apart. */
+function partsOf(content: unknown): Said {
+  let [text, refusal, reasoning] = ["", "", ""];
   for (const part of Array.isArray(content) ? (content as unknown[]) : [content]) {
     if (typeof part === "string") text += part;
     else if (isObject(part)) {
@@ -126,12 +127,14 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
         if (typeof own === "string") text += own;
         if (typeof thinking === "string") reasoning += thinking;
       } else if (isObject(own) && typeof own["value"] === "string") text += own["value"];
-      else if (typeof part["refusal"] === "string") text += part["refusal"];
-      else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
+      else if (typeof part["refusal"] === "string") {
+        text += part["refusal"];
+        refusal += part["refusal"];
+      } else if ((own ?? null) !== null || (own === undefined && (typeof type !== "string" || type.endsWith("text"))))
         throw new NotACompletion("a part of its content can't be read");
     } else if (part !== null && part !== undefined) throw new NotACompletion("its content is no text");
   }
-  return { text, reasoning };
+  return { text, refusal, reasoning };
 }
 
 const isThought = ({ type, thought }: Json): boolean =>

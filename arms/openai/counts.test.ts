@@ -118,6 +118,61 @@ describe("details are", () => {
       { prompt: 80, cached: 80, estimated: false },
     ],
     [
+      "Anthropic's thoughts within the completion",
+      [{ input_tokens: 3, output_tokens: 50, output_tokens_details: { thinking_tokens: 40 } }],
+      { prompt: 3, completion: 50, reasoning: 40 },
+    ],
+    [
+      "of all iterations, where Anthropic summarised the conversation first",
+      [
+        { input_tokens: 23_000, output_tokens: 1, iterations: null },
+        {
+          ...{ input_tokens: 23_000, output_tokens: 1_000 },
+          iterations: [
+            { type: "compaction", input_tokens: 180_000, output_tokens: 3_500, cache_read_input_tokens: 7 },
+            { type: "message", input_tokens: 23_000, output_tokens: 1_000 },
+          ],
+        },
+      ],
+      { prompt: 203_007, completion: 4_500, cached: 7, estimated: false },
+    ],
+    [
+      "of all iterations, with what each wrote to the cache by its time to live",
+      [
+        {
+          ...{ input_tokens: 3, output_tokens: 5, cache_creation_input_tokens: 20, cache_creation: null },
+          iterations: [
+            { input_tokens: 1, output_tokens: 2, cache_creation: { ephemeral_1h_input_tokens: 40 } },
+            { input_tokens: 3, output_tokens: 5, cache_creation_input_tokens: 20 },
+            ...[null, 5, [], "x", { input_tokens: -9, output_tokens: {} }],
+          ],
+        },
+      ],
+      { prompt: 64, completion: 7, cacheWrite: 60, hourWrite: 40 },
+    ],
+    [
+      "of all iterations beside OpenAI's names, whose prompt holds the cached tokens",
+      [
+        usage(30, 5, {
+          total_tokens: 35,
+          cache_read_input_tokens: 20,
+          iterations: [
+            { input_tokens: 100, output_tokens: 7, cache_read_input_tokens: 50 },
+            { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 20 },
+          ],
+        }),
+      ],
+      { prompt: 180, completion: 12, cached: 70 },
+    ],
+    [
+      "the whole's where the iterations say less, or are no list",
+      [
+        { input_tokens: 9, output_tokens: 5, iterations: [{ input_tokens: 4, output_tokens: 2 }] },
+        { input_tokens: 9, output_tokens: 5, iterations: 12 },
+      ],
+      { prompt: 9, completion: 5 },
+    ],
+    [
       "within input_tokens where the total says so",
       [{ input_tokens: 100, output_tokens: 5, total_tokens: 105, cache_read_input_tokens: 80 }],
       { prompt: 100, cached: 80 },

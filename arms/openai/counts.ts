@@ -3,12 +3,13 @@
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { Usage } from "../../schemas/types.ts";
+import { besideNames, byTimeOf, countOf, hourName, sumOf, withIterations } from "./iterations.ts";
 
 const names = {
   prompt: ["prompt_tokens", "promptTokenCount"],
   completion: ["completion_tokens", "output_tokens", "candidatesTokenCount", "predicted_n"],
   total: ["total_tokens", "totalTokenCount"],
-  reasoning: ["reasoning_tokens", "thoughtsTokenCount"],
+  reasoning: ["reasoning_tokens", "thinking_tokens", "thoughtsTokenCount"],
   cached: [
     ...["cached_tokens", "num_cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount"],
     ...["cache_read_input_tokens", "cache_n"],
@@ -27,17 +28,8 @@ const parts = [
   ["cache_n", "prompt_n"],
 ] as const;
 
-const besideNames = ["cache_read_input_tokens", "cache_creation_input_tokens"];
-
-/** Tokens that an answer may have; more is a mistake. Of sums, what records can hold. */
-const most = 1_000_000_000;
+/** What records can hold. */
 const mostRecorded = 2 ** 31 - 1;
-
-/** A whole number; undefined: zero, or no count at all. Parts of a token are rounded up. */
-function countOf(value: unknown, rounded: (count: number) => number = Math.ceil): number | undefined {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && number > 0 && number <= most ? rounded(number) : undefined;
-}
 
 export interface Counted extends Omit<Usage, "linked" | "recomputed" | "prefilled"> {
   /** Part of cacheWrite that is kept for an hour (Anthropic); absent: none. */
@@ -73,8 +65,9 @@ export function createCounts(): Counts {
   }
 
   return {
-    add(usage) {
-      if (!isObject(usage)) return;
+    add(reported) {
+      if (!isObject(reported)) return;
+      const usage = withIterations(reported);
       for (const [name, keys] of Object.entries(names) as [keyof typeof names, readonly string[]][]) {
         const places = [usage, ...(details[name] ?? []).map((member) => usage[member])].filter(isObject);
         // Rounds towards the higher cost.
@@ -86,9 +79,9 @@ export function createCounts(): Counts {
       if (countOf(usage["prompt_tokens"]) === undefined) note("input", isCached ? 0 : countOf(usage["input_tokens"]));
       note("cachedBeside", countOf(usage["cache_read_input_tokens"]));
       const { cache_creation: creation, cache_creation_input_tokens: written } = usage;
-      const byTime = isObject(creation) ? sumOf(Object.values(creation)) : undefined;
+      const byTime = byTimeOf(usage);
       note("written", byTime);
-      if (isObject(creation)) note("hourWrite", countOf(creation["ephemeral_1h_input_tokens"]));
+      if (isObject(creation)) note("hourWrite", countOf(creation[hourName]));
       note("writtenBeside", countOf(written) ?? byTime);
       for (const of of parts) if (of[1] in usage) note("parts", sumOf(of.map((key) => usage[key])));
       note("slot", countOf(usage["tokens_cached"]));
@@ -127,10 +120,6 @@ export function createCounts(): Counts {
     },
   };
 }
-
-/** undefined: the sum is zero. */
-const sumOf = (values: readonly unknown[]): number | undefined =>
-  countOf(values.reduce<number>((sum, value) => sum + (countOf(value) ?? 0), 0));
 
 interface Reported {
   prompt: number;

@@ -12,7 +12,7 @@ export interface Extra {
   json(calls: readonly Json[]): string | null;
 }
 
-const read = new Set(["role", "content", "refusal", "tool_calls", "usage"]);
+const read = new Set(["role", "content", "tool_calls", "usage"]);
 /** Said once, however often they come. */
 const once = new Set(["id", "type", "name", "index", "role"]);
 

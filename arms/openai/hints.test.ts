@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest } from "../arm.ts";
-import { dropForeign, engineHints, refusesForeign } from "./hints.ts";
+import { dropForeign, engineHints, foreignTo } from "./hints.ts";
 
 const arm = { name: "large", parameters: false, promptCacheKey: false, cacheSalt: false };
 const asked = (change: Partial<ArmRequest> = {}): ArmRequest => ({
@@ -61,21 +61,27 @@ describe("an engine's hints", () => {
   });
 });
 
-describe("what only Anthropic's format has", () => {
+describe("what only other formats have", () => {
+  const marks = ["cache_control", "thinking_blocks"];
+  const thoughts = [...marks, "reasoning_content"];
   it.each([
-    ["https://api.openai.com/v1", true],
-    ["https://eu.api.openai.com/v1", true],
-    ["https://x.openai.azure.com/openai/v1", true],
-    ["https://x.services.ai.azure.com/openai/v1", true],
-    ["https://gateway.example/openai/deployments/d?api-version=2024-10-21", true],
-    ["https://notopenai.com/v1", false],
-    ["https://api.openai.com.example/v1", false],
-    ["https://vm.westeurope.cloudapp.azure.com/v1", false],
-    ["https://openrouter.ai/api/v1", false],
-    ["http://127.0.0.1:4000/v1", false],
-  ])("are refused by %s: %s", (baseUrl, refused) => {
-    expect(refusesForeign({ baseUrl })).toBe(refused);
-    expect(refusesForeign({ endpoints: [{ baseUrl }] })).toBe(refused);
+    ["https://api.openai.com/v1", marks],
+    ["https://eu.api.openai.com/v1", marks],
+    ["https://x.openai.azure.com/openai/v1", marks],
+    ["https://x.services.ai.azure.com/openai/v1", marks],
+    ["https://gateway.example/openai/deployments/d?api-version=2024-10-21", marks],
+    ["https://api.groq.com/openai/v1", thoughts],
+    ["https://api.cerebras.ai/v1", thoughts],
+    ["https://api.mistral.ai/v1", thoughts],
+    ["https://groq.com.example/v1", []],
+    ["https://notopenai.com/v1", []],
+    ["https://api.openai.com.example/v1", []],
+    ["https://vm.westeurope.cloudapp.azure.com/v1", []],
+    ["https://openrouter.ai/api/v1", []],
+    ["http://127.0.0.1:4000/v1", []],
+  ])("are refused by %s: %j", (baseUrl, refused) => {
+    expect(foreignTo({ baseUrl })).toEqual(refused);
+    expect(foreignTo({ endpoints: [{ baseUrl }] })).toEqual(refused);
   });
 
   it("are taken away wherever they may stand, and all else stays as it is written", () => {
@@ -91,7 +97,7 @@ describe("what only Anthropic's format has", () => {
       ],
       ["response_format", `{${mark}}`],
     ]);
-    dropForeign(members);
+    dropForeign(members, marks);
     expect([...members.values()]).toEqual([
       `[{"type":"function","function":{"parameters":${schema}}},null]`,
       `[{"role":"user","content":[${text}},5]},{"tool_calls":[${call}}]}]`,
@@ -102,7 +108,18 @@ describe("what only Anthropic's format has", () => {
       ["messages", '[{"content":{"cache_control":1}},{"content":"x"}]'],
     ]);
     const before = [...odd];
-    dropForeign(odd);
+    dropForeign(odd, marks);
     expect([...odd]).toEqual(before);
+  });
+
+  it("are left where they are taken, and thoughts go where they are not", () => {
+    const said = '{"role":"assistant","reasoning_content":"hm","content":"a","tool_calls":[{"id":"c"}]}';
+    const of = (foreign: readonly string[]) => {
+      const members = new Map([["messages", `[${said}]`]]);
+      dropForeign(members, foreign);
+      return members.get("messages");
+    };
+    expect([of([]), of(marks)]).toEqual([`[${said}]`, `[${said}]`]);
+    expect(of(thoughts)).toBe('[{"role":"assistant","content":"a","tool_calls":[{"id":"c"}]}]');
   });
 });

@@ -23,38 +23,43 @@ export function engineHints(arm: Asking, request: ArmRequest): { prompt_cache_ke
 
 const digest = (text: string): string => hash("sha256", text).slice(0, 32);
 
-/** Members of Anthropic's clients. OpenAI and Azure refuse those that they don't know. */
-const foreign = ["cache_control", "thinking_blocks"];
-const hasForeign = new RegExp(`"(${foreign.join("|")})"`);
-const strictHost = /(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/;
+/** Members of other formats that some hosts refuse: marks of caches, and earlier thoughts. */
+const anthropics = ["cache_control", "thinking_blocks"];
+const strictHosts: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, anthropics],
+  // They return reasoning_content, and take none.
+  [/(^|\.)(groq\.com|cerebras\.ai|mistral\.ai)$/, [...anthropics, "reasoning_content"]],
+];
 
-/** Whether the endpoint refuses them: several are of one kind. */
-export function refusesForeign({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl" | "endpoints">): boolean {
+/** Which of them the endpoint refuses: several are of one kind. */
+export function foreignTo({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl" | "endpoints">): readonly string[] {
   const at = baseUrl ?? endpoints?.[0]?.baseUrl;
-  if (at === undefined) return false;
+  if (at === undefined) return [];
   const { hostname, searchParams } = new URL(at);
-  return strictHost.test(hostname) || searchParams.has("api-version");
+  const [, names] = strictHosts.find(([host]) => host.test(hostname)) ?? [];
+  return names ?? (searchParams.has("api-version") ? anthropics : []);
 }
 
 /** Takes them from tools, messages, and the parts and calls of these. */
-export function dropForeign(members: Map<string, string>): void {
+export function dropForeign(members: Map<string, string>, foreign: readonly string[]): void {
+  if (foreign.length === 0) return;
+  const hasForeign = new RegExp(`"(${foreign.join("|")})"`);
+  const without = (list: string, inner: readonly string[] = []): string => {
+    if (!list.startsWith("[") || !hasForeign.test(list)) return list;
+    const items = rawItems(list).map((item) => {
+      if (!item.startsWith("{") || !hasForeign.test(item)) return item;
+      const of = rawMembers(item);
+      for (const name of foreign) of.delete(name);
+      for (const name of inner) {
+        const value = of.get(name);
+        if (value !== undefined) of.set(name, without(value));
+      }
+      return objectOf(of);
+    });
+    return `[${items.join(",")}]`;
+  };
   for (const [name, inner] of [["tools"], ["messages", ["content", "tool_calls"]]] as const) {
     const list = members.get(name);
-    if (list !== undefined) members.set(name, withoutForeign(list, inner));
+    if (list !== undefined) members.set(name, without(list, inner));
   }
-}
-
-function withoutForeign(list: string, inner: readonly string[] = []): string {
-  if (!list.startsWith("[") || !hasForeign.test(list)) return list;
-  const items = rawItems(list).map((item) => {
-    if (!item.startsWith("{") || !hasForeign.test(item)) return item;
-    const members = rawMembers(item);
-    for (const name of foreign) members.delete(name);
-    for (const name of inner) {
-      const value = members.get(name);
-      if (value !== undefined) members.set(name, withoutForeign(value));
-    }
-    return objectOf(members);
-  });
-  return `[${items.join(",")}]`;
 }

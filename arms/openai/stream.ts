@@ -16,7 +16,7 @@ const longestEndMs = 50;
 export async function readStream(
   bytes: AsyncIterable<Uint8Array>,
   most: number,
-  onValue: (value: unknown) => void,
+  onValue: (value: unknown, text: string) => void,
   leave: () => void,
 ): Promise<boolean> {
   let done = false;
@@ -37,7 +37,7 @@ export async function readStream(
         value = data;
       }
       const isError = event === "error" && !(typeof value === "object" && value !== null && "error" in value);
-      if (value !== null) onValue(isError ? { error: value } : value);
+      if (value !== null) onValue(isError ? { error: value } : value, data);
     },
     onError({ type }) {
       if (type === "max-buffer-size-exceeded") throw new NotACompletion("an event is too long");

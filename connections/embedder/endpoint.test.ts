@@ -15,7 +15,7 @@ interface Asked {
   model: string;
   input: string[];
 }
-type Answer = (asked: Asked) => { status?: number; body: unknown };
+type Answer = (asked: Asked) => { status?: number; headers?: Record<string, string>; body: unknown };
 
 /** Not of unit length: first the text's length, then a constant. */
 const vectorOf = (text: string): number[] => [text.length, 4];
@@ -41,8 +41,8 @@ beforeEach(async () => {
       const { model, input } = JSON.parse(Buffer.concat(parts).toString()) as Pick<Asked, "model" | "input">;
       const one = { url: request.url ?? "", authorization: request.headers.authorization, model, input };
       asked.push(one);
-      const { status = 200, body } = answer(one);
-      response.writeHead(status).end(typeof body === "string" ? body : JSON.stringify(body));
+      const { status = 200, headers = {}, body } = answer(one);
+      response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -70,6 +70,32 @@ test("texts that are asked together go in one call, and vectors of any order com
   });
   await made.embed("bb");
   expect(asked).toHaveLength(1);
+});
+
+test.each([301, 302, 307, 308])("an address that answers with %i gets neither texts nor key", async (status) => {
+  answer = ({ url }) => (url === "/other" ? listOf(asked[0]!) : { status, headers: { location: "/other" }, body: "" });
+  const made = open({ apiKey: "secret" });
+  await expect(made.embed("a")).rejects.toMatchObject({
+    code: "embedder_unavailable",
+    message: expect.stringContaining(`answered ${status}`) as string,
+  });
+  expect(asked.map(({ url }) => url)).toEqual(["/v1/embeddings"]);
+});
+
+test.each([200, 503])("an answer with %i that has no end is read within bounds", async (status) => {
+  const before = process.memoryUsage().rss;
+  const block = Buffer.alloc(1_048_576, " ");
+  server.removeAllListeners("request").on("request", (_request, response) => {
+    response.writeHead(status).on("error", () => undefined);
+    let written = 0;
+    const go = (): void => {
+      while (written++ < 400 && !response.destroyed) if (!response.write(block)) return void response.once("drain", go);
+      response.end();
+    };
+    go();
+  });
+  await expect(open().embed("a")).rejects.toMatchObject({ code: "embedder_unavailable" });
+  expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1_048_576);
 });
 
 test("no key is sent where there is none, and base64 is read", async () => {

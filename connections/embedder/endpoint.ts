@@ -25,6 +25,8 @@ export interface EndpointEmbedderOptions {
 /** Concurrent calls, and attempts per call. */
 const most = { calls: 8, attempts: 3 };
 const timeoutMs = 30_000;
+/** Most bytes of an error, and of an answer for a text: vectors of another model are told apart. */
+const mostBytes = { error: 1_048_576, text: 32 * 8_192 };
 /** About 250 tokens, which every embedding model takes. */
 const shortCharacters = 800;
 /** Statuses that blame a text, usually one that is too long. */
@@ -52,9 +54,13 @@ export function createEndpointEmbedder(options: EndpointEmbedderOptions): Embedd
   async function call(input: readonly string[]): Promise<Float32Array> {
     const response = await fetch(url, {
       ...{ method: "POST", headers, body: JSON.stringify({ model, input, encoding_format: "float" }) },
+      // Followed, it would take texts and key to an address that no configuration names.
+      redirect: "manual",
       signal: AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]),
     });
-    const text = await response.text();
+    const most = mostBytes.error + (response.ok ? input.length * (32 * dimension + mostBytes.text) : 0);
+    const { text, isWhole } = await beginningOf(response, most);
+    if (response.ok && !isWhole) throw tooLong(most);
     if (response.ok) return readEmbeddings(text, input.length, dimension);
     const words = apiKey.length < 4 ? text : text.replaceAll(apiKey, "[key]");
     throw new Refused(response.status, `answered ${response.status}: ${words.replace(/\s+/g, " ").slice(0, 300)}`);
@@ -113,6 +119,22 @@ const reasonOf = (error: unknown): string =>
   error instanceof Refused
     ? error.message
     : `can't be asked: ${messageOf((error as Error | undefined)?.cause ?? error)}`;
+
+/** What comes of a body within so many bytes; the rest is not read. */
+async function beginningOf({ body }: Response, most: number): Promise<{ text: string; isWhole: boolean }> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    parts.push(part as Uint8Array);
+    bytes += (part as Uint8Array).length;
+    // Leaving the loop ends the call.
+    if (bytes > most) break;
+  }
+  return { text: Buffer.concat(parts).subarray(0, most).toString("utf8"), isWhole: bytes <= most };
+}
+
+const tooLong = (most: number): EmbedderError =>
+  new EmbedderError("embedder_unavailable", `the embedding endpoint gave more than ${most} bytes`);
 
 /** A query (?api-version=...) stays. */
 function withPath(baseUrl: string): URL {

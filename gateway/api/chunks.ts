@@ -2,7 +2,7 @@
 import type { BlockPiece, CallPiece, Response } from "../../schemas/types.ts";
 import { listOf } from "../../algorithms/text/json-shape.ts";
 import { errorBody, type ApiError } from "../errors.ts";
-import { completionId, extraOf, openAiReason, ownFields, usageOf } from "./response.ts";
+import { completionId, extraOf, openAiReason, ownFields, refusalOf, usageOf } from "./response.ts";
 
 export interface ChunksOf {
   requestId: string;
@@ -25,7 +25,13 @@ export interface Chunks {
   end(response: Response, calls: readonly object[]): string;
   error(error: ApiError): string;
   heartbeat: string;
+  /** The end says a refusal that was not sent as text; absent: it is text. */
+  hasRefusals?: boolean;
 }
+
+/** What of the text is left to send before the end. */
+export const restText = (response: Response, rest: string, { hasRefusals }: Pick<Chunks, "hasRefusals">): string =>
+  hasRefusals === true && rest === refusalOf(response) ? "" : rest;
 
 const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 
@@ -35,7 +41,8 @@ export function createChunks({ requestId, model, created, includeUsage, others }
   const chunk = (delta: object, finish_reason: string | null, more: object = {}, index = 0): string =>
     event({ ...base, choices: [{ index, delta, logprobs: null, finish_reason }], ...usage, ...more });
   const whole = (response: Response, index: number): string => {
-    const delta = { role: "assistant", ...(response.text !== "" && { content: response.text }) };
+    const content = restText(response, response.text, { hasRefusals: true });
+    const delta = { role: "assistant", ...(content !== "" && { content }) };
     return chunk(delta, null, {}, index) + rest(response, callsIn(response), index);
   };
   /** What comes at the end of an answer. */
@@ -59,6 +66,7 @@ export function createChunks({ requestId, model, created, includeUsage, others }
       ].join(""),
     error: (error: ApiError): string => event(errorBody(error)),
     heartbeat: ": waiting\n\n",
+    hasRefusals: true,
   };
 }
 

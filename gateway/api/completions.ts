@@ -1,12 +1,13 @@
 // POST /v1/completions, OpenAI's legacy API: the prompt becomes a user message, and the
 // answer's text is the completion.
 import type { Response } from "../../schemas/types.ts";
+import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { badRequest, errorBody } from "../errors.ts";
 import type { Chunks, ChunksOf } from "./chunks.ts";
 import type { ChatBody, Served } from "./request.ts";
 import { openAiReason, ownFields, textIdPrefix, usageOf } from "./response.ts";
-import { translatedRequest, unservedMember } from "./translated.ts";
+import { copied, translatedRequest, unservedMember } from "./translated.ts";
 
 /** Values without effect: treated as absent. */
 const neutral = new Map<string, (value: unknown) => boolean>(
@@ -18,21 +19,21 @@ const neutral = new Map<string, (value: unknown) => boolean>(
 );
 const refused = new Set(["messages", "logprobs", "top_logprobs", "tools", "functions", "response_format"]);
 
-/** Throws ApiError. */
-export function completionRequest(body: unknown, served: Served): ChatBody {
+/** text: the unparsed body, for members to pass through as they are written. Throws ApiError. */
+export function completionRequest(body: unknown, served: Served, text = JSON.stringify(body)): ChatBody {
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
   const { prompt, ...others } = body;
-  const members: Record<string, unknown> = {};
+  const members: string[] = [];
   for (const [name, value] of Object.entries(others)) {
     if (value === null || neutral.get(name)?.(value) === true) continue;
     if (neutral.has(name) || refused.has(name)) throw unservedMember(name);
-    members[name] = value;
+    members.push(name);
   }
   const texts: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt];
   const [content] = texts;
   if (texts.length !== 1 || typeof content !== "string")
     throw badRequest("prompt must be one text: lists of texts and tokens are not served.", "prompt");
-  const chat = { ...members, messages: [{ role: "user", content }] };
+  const chat = { ...copied(rawMembers(text), members), messages: [{ role: "user", content }] };
   return translatedRequest({ chat, origins: ["prompt"], names: {} }, served);
 }
 

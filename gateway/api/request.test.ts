@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../errors.ts";
 import { parseJson } from "../json.ts";
+import { completionRequest } from "./completions.ts";
 import { checkCapable } from "./models.ts";
 import { chatRequest } from "./request.ts";
 
@@ -70,6 +71,8 @@ describe("the body of a chat completion", () => {
     const plain = chatRequest(hello);
     const same = { n: 1, frequency_penalty: 0, tools: [], response_format: { type: "text" }, logprobs: false };
     expect(chatRequest({ ...hello, ...same, temperature: null, anything: null })).toEqual(plain);
+    const part = { type: "text", text: "hello", cache_control: null, annotations: [] };
+    expect(chatRequest({ ...hello, messages: [{ role: "user", content: [part] }] })).toEqual(plain);
     expect(plain.request.params).toEqual({ maxTokens: null, temperature: null, topP: null, seed: null, stop: [] });
   });
 
@@ -203,11 +206,22 @@ describe("what arms declare to serve besides text", () => {
 
   it.each<[string, object]>([
     ["store", { store: true }],
+    ["service_tier", { service_tier: "priority" }],
+    ["kv_transfer_params", { kv_transfer_params: { do_remote_prefill: true, remote_host: "10.0.0.1" } }],
+    ["bootstrap_host", { bootstrap_host: "10.0.0.1" }],
     ["modalities", { modalities: ["audio"] }],
     ["messages[0].content[0]", { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] }],
     ["precedent.documents", { messages: [{ role: "user", name: "a", content: "x" }], precedent: { documents: ["d"] } }],
   ])("is refused with %s, which no arm supports", (param, change) => {
     expect(() => chatRequest({ ...hello, ...change }, all)).toThrow(expect.objectContaining({ status: 400, param }));
+  });
+
+  it("of an old completion goes on as it is written, too", () => {
+    const schema = '{"type":"integer","maximum":9223372036854775807, "multipleOf":1.0}';
+    const text = `{"model":"auto","prompt":["hi"],"guided_json":${schema},"__proto__":{"n":1e400},"service_tier":"flex"}`;
+    const { request } = completionRequest(JSON.parse(text), all, text);
+    expect(request.passthrough).toBe(`{"guided_json":${schema},"__proto__":{"n":1e400},"service_tier":"flex"}`);
+    expect(request.messages).toEqual([{ role: "user", content: "hi" }]);
   });
 
   it("is refused by its field where no arm that may answer has it", () => {

@@ -51,7 +51,7 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
     if (names.has(name) || value === null) continue;
     if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
     const required = requiredByMember(name, value);
-    if (isReserved(name) || !covers(declared, required)) throw unsupported(name);
+    if (isReserved(name, value) || !covers(declared, required)) throw unsupported(name);
     if (!fields.has(required)) fields.set(required, name);
     through.push(name);
   }

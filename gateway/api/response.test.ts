@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ResponseError } from "../../schemas/types.ts";
 import { errorBody, errorHeaders, errorOfResponse } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
+import { createChunks, restText } from "./chunks.ts";
 import { feedbackOf } from "./feedback.ts";
 import { armsAllowed, fits, modelList, resolveModel } from "./models.ts";
 import { chatCompletion, requestIdOf, responseHeaders } from "./response.ts";
@@ -30,6 +31,28 @@ describe("a response", () => {
     });
     expect(requestIdOf(completion.id)).toBe("r1");
     expect(requestIdOf("r1")).toBe("r1");
+  });
+  it("that is a refusal is one, and no content that would be read as the answer", () => {
+    const refusal = "I can't help with that.";
+    const refused = aResponse({ text: refusal, passthrough: JSON.stringify({ message: { refusal } }) });
+    const [choice] = chatCompletion(refused, { model: "auto" }).choices;
+    expect(choice?.message).toEqual({ role: "assistant", content: null, refusal });
+    const beside = aResponse({ text: "So.", passthrough: JSON.stringify({ message: { refusal } }) });
+    expect(chatCompletion(beside, { model: "auto" }).choices[0]?.message).toMatchObject({ content: "So.", refusal });
+
+    const deltasOf = (stream: string) =>
+      [...stream.matchAll(/^data: (\{.*)\n\n/gm)].flatMap(
+        ([, data = ""]) => (JSON.parse(data) as { choices: { delta: object }[] }).choices[0]?.delta ?? [],
+      );
+    const chunks = createChunks({
+      ...{ requestId: "r1", model: "auto", created: 1, includeUsage: false, others: () => [refused] },
+    });
+    const deltas = deltasOf(chunks.end(refused, []));
+    expect(deltas.filter((delta) => "content" in delta)).toEqual([]);
+    expect(deltas.filter((delta) => "refusal" in delta)).toEqual([{ refusal }, { refusal }]);
+    expect(restText(refused, refusal, chunks)).toBe("");
+    expect(restText(beside, "So.", chunks)).toBe("So.");
+    expect(restText(refused, refusal, { ...chunks, hasRefusals: false })).toBe(refusal);
   });
   it("knows OpenAI's finish reasons alone", () => {
     const reason = (finishReason: string | null) =>

@@ -79,12 +79,19 @@ export function nativeAnswer(response: Pick<Response, "passthrough">): NativeAns
   return { pieces: read, end: isObject(end) ? end : {}, usage: isObject(usage) ? usage : {} };
 }
 
-/** As OpenAI has it: no text beside calls of tools is null. */
+/** The text, where the model refused to answer; null: it is an answer. */
+export function refusalOf(response: Pick<Response, "passthrough" | "text">): string | null {
+  const { refusal } = extraOf(response).message;
+  return typeof refusal === "string" && refusal === response.text && refusal !== "" ? refusal : null;
+}
+
+/** As OpenAI has it: a refusal, or no text beside calls of tools, is null. */
 function messageOf(response: Response): object {
   const { message } = extraOf(response);
   const calls = "tool_calls" in message || "function_call" in message;
+  const isNull = (response.text === "" && calls) || refusalOf(response) !== null;
   return {
-    ...{ role: "assistant", content: response.text === "" && calls ? null : response.text, refusal: null },
+    ...{ role: "assistant", content: isNull ? null : response.text, refusal: null },
     ...message,
   };
 }

@@ -24,8 +24,8 @@ const addresses: Readonly<Record<string, Read>> = {
     body: chatRequest(body, served, text),
     answer: (response, of) => chatCompletion(response, of),
   }),
-  "/v1/completions": (body, served) => ({
-    body: completionRequest(body, served),
+  "/v1/completions": (body, served, text) => ({
+    body: completionRequest(body, served, text),
     answer: (response, of) => textCompletion(response, of),
   }),
   "/v1/responses": (body, served, text) => {

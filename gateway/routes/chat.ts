@@ -37,6 +37,6 @@ export function addChat(server: FastifyInstance, dependencies: AnswerDependencie
     answer(incoming, reply, chatRequest(incoming.body, served(), takeText(incoming.body)), chat),
   );
   server.post("/v1/completions", async (incoming, reply) =>
-    answer(incoming, reply, completionRequest(incoming.body, served()), text),
+    answer(incoming, reply, completionRequest(incoming.body, served(), takeText(incoming.body)), text),
   );
 }

@@ -41,6 +41,20 @@ describe("a request", () => {
     expect(JSON.parse(request.passthrough ?? "{}")).toMatchObject({ anthropic: { betas: ["b-1", "b-2"] } });
   });
 
+  it("of text keeps the betas that change what it may be, and a tier that costs no more", () => {
+    for (const request of [requestOf({}, "context-1m-2025-08-07"), requestOf({ service_tier: "standard_only" })])
+      expect(request).toMatchObject({ requires: [], privacy: { cache: false, share: false } });
+    const { messages } = base;
+    expect(requestOf({}, "a-1, context-1m-2025-08-07,").passthrough).toBe(
+      JSON.stringify({ anthropic: { messages, betas: ["a-1", "context-1m-2025-08-07"] } }),
+    );
+    expect(JSON.parse(requestOf({ service_tier: "standard_only" }).passthrough ?? "{}")).toEqual({
+      anthropic: { messages, service_tier: "standard_only" },
+    });
+    for (const none of ["", " , ", "claude-code-20250219,interleaved-thinking-2025-05-14"])
+      expect(requestOf({}, none)).toMatchObject({ passthrough: null });
+  });
+
   it("that only wishes for thoughts may be answered by any arm", () => {
     const request = requestOf({ thinking: { type: "adaptive" } });
     expect(request).toMatchObject({ requires: [], messages: [{ role: "user", content: "hello" }] });
@@ -49,6 +63,7 @@ describe("a request", () => {
 
   it.each([
     [{ container: "c" }],
+    [{ inference_geo: "us" }],
     [{ tools: [{ type: "web_search_20250305", name: "web_search" }] }],
     [{ messages: [{ role: "user", content: [{ type: "document", source: { type: "base64", data: "QUI=" } }] }] }],
     [{ messages: [{ role: "user", content: [{ type: "of_tomorrow" }, { type: "text", text: "hi" }] }] }],
@@ -67,6 +82,7 @@ describe("a request", () => {
       { max_tokens: 0 },
       { tools: [{ type: "custom" }] },
       { container: "c", top_p: 7 },
+      { container: "c", kv_transfer_params: { do_remote_prefill: true } },
     ])
       expect(() => requestOf(wrong)).toThrow();
   });

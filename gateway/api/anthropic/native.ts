@@ -1,12 +1,12 @@
 // A body of Anthropic's API for arms of the same format: what a chat completion has no member for
 // goes to them as it is written. What can be translated goes along, for arms of the other format.
-import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { isOfTransfers, type Capability } from "../../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../../algorithms/text/message-blocks.ts";
 import { ApiError } from "../../errors.ts";
 import type { ChatBody, Served } from "../request.ts";
-import { translatedRequest } from "../translated.ts";
+import { translatedRequest, unservedMember } from "../translated.ts";
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +20,8 @@ export interface NativeBody {
 
 /** translate: to a chat completion. Throws ApiError. */
 export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatBody {
+  const transfer = Object.keys(of.body).find(isOfTransfers);
+  if (transfer !== undefined) throw unservedMember(transfer);
   let translated: ChatBody;
   try {
     translated = translate();
@@ -31,19 +33,30 @@ export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatB
     return withNative({ ...read, fields: new Map<Capability, string>([["anthropic", param]]) }, of, ["anthropic"]);
   }
   const { passthrough, requires } = translated.request;
-  return passthrough === null && !saysMore(of.body) ? translated : withNative(translated, of, requires);
+  const isPlain = passthrough === null && !saysMore(of.body) && !betasOf(of).some((name) => ofTexts.test(name));
+  return isPlain ? translated : withNative(translated, of, requires);
 }
+
+/** Betas that change what a text alone may be; the others come with members of the body. */
+const ofTexts = /^(context|output)-\d/;
+
+const betasOf = ({ betas = "" }: NativeBody): string[] =>
+  betas
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 
 const untranslatable = new Set(["unsupported_value", "unsupported_parameter"]);
 
 /** Members that become fields of the request, or are not forwarded. */
 const ofRequest = ["model", "max_tokens", "temperature", "top_p", "stop_sequences", "stream", "precedent"];
 
-function withNative(read: ChatBody, { body, text, betas }: NativeBody, requires: string[]): ChatBody {
+function withNative(read: ChatBody, of: NativeBody, requires: string[]): ChatBody {
+  const { body, text } = of;
   const native = rawMembers(text);
   for (const name of [...native.keys()]) if (body[name] === null || ofRequest.includes(name)) native.delete(name);
-  const names = (betas ?? "").split(",").map((name) => name.trim());
-  if (names.some((name) => name !== "")) native.set("betas", JSON.stringify(names));
+  const betas = betasOf(of);
+  if (betas.length > 0) native.set("betas", JSON.stringify(betas));
   const members = rawMembers(read.request.passthrough ?? "{}");
   members.set(nativeMember, objectOf(native));
   const privacy = isObject(body["precedent"]) ? body["precedent"]["privacy"] : null;
@@ -91,13 +104,15 @@ const wishes = ["context_management", "speed", "inference_geo"];
 
 /** Whether the translation of a body without tools and images loses members. */
 function saysMore(body: Json): boolean {
-  const { thinking, output_config: config, messages } = body;
+  const { thinking, output_config: config, messages, service_tier: tier } = body;
   const thinks = isObject(thinking) && thinking["type"] !== "disabled";
   const effort = isObject(config) && (config["effort"] ?? null) !== null;
   const thought = listOf(messages).some(
     (turn) => isObject(turn) && listOf(turn["content"]).some((block) => isObject(block) && isThought(block)),
   );
-  return thinks || effort || thought || wishes.some((name) => (body[name] ?? null) !== null);
+  // Another tier is the default.
+  const isStandard = tier === "standard_only";
+  return thinks || effort || thought || isStandard || wishes.some((name) => (body[name] ?? null) !== null);
 }
 
 const isThought = ({ type }: Json): boolean => type === "thinking" || type === "redacted_thinking";

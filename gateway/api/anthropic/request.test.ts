@@ -182,7 +182,7 @@ describe("images and formats", () => {
       { role: "system", content: [{ type: "text", text: "Now be brief." }] },
     ];
     const context_management = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
-    const { request } = read({ messages, system: [], context_management, speed: "standard", inference_geo: "eu" });
+    const { request } = read({ messages, system: [], context_management, speed: "standard", inference_geo: "global" });
     expect(request.messages).toEqual([
       { role: "user", content: "hello" },
       { role: "system", content: "Now be brief." },

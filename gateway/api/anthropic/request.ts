@@ -15,16 +15,18 @@ const same = ["model", "max_tokens", "temperature", "top_p", "top_k", "stream", 
 /** Members that are translated below. */
 const read = ["messages", "system", "stop_sequences", "tools", "tool_choice", "metadata", "output_config"];
 /**
- * Wishes that change no answer's meaning: thoughts, caches, forgetting old results of tools, and
- * where it is computed. Arms of OpenAI's format have no member for them.
+ * Wishes that change no answer's meaning: thoughts, caches, and forgetting old results of tools.
+ * Arms of OpenAI's format have no member for them.
  */
-const wishes = ["thinking", "cache_control", "context_management", "speed", "inference_geo"];
+const wishes = ["thinking", "cache_control", "context_management", "speed"];
 const known = new Set([...same, ...read, ...wishes]);
 
 /** Values without effect: treated as absent. */
 const isNeutral = (name: string, value: unknown): boolean =>
   value === null ||
   (name === "service_tier" && (value === "auto" || value === "standard_only")) ||
+  // Where it is computed: other places may be forbidden by law.
+  (name === "inference_geo" && value === "global") ||
   (Array.isArray(value) && value.length === 0);
 
 export interface MessagesOptions {

@@ -2,7 +2,7 @@
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { Response } from "../../../schemas/types.ts";
 import type { Named } from "../../routes/answer.ts";
-import { extraOf, openAiReason, ownFields, responseIdPrefix, usageOf } from "../response.ts";
+import { extraOf, openAiReason, ownFields, refusalOf, responseIdPrefix, usageOf } from "../response.ts";
 
 export interface ResponseOf extends Named {
   /** Members of the request body that the answer repeats. */
@@ -23,6 +23,7 @@ export const messageItem = (requestId: string, status: string, content: object[]
   ...{ id: `msg_${requestId}`, type: "message", status, role: "assistant", content },
 });
 export const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+export const refusalPart = (refusal: string) => ({ type: "refusal", refusal });
 
 export interface Call {
   call_id: string;
@@ -49,8 +50,10 @@ export function finishedResponse(response: Response, of: ResponseOf, output?: (s
   const { prompt_tokens, completion_tokens, total_tokens, ...details } = usageOf(response);
   const calls = callsOf(response);
   const hasMessage = response.text !== "" || calls.length === 0;
+  const refusal = refusalOf(response);
+  const part = refusal === null ? textPart(response.text) : refusalPart(refusal);
   const items = () => [
-    ...(hasMessage ? [messageItem(of.requestId, status, [textPart(response.text)])] : []),
+    ...(hasMessage ? [messageItem(of.requestId, status, [part])] : []),
     ...calls.map((call, index) => callItem(of.requestId, index, status, call)),
   ];
   return {

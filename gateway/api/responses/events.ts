@@ -4,7 +4,17 @@ import type { CallPiece, Response } from "../../../schemas/types.ts";
 import { errorBody, type ApiError } from "../../errors.ts";
 import type { Chunks } from "../chunks.ts";
 import { pieceOf } from "../tool-pieces.ts";
-import { callItem, callsOf, finishedResponse, messageItem, openResponse, textPart, type ResponseOf } from "./answer.ts";
+import { refusalOf } from "../response.ts";
+import {
+  callItem,
+  callsOf,
+  finishedResponse,
+  messageItem,
+  openResponse,
+  refusalPart,
+  textPart,
+  type ResponseOf,
+} from "./answer.ts";
 
 export function createResponseEvents(of: ResponseOf): Chunks {
   let number = 0;
@@ -18,16 +28,16 @@ export function createResponseEvents(of: ResponseOf): Chunks {
     output_index: positions.get(item),
   });
 
-  const beginMessage = (): string => {
+  const beginMessage = (part: object): string => {
     begin("message");
     const { item_id, output_index } = at("message");
     return (
       event("response.output_item.added", { output_index, item: messageItem(of.requestId, "in_progress", []) }) +
-      event("response.content_part.added", { item_id, output_index, content_index: 0, part: textPart("") })
+      event("response.content_part.added", { item_id, output_index, content_index: 0, part })
     );
   };
   const text = (delta: string): string => {
-    const begun = positions.has("message") ? "" : beginMessage();
+    const begun = positions.has("message") ? "" : beginMessage(textPart(""));
     return begun + event("response.output_text.delta", { ...at("message"), content_index: 0, delta, logprobs: [] });
   };
   const call = ({ index, id, name, arguments: delta }: CallPiece): string => {
@@ -49,11 +59,20 @@ export function createResponseEvents(of: ResponseOf): Chunks {
     end(response: Response, rest) {
       const calls = callsOf(response);
       const last = rest.map((piece) => call(pieceOf(piece))).join("");
+      // Where its text was sent already, a refusal ends as the text that it began as.
+      const refusal = positions.has("message") ? null : refusalOf(response);
+      const refused =
+        refusal === null
+          ? ""
+          : beginMessage(refusalPart("")) +
+            event("response.refusal.delta", { ...at("message"), content_index: 0, delta: refusal });
       // An answer of nothing is an empty message.
-      const empty = positions.size === 0 ? beginMessage() : "";
+      const empty = positions.size === 0 ? beginMessage(textPart("")) : "";
+      const part = refusal === null ? textPart(response.text) : refusalPart(refusal);
+      const content = refusal === null ? { text: response.text, logprobs: [] } : { refusal };
       const itemOf = (item: "message" | number, status: string): object =>
         item === "message"
-          ? messageItem(of.requestId, status, [textPart(response.text)])
+          ? messageItem(of.requestId, status, [part])
           : callItem(of.requestId, item, status, calls[item] ?? { call_id: "", name: "", arguments: "" });
       const finished = finishedResponse(response, of, (status) =>
         [...positions.keys()].map((item) => itemOf(item, status)),
@@ -67,17 +86,18 @@ export function createResponseEvents(of: ResponseOf): Chunks {
           return last + event("response.output_item.done", whole);
         }
         return [
-          event("response.output_text.done", { ...where, content_index: 0, text: response.text, logprobs: [] }),
-          event("response.content_part.done", { ...where, content_index: 0, part: textPart(response.text) }),
+          event(`response.${part.type}.done`, { ...where, content_index: 0, ...content }),
+          event("response.content_part.done", { ...where, content_index: 0, part }),
           event("response.output_item.done", whole),
         ].join("");
       });
-      return [last, empty, ...done, event(`response.${finished.status}`, { response: finished })].join("");
+      return [last, refused, empty, ...done, event(`response.${finished.status}`, { response: finished })].join("");
     },
     error(error: ApiError) {
       const { message, code, param } = errorBody(error).error;
       return event("error", { message, code, param });
     },
     heartbeat: ": waiting\n\n",
+    hasRefusals: true,
   };
 }

@@ -225,6 +225,29 @@ describe("a response", () => {
     expect(read.at(-1)?.type).toBe("response.completed");
   });
 
+  it("that is a refusal has it as a part of its own, streamed or not", () => {
+    const refusal = "I can't help with that.";
+    const refused = aResponse({ text: refusal, passthrough: JSON.stringify({ message: { refusal } }) });
+    const content = [{ type: "refusal", refusal }];
+    const { output } = finishedResponse(refused, of);
+    expect(output).toMatchObject([{ type: "message", content }]);
+    const events = createResponseEvents(of);
+    const read = [...(events.begin() + events.end(refused, [])).matchAll(/^data: (.*)\n\n/gm)].map(
+      ([, data = ""]) => JSON.parse(data) as { type: string; delta?: string; response?: { output: object[] } },
+    );
+    expect(read.slice(2).map(({ type }) => type.replace("response.", ""))).toEqual([
+      ...["output_item.added", "content_part.added", "refusal.delta", "refusal.done", "content_part.done"],
+      ...["output_item.done", "completed"],
+    ]);
+    expect(read.flatMap(({ delta }) => delta ?? []).join("")).toBe(refusal);
+    expect(read.at(-1)?.response?.output).toEqual(output);
+    // Where its text was sent already, the stream ends as it began.
+    const begun = createResponseEvents(of);
+    const all = begun.begin() + begun.text(refusal) + begun.end(refused, []);
+    expect(all).toContain("response.output_text.done");
+    expect(all).not.toContain('"type":"refusal"');
+  });
+
   it("has calls of functions as items, whose pieces side by side are the final ones", () => {
     const calls = ["a", "b"].map((name, i) => ({
       id: `c${i}`,
