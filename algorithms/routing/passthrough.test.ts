@@ -44,6 +44,7 @@ describe("a passthrough", () => {
     ["service_tier", '{"service_tier":"priority"}'],
     ["service_tier", '{"service_tier":["flex"]}'],
     ["kv_transfer_params", '{"kv_transfer_params":{}}'],
+    ["anthropic.fallbacks", '{"anthropic":{"messages":[],"fallbacks":[]}}'],
     ["anthropic.kv_transfer_params", '{"anthropic":{"messages":[],"kv_transfer_params":{}}}'],
     ["cache_salt", '{"cache_salt":"x"}'],
     ["messages is no array", '{"messages":"x"}'],

@@ -26,14 +26,15 @@ const reserved: ReadonlySet<string> = new Set([
   // Other names of the longest answer, more answers than one, or other models: what they cost would
   // not be bounded.
   ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],
-  ...["num_return_sequences", "candidate_count", "use_beam_search", "models", "fallbacks"],
+  ...["num_return_sequences", "candidate_count", "use_beam_search"],
 ]);
-/** Where vLLM and SGLang fetch a request's KV cache: it may be another tenant's. */
-const ofTransfers: ReadonlySet<string> = new Set([
+/** Where vLLM and SGLang fetch a KV cache, perhaps another tenant's; models at other prices. */
+const elsewhere: ReadonlySet<string> = new Set([
   ...["kv_transfer_params", "bootstrap_host", "bootstrap_port", "bootstrap_room", "disagg_prefill_dp_rank"],
+  ...["models", "fallbacks"],
 ]);
 /** Whether no body may have it, whatever its format. */
-export const isOfTransfers = (name: string): boolean => ofTransfers.has(name);
+export const pointsElsewhere = (name: string): boolean => elsewhere.has(name);
 /** Tiers of OpenAI and Groq that cost no more than the arm's prices. */
 const tiers: ReadonlySet<unknown> = new Set(["auto", "default", "flex", "scale", "on_demand"]);
 
@@ -42,7 +43,7 @@ const ofTools: ReadonlySet<string> = new Set([
 ]);
 
 export const isReserved = (name: string, value: unknown): boolean =>
-  reserved.has(name) || isOfTransfers(name) || (name === "service_tier" && value !== null && !tiers.has(value));
+  reserved.has(name) || pointsElsewhere(name) || (name === "service_tier" && value !== null && !tiers.has(value));
 export function requiredByMember(name: string, value: unknown): Capability {
   if (ofTools.has(name)) return "tools";
   const isSchema = name === "response_format" && isObject(value) && value["type"] === "json_schema";
@@ -115,8 +116,8 @@ export function readPassthrough(json: string): Passthrough {
   for (const [name, value] of Object.entries(members)) {
     if (name === nativeMember) {
       if (!isObject(value) || !Array.isArray(value["messages"])) return { problem: `${name} is no body with messages` };
-      const transfer = Object.keys(value).find(isOfTransfers);
-      if (transfer !== undefined) return { problem: `${name}.${transfer} is not served` };
+      const refused = Object.keys(value).find(pointsElsewhere);
+      if (refused !== undefined) return { problem: `${name}.${refused} is not served` };
       continue;
     }
     if (isReserved(name, value)) return { problem: `${name} is a field of the request, or not served` };

@@ -143,6 +143,15 @@ describe("a stream", () => {
     expect(eventsOf(more)).toMatchObject([{ delta: { type: "input_json_delta", partial_json: ":1}" } }]);
   });
 
+  it("keeps the order of texts that come in the middle of a call and behind it", () => {
+    const chunks = createMessageEvents(of);
+    const head = { index: 0, id: "c0", type: "function", name: "a", arguments: '{"x"' };
+    const more = { index: 0, id: null, type: null, name: null, arguments: ":1}" };
+    const out = [chunks.calls([head]), chunks.text("one "), chunks.calls([more]), chunks.text("two")].join("");
+    const texts = blocksOf(eventsOf(out + chunks.end(withCalls("one two", [call("c0", "a", '{"x":1}')]), [])));
+    expect(texts.map((one) => one["text"] ?? one["type"])).toEqual(["tool_use", "one two"]);
+  });
+
   it("with a call whose arguments are no object ends in an error", () => {
     const chunks = createMessageEvents(of);
     const rest = [{ index: 0, ...call("c", "a", "[1]") }];

@@ -87,9 +87,11 @@ export function createMessageEvents(of: Named): Chunks {
     begin: () => event("message_start", { message: openMessage(of) }),
     text(content) {
       const call = calls[current];
-      if (open !== "call" || call === undefined || call.isComplete("")) return text(content);
       held += content;
-      return "";
+      if (open === "call" && call !== undefined && !call.isComplete("")) return "";
+      const sent = held;
+      held = "";
+      return text(sent);
     },
     blocks: (pieces) => pieces.map(block).join(""),
     calls(pieces) {

@@ -83,6 +83,7 @@ describe("a request", () => {
       { tools: [{ type: "custom" }] },
       { container: "c", top_p: 7 },
       { container: "c", kv_transfer_params: { do_remote_prefill: true } },
+      { container: "c", fallbacks: [{ model: "another" }] },
     ])
       expect(() => requestOf(wrong)).toThrow();
   });

@@ -1,6 +1,6 @@
 // A body of Anthropic's API for arms of the same format: what a chat completion has no member for
 // goes to them as it is written. What can be translated goes along, for arms of the other format.
-import { isOfTransfers, type Capability } from "../../../algorithms/routing/passthrough.ts";
+import { pointsElsewhere, type Capability } from "../../../algorithms/routing/passthrough.ts";
 import { objectOf, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../../algorithms/text/message-blocks.ts";
@@ -20,8 +20,8 @@ export interface NativeBody {
 
 /** translate: to a chat completion. Throws ApiError. */
 export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatBody {
-  const transfer = Object.keys(of.body).find(isOfTransfers);
-  if (transfer !== undefined) throw unservedMember(transfer);
+  const refused = Object.keys(of.body).find(pointsElsewhere);
+  if (refused !== undefined) throw unservedMember(refused);
   let translated: ChatBody;
   try {
     translated = translate();
