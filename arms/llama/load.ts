@@ -13,6 +13,7 @@ import type { Piece } from "../../schemas/types.ts";
 import type { Built } from "../linked/build.ts";
 import { type Inventory, openInventory } from "../linked/inventory.ts";
 import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
+import { isScorable } from "../linked/context.ts";
 import { createIdleWork, type IdleWork } from "../linked/idle.ts";
 import { createImpactScorer, mostScoredTokens } from "../linked/impact.ts";
 import { createCacheMaker } from "../linked/make.ts";
@@ -88,9 +89,10 @@ export async function loadLlama({
   const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
   const prefixes = createPrefixCache(prefixBytes);
   // craft's scattered tokens cost a decode each without the scattered addon.
-  const scored = context.scattered && unlinkable === null && wantedType === "f16" && isOnCpu;
+  const isScored = context.scattered && unlinkable === null && wantedType === "f16" && isOnCpu;
+  const scored = isScored && isScorable(convention);
   const scorer = scored
-    ? createImpactScorer(() => openScorer(opened, { contextTokens: mostScoredTokens, threads }))
+    ? createImpactScorer(() => openScorer(opened, { contextTokens: mostScoredTokens, threads }), log)
     : undefined;
   const maker = createCacheMaker({ context, store, format, convention, scorer });
   const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
