@@ -20,7 +20,7 @@ import { createCacheMaker } from "../linked/make.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
 import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
 import type { LlamaInput } from "./methods.ts";
-import { createPrefixCache } from "../linked/prefix-cache.ts";
+import { createPrefixCache, type PrefixCache } from "../linked/prefix-cache.ts";
 
 export interface LoadedLlama {
   name: string;
@@ -39,6 +39,7 @@ export interface LoadedLlama {
   build(pieces: readonly Piece[], domain: string, signal: AbortSignal): Promise<Built>;
   store: KvStore;
   inventory: Inventory;
+  prefixes: PrefixCache;
   prefetcher: Prefetcher;
   close(): Promise<void>;
 }
@@ -108,7 +109,7 @@ export async function loadLlama({
     return disk === null ? inMemory > fullShare * chunkBytes : onDisk > fullShare * diskBytes;
   };
   return {
-    ...{ name, fingerprint, devices, flashAttention, unlinkable, scored, model, store, inventory },
+    ...{ name, fingerprint, devices, flashAttention, unlinkable, scored, model, store, inventory, prefixes },
     chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),
