@@ -101,7 +101,6 @@ export function followDocumentBuilds(
       }
     },
   });
-
   // Never fails: a reader that is stopped has not caught up.
   void reader.caughtUp.then(
     () => (caughtUp = true),
@@ -130,7 +129,10 @@ export function followDocumentBuilds(
       return null;
     },
     gone(pieces) {
-      for (const [key, { until }] of changed) if (until <= clock()) settle(key);
+      for (const [key, { until }] of changed) {
+        if (until > clock()) break;
+        settle(key);
+      }
       return caughtUp ? pieces.filter(isGone) : null;
     },
     stop: () => reader.stop(),
