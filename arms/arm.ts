@@ -133,7 +133,7 @@ export interface ReplicaState {
   engine: { running: number | null; waiting: number; cacheUsage: number | null } | undefined;
 }
 
-/** Ids of examples, and keys of documents (documentKey of connections/documents/port.ts). */
+/** Ids of examples, and pieces of documents (pieceName of algorithms/identity/identity.ts). */
 export interface Cached {
   examples: readonly string[];
   documents: readonly string[];

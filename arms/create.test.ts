@@ -44,6 +44,9 @@ describe("createArm", () => {
   it.each([
     [{ linked: { policy: "craft-0.3" } }, "craft-0.3 needs the scattered addon. Run"],
     [{ linked: { policy: "last-1+craft-0.3" }, kvType: "q8_0" }, "craft-0.3 needs kvType f16"],
+    [{ linked: { policy: "craft-0.3" }, device: "auto" }, "craft-0.3 needs device cpu"],
+    [{ linked: { policy: "craft-0.3", convention: "seen" } }, "caches of the convention seen have no scores"],
+    [{ linked: { policy: "last-1+craft-1", convention: "alone" } }, "needs linked.convention context or system"],
   ])("says what a policy needs: %j", async (what, message) => {
     vi.stubEnv("PRECEDENT_LLAMA_SCATTERED", "");
     const config = armSchema.parse({ name: "a", type: "llama", model: import.meta.filename, ...what });

@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import {
   arrivalOf,
   deadlineOf,
+  documentOfPiece,
   exampleId,
   identify,
+  pieceName,
   sharingDomain,
   tenantOf,
   skewMs,
@@ -40,6 +42,15 @@ describe("sharingDomain", () => {
       }),
     );
     expect(sharingDomain("\ud800", "x")).toBe("%EF%BF%BD/x");
+  });
+});
+
+describe("pieceName", () => {
+  it("differs by document and text, and says whose it is", () => {
+    const names = ["acme/a", "acme/a/b"].flatMap((key) => ["one", "two"].map((text) => pieceName(key, text)));
+    expect(new Set(names).size).toBe(4);
+    expect(names.map(documentOfPiece)).toEqual(["acme/a", "acme/a", "acme/a/b", "acme/a/b"]);
+    expect(pieceName("acme/a", "half \ud800")).toBe(pieceName("acme/a", "half \ufffd"));
   });
 });
 

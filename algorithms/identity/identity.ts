@@ -86,6 +86,15 @@ export const exampleId = (domain: string, request: string, response: string): st
 export const cacheName = (kind: "example" | "document", id: string): string => `${kind}/${id}`;
 
 /**
+ * A piece of a document, as prompts have it, of one version of its text; `key`: the document's
+ * (connections/documents/port.ts). Lone surrogates count as what a record makes of them.
+ */
+export const pieceName = (key: string, text: string): string => `${key}/${hash("sha256", text).slice(0, 16)}`;
+
+/** The document's key. */
+export const documentOfPiece = (name: string): string => name.slice(0, name.lastIndexOf("/"));
+
+/**
  * Author of all feedback that came with a feedback token. It can be withdrawn at once, and makes no
  * example by itself (operators/admit).
  */

@@ -83,6 +83,16 @@ export function parsePolicies(name: string): LinkPolicies | Problem {
 export const policiesName = (policies: LinkPolicies): string =>
   "kind" in policies ? policyName(policies) : pairName(policyName(policies.short), policyName(policies.long));
 
+/** Whether the name is craft-A's, last-M or not. */
+export function isCraft(name: string): boolean {
+  const policy = parsePolicy(name);
+  return !("problem" in policy) && policy.kind === "craft";
+}
+
+/** Whether chunks of so many tokens are recomputed by the scores of their caches. */
+export const goesByScores = (policies: LinkPolicies, tokens: number): boolean =>
+  ("kind" in policies ? policies : policies[chunkKind(tokens)]).kind === "craft";
+
 export const pairName = (short: string, long: string): string => `short:${short},long:${long}`;
 
 /** Kinds of the chunks, sorted. The first chunk is the system prompt, which has no kind. */

@@ -17,6 +17,13 @@ it("takes the arm's policy, and what a request asks for before it", () => {
   expect(choice.compare(request("r"), "full")).toEqual({ ...request("r"), policies: [] });
 });
 
+it("leaves out what a request asks for where its caches have no scores to go by", () => {
+  const options = { policy: "last-1", sampleShare: 1, maxKl };
+  expect(createLinkedChoice(options, () => 0).policy("last-1+craft-0.3")).toBe("last-1");
+  expect(createLinkedChoice({ ...options, policy: "auto" }, () => 0).policy("craft-1")).toContain("attnlink-4");
+  expect(createLinkedChoice({ ...options, scored: true }, () => 0).policy("craft-1")).toBe("craft-1");
+});
+
 it("auto goes by what is known of each kind, and starts with what each is known to stand", () => {
   const choice = createLinkedChoice({ policy: "auto", sampleShare: 1, maxKl }, () => 0);
   expect(choice.policy(null)).toBe("short:last-2,long:attnlink-4");

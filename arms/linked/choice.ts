@@ -1,6 +1,6 @@
 // Which policies a request gets, and which prefills are compared with full ones. Measurements live
 // outside of the model's process; other processes' come from history.ts.
-import { chunkKinds, type ChunkKind, pairName } from "../../algorithms/linked-prefill/link-policy.ts";
+import { chunkKinds, type ChunkKind, isCraft, pairName } from "../../algorithms/linked-prefill/link-policy.ts";
 import {
   addSample,
   choosePolicy,
@@ -21,7 +21,10 @@ export interface Chosen {
 export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
 
 export interface LinkedChoice {
-  /** Name of the policies; `asked` is what the request wants, if anything. */
+  /**
+   * Name of the policies. `asked` is what the request wants, if anything; craft counts only where
+   * caches have scores.
+   */
   policy(asked: string | null): string;
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;
@@ -100,7 +103,8 @@ export function createLinkedChoice(
     choicesOf(kind, scored).some((name) => (records.get(sampleName(kind, name))?.weight ?? 0) < least);
   return {
     policy: (asked) => {
-      if (asked !== null || !isAuto) return asked ?? policy;
+      if (asked !== null && (scored || !isCraft(asked))) return asked;
+      if (!isAuto) return policy;
       return pairName(choose("short").policy, choose("long").policy);
     },
     compare(request, used) {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { contextChunks, contextTokens, firstContext, wantedPrefixes } from "./context.ts";
+import { conventions } from "../../connections/kv/port.ts";
+import { contextChunks, contextTokens, firstContext, isScorable, wantedPrefixes } from "./context.ts";
 import { longTokens } from "../../algorithms/linked-prefill/link-policy.ts";
 
 const of = (...tokens: number[]) => tokens.map((one) => ({ tokens: one }));
@@ -66,4 +67,9 @@ describe("wantedPrefixes", () => {
       expect(wantedPrefixes(chunks, 0, convention)).toEqual([]);
     for (const convention of ["seen", "linked"] as const) expect(wantedPrefixes(chunks, 2, convention)).toEqual([]);
   });
+});
+
+it.each(conventions)("knows whether idle time makes caches behind a prefix, which can be scored: %s", (convention) => {
+  const wanted = wantedPrefixes(of(20, longTokens, longTokens), 2, convention);
+  expect(isScorable(convention)).toBe(wanted.some(({ prefix }) => prefix.length > 0));
 });

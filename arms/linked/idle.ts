@@ -55,6 +55,21 @@ const mostComparisons = 8;
 /** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
 const comparedTokens = 8;
 
+/**
+ * Takes it from its queue when it is done or has failed: others wait behind it. A request that
+ * comes in between ends the work, which is then done again.
+ */
+async function once<Result>(signal: AbortSignal, take: () => unknown, work: Promise<Result>): Promise<Result> {
+  try {
+    const result = await work;
+    take();
+    return result;
+  } catch (error) {
+    if (!signal.aborted) take();
+    throw error;
+  }
+}
+
 export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleWork {
   const wanted = new Map<string, WantedCache>();
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
@@ -104,15 +119,13 @@ export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleW
     async next(signal) {
       const [first] = wanted.values();
       if (first !== undefined) {
-        // Gone from the queue only when it is made: a request that comes in between ends it.
-        await maker.make(first, signal);
-        wanted.delete(first.key);
+        await once(signal, () => wanted.delete(first.key), maker.make(first, signal));
         return { more: wanted.size + comparisons.length > 0, samples: [] };
       }
       const [comparison] = comparisons;
       if (comparison === undefined) return { more: false, samples: [] };
-      const samples = await measure(comparison.prompt, comparison.answer, comparison.what, signal);
-      comparisons.shift();
+      const { prompt, answer, what } = comparison;
+      const samples = await once(signal, () => comparisons.shift(), measure(prompt, answer, what, signal));
       return { more: comparisons.length > 0, samples };
     },
   };

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { longTokens, type LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { chunkKey } from "../../connections/kv/keys.ts";
 import { aStore, format } from "../../connections/kv/values.testing.ts";
 import { llamaIsBuilt, openTiny, type Opened } from "../../connections/llama/models.testing.ts";
-import { openScorer } from "../../connections/llama/scorer.ts";
-import { createImpactScorer, impactOf, mostScoredTokens } from "./impact.ts";
+import { LlamaError, type LlamaErrorCode } from "../../connections/llama/port.ts";
+import { type LlamaScorer, openScorer } from "../../connections/llama/scorer.ts";
+import { createTestingContext } from "./context.testing.ts";
+import { createImpactScorer, impactOf, mostScoredTokens, scoredRanges } from "./impact.ts";
 import { createCacheMaker } from "./make.ts";
 import { createLinkedModel } from "./model.ts";
 
@@ -18,17 +21,85 @@ it("reads the last chunk's part of the scores", () => {
   expect(cci).toBeCloseTo(1 / (1 + Math.exp(-(1.75 / 6) / (1 / 9))), 9);
 });
 
-it("opens its context for the first cache, and does not score what is too long", async () => {
+const log = { warn: vi.fn() };
+const { signal } = new AbortController();
+const scores = { layers: 1, chunks: 2, sums: Float32Array.of(0, 0.5, 0, 0.5), before: Float32Array.of(0, 0.25, 0.5) };
+const behind = [new Uint8Array()];
+
+it("opens its context for the first cache, and again after a failure; does not score what is too long", async () => {
   let opened = 0;
+  const closed = vi.fn();
   const scorer = createImpactScorer(() => {
     opened++;
-    return Promise.reject(new Error("no memory"));
-  });
+    if (opened === 1) return Promise.reject(new LlamaError("context_failed", "no memory"));
+    return Promise.resolve({ attention: () => Promise.resolve(scores), close: () => Promise.resolve(closed()) });
+  }, log);
   const tokens = new Int32Array(mostScoredTokens + 1);
-  expect(await scorer.score(tokens, [1], new Uint8Array())).toBeUndefined();
+  expect(await scorer.score(tokens, [1], behind, signal)).toBeUndefined();
   expect(opened).toBe(0);
-  await expect(scorer.score(new Int32Array(9), [1], new Uint8Array())).rejects.toThrow("no memory");
+  expect(await scorer.score(new Int32Array(3), [1], behind, signal)).toBeUndefined();
+  expect(await scorer.score(new Int32Array(3), [1], behind, signal)).toMatchObject({ ranking: [1, 0] });
+  expect(await scorer.score(new Int32Array(3), [1], behind, signal)).toMatchObject({ inter: [0.5] });
+  expect(opened).toBe(2);
   await scorer.close();
+  expect(closed).toHaveBeenCalledOnce();
+});
+
+it("scores a part after the other, and begins none after it is cancelled", async () => {
+  const [begin, end] = [10, 10 + 300];
+  expect(scoredRanges(begin, end)).toEqual([
+    { begin: 0, end: begin },
+    { begin, end: begin + 128 },
+    { begin: begin + 128, end: begin + 256 },
+  ]);
+  const asked: [tokens: number, links: number[]][] = [];
+  const ending = new AbortController();
+  const attention: LlamaScorer["attention"] = ({ tokens, links = [] }) => {
+    asked.push([tokens.length, links.map(({ position }) => position)]);
+    if (asked.length === 5) ending.abort();
+    return Promise.resolve({ ...scores, before: new Float32Array(tokens.length).fill(1, asked.at(-1)![1].at(-1)) });
+  };
+  const scorer = createImpactScorer(() => Promise.resolve({ attention, close: () => Promise.resolve() }), log);
+  const score = () =>
+    scorer.score(
+      new Int32Array(end),
+      [begin],
+      scoredRanges(begin, end).map(() => behind[0]!),
+      ending.signal,
+    );
+  expect(await score()).toMatchObject({ inter: [3 * 0.5] });
+  const parts = [
+    [begin + 128, [0]],
+    [begin + 256, [0, begin]],
+    [end, [0, begin, begin + 128]],
+  ];
+  expect(asked).toEqual(parts);
+  await expect(score()).rejects.toMatchObject({ code: "cancelled" });
+  expect(asked).toEqual([...parts, ...parts.slice(0, 2)]);
+});
+
+it("keeps a cache without a score when the model fails, and none when a request ends the work", async () => {
+  const warn = vi.fn();
+  let code: LlamaErrorCode = "decode_failed";
+  const attention = () => Promise.reject(new LlamaError(code, "no"));
+  const close = () => Promise.resolve();
+  const scorer = createImpactScorer(() => Promise.resolve({ attention, close }), { warn });
+  const store = await aStore({ memoryBytes: 1_000_000 });
+  const context = createTestingContext();
+  const maker = createCacheMaker({ context, store, format, convention: "system", scorer });
+  const tokens = Int32Array.from({ length: 3 + 2 * longTokens }, (_, index) => index);
+  const chunks = [0, 3, 3 + longTokens].map((begin, index) => ({
+    ...{ chunk: chunkKey(format, "acme/default", [index]), begin, tokens: index === 0 ? 3 : longTokens },
+  }));
+  const [system, ...passages] = maker.wanted({ tokens, chunks }).sort((a, b) => a.chunk.begin - b.chunk.begin);
+  expect(system?.prefix).toEqual([]);
+  for (const passage of passages) await maker.make(passage, signal);
+  expect(store.list().map(({ impact }) => impact)).toEqual([undefined, undefined]);
+  expect(warn).toHaveBeenCalledOnce();
+  code = "cancelled";
+  await store.forget(new Set([passages[0]!.chunk.chunk]));
+  await expect(maker.make(passages[0]!, signal)).rejects.toMatchObject({ code });
+  expect(store.list()).toHaveLength(1);
 });
 
 describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", () => {
@@ -38,10 +109,31 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
   });
   afterAll(() => tiny?.close());
 
+  it("finds in parts what it finds at once", async () => {
+    const { context, model: opened } = tiny;
+    const tokens = opened.tokenize("Water is what this passage is about, and stone. ".repeat(12)).subarray(0, 420);
+    const begin = 60;
+    const scorer = await openScorer(opened, { contextTokens: 512 });
+    const lengths = [20, 40];
+    const exports = scoredRanges(begin, tokens.length);
+    const { blobs } = await context.run({ tokens, exports });
+    const links = [{ blob: blobs[0]!, position: 0 }];
+    const whole = impactOf(await scorer.attention({ tokens, links, starts: [0, 20, begin] }), lengths, begin);
+    const impacts = createImpactScorer(() => Promise.resolve(scorer), log);
+    const found = (await impacts.score(tokens, lengths, blobs, signal))!;
+    expect(exports.length).toBeGreaterThan(2);
+    expect(found.cci).toBeCloseTo(whole.cci, 3);
+    for (const [index, inter] of found.inter.entries()) expect(inter / whole.inter[index]! - 1).toBeCloseTo(0, 2);
+    const most = (ranking: readonly number[]) => new Set(ranking.slice(0, 50));
+    const common = [...most(found.ranking)].filter((token) => most(whole.ranking).has(token));
+    expect(common.length).toBeGreaterThan(45);
+    await impacts.close();
+  });
+
   it("craft recomputes by the scores of caches of passages, made in idle time", async () => {
     const { context, model: opened } = tiny;
     const store = await aStore({ memoryBytes: 50_000_000 });
-    const scorer = createImpactScorer(() => openScorer(opened, { contextTokens: 1_024 }));
+    const scorer = createImpactScorer(() => openScorer(opened, { contextTokens: 1_024 }), log);
     const common = { context, store, format, convention: "context" } as const;
     const model = createLinkedModel(common);
     const maker = createCacheMaker({ ...common, scorer });
@@ -59,7 +151,6 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
     };
     const passage = (word: string): string => `${word} is what this passage is about. `.repeat(8);
     const [one, two] = [passage("Water"), passage("Stone")];
-    const { signal } = new AbortController();
     for (const wanted of maker.wanted(promptOf(one, two))) await maker.make(wanted, signal);
     const short = promptOf(one, "brief. ");
     for (const wanted of maker.wanted(short)) await maker.make(wanted, signal);

@@ -1,39 +1,100 @@
 // Scores a chunk's cache: how much the chunk attends to the prefix that it was made behind, and
 // which of its tokens do (Cache-Craft, 3.1 and 3.2). The policy craft recomputes these tokens.
+import type { Logger } from "pino";
 import { contextImpact } from "../../algorithms/linked-prefill/context-impact.ts";
 import type { Impact } from "../../connections/kv/port.ts";
-import type { LlamaScorer } from "../../connections/llama/scorer.ts";
+import { LlamaError, type Range } from "../../connections/llama/port.ts";
+import type { AttentionScores, LlamaScorer } from "../../connections/llama/scorer.ts";
 
 export interface ImpactScorer {
   /**
-   * tokens: prefix chunks of the given lengths, then the chunk; behind: the prefix's cache.
-   * undefined: too long to be scored. Rejects with LlamaError.
+   * tokens: prefix chunks of the given lengths, then the chunk; caches: those of scoredRanges.
+   * undefined: too long to be scored, or the model failed, which is logged. Rejects with LlamaError
+   * cancelled, after the part under way, or closed.
    */
-  score(tokens: Int32Array, prefix: readonly number[], behind: Uint8Array): Promise<Impact | undefined>;
+  score(
+    tokens: Int32Array,
+    prefix: readonly number[],
+    caches: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<Impact | undefined>;
   close(): Promise<void>;
+}
+
+/** Tokens scored at a time: a request that comes waits for no more. */
+const partTokens = 128;
+
+/** Of what a chunk is scored over: its prefix, then its parts but the last. */
+export function scoredRanges(begin: number, end: number): Range[] {
+  const ranges = [{ begin: 0, end: begin }];
+  for (let at = begin; at + partTokens < end; at += partTokens) ranges.push({ begin: at, end: at + partTokens });
+  return ranges;
 }
 
 /** Tokens of a prefix and its chunk together: the scorer's context has cells for so many. */
 export const mostScoredTokens = 2_048;
 
-/** Opens the scorer when the first cache is made. */
-export function createImpactScorer(open: () => Promise<Pick<LlamaScorer, "attention" | "close">>): ImpactScorer {
+/** Opens the scorer when the first cache is made; again after it could not be opened. */
+export function createImpactScorer(
+  open: () => Promise<Pick<LlamaScorer, "attention" | "close">>,
+  log: Pick<Logger, "warn">,
+): ImpactScorer {
   let scorer: ReturnType<typeof open> | undefined;
+  let failing = false;
+
+  function opened(): ReturnType<typeof open> {
+    scorer ??= open();
+    return scorer.catch((error: unknown) => {
+      scorer = undefined;
+      throw error;
+    });
+  }
+
   return {
-    async score(tokens, prefix, behind) {
+    async score(tokens, prefix, caches, signal) {
       if (tokens.length > mostScoredTokens) return undefined;
       const starts = prefix.reduce((all, length) => [...all, all.at(-1)! + length], [0]);
-      const { attention } = await (scorer ??= open());
-      const links = [{ blob: behind, position: 0 }];
-      return impactOf(await attention({ tokens, links, starts }), prefix, starts.at(-1)!);
+      try {
+        const { attention } = await opened();
+        const impact = impactOf(await inParts(attention, { tokens, starts }, caches, signal), prefix, starts.at(-1)!);
+        failing = false;
+        return impact;
+      } catch (error) {
+        if (error instanceof LlamaError && (error.code === "cancelled" || error.code === "closed")) throw error;
+        if (!failing) log.warn({ err: error }, "caches of passages can't be scored: craft computes them whole");
+        failing = true;
+        return undefined;
+      }
     },
     close: async () => (await scorer?.catch(() => undefined))?.close(),
   };
 }
 
+/** Each part of the last chunk asks over all that stands before it; their sums are the chunk's. */
+async function inParts(
+  attention: LlamaScorer["attention"],
+  { tokens, starts }: { tokens: Int32Array; starts: readonly number[] },
+  caches: readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<AttentionScores> {
+  const ranges = scoredRanges(starts.at(-1)!, tokens.length);
+  const links: { blob: Uint8Array; position: number }[] = [];
+  let all: AttentionScores | undefined;
+  for (const [index, { begin }] of ranges.entries()) {
+    if (signal.aborted) throw new LlamaError("cancelled", "a request came while a cache was scored");
+    links.push({ blob: caches[index]!, position: begin });
+    const end = ranges[index + 1]?.end ?? tokens.length;
+    const part = await attention({ tokens: tokens.subarray(0, end), links: [...links], starts });
+    all ??= { ...part, sums: new Float32Array(part.sums.length), before: new Float32Array(tokens.length) };
+    for (const [at, sum] of part.sums.entries()) all.sums[at]! += sum;
+    for (const [at, sum] of part.before.entries()) all.before[at]! += sum;
+  }
+  return all!;
+}
+
 /** The impact of the prefix on the last chunk, which begins at the token `begin`. */
 export function impactOf(
-  { layers, chunks, sums, before }: Awaited<ReturnType<LlamaScorer["attention"]>>,
+  { layers, chunks, sums, before }: AttentionScores,
   prefix: readonly number[],
   begin: number,
 ): Impact {

@@ -1,6 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { pieceName } from "../../algorithms/identity/identity.ts";
 import { bloomHash, mayContain } from "../../algorithms/numeric/bloom.ts";
 import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
 import type { ArmInventory } from "../arm.ts";
@@ -18,11 +19,14 @@ const log = {
 type Kind = "system" | "example" | "document";
 const chunksOf = (...all: [kind: Kind, id: string | null, n: number][]) =>
   [
-    all.map(([kind, id], index) => ({ kind, id, configured: false, begin: 2 * index, end: 2 * index + 2 })),
+    all.map(([kind, id, n], index) => ({
+      ...{ kind, id, text: `text ${n}`, configured: false, begin: 2 * index, end: 2 * index + 2 },
+    })),
     all.map(([, , n]) => ({ chunk: anEntry(n).chunk })),
     "acme/default",
   ] as const;
-const documentName = (key: string, n: number): string => `document/${key}/${anEntry(n).chunk.slice(0, 16)}`;
+const pieceOf = (key: string, n: number): string => pieceName(key, `text ${n}`);
+const documentName = (key: string, n: number): string => `document/${pieceOf(key, n)}/${anEntry(n).chunk.slice(0, 16)}`;
 const has = ({ bloom, hashes }: ArmInventory, ...names: string[]) =>
   names.filter((name) => mayContain({ bits: bloom, hashes }, bloomHash(name)));
 
@@ -77,32 +81,57 @@ it("gives the chunks of examples that are to be forgotten, and no longer their n
   // c has no cache.
   const { examples, documents } = inventory.cached();
   expect([...examples].sort()).toEqual(["a", "b"]);
-  expect(documents).toEqual(["acme/d"]);
-  const chunks = inventory.forget({ examples: ["a", "unheard of"], documents: ["acme/other"] });
+  expect(documents).toEqual([pieceOf("acme/d", 1)]);
+  const chunks = inventory.forget({ examples: ["a", "unheard of"], documents: [pieceOf("acme/other", 1)] });
   expect([...chunks]).toEqual([anEntry(2).chunk]);
-  expect(inventory.cached().examples).toEqual(["b"]);
+  // The name is gone, the cache is still there.
+  expect(has(inventory.summary(), "example/a", "example/b")).toEqual(["example/b"]);
   expect(await store.forget(chunks)).toBe(1);
+  expect(inventory.cached().examples).toEqual(["b"]);
   const piece = documentName("acme/d", 1);
   expect(has(inventory.summary(), piece, "example/a", "example/b")).toEqual([piece, "example/b"]);
 });
 
-it("forgets all chunks of one tenant's document, of every version and domain, and no other tenant's", async () => {
+it("forgets a piece of one tenant's document in every domain, and no other text or tenant's", async () => {
   const store = await aStore({});
   const inventory = await openInventory({ store, folder: null, log });
   for (const n of [1, 2, 3, 4, 5]) await store.put(anEntry(n), blobOf(n));
-  const seen = (domain: string, ...documents: [id: string, n: number][]): void => {
-    const [chunks, keyed] = chunksOf(...documents.map(([id, n]) => ["document", id, n] as [Kind, string, number]));
-    inventory.seen(chunks, keyed, domain);
+  /** n: the chunk; of the text of the same number, if no other is said. */
+  const seen = (domain: string, id: string, n: number, text = n): void => {
+    const [[chunk], keyed] = chunksOf(["document", id, n]);
+    inventory.seen([{ ...chunk!, text: `text ${text}` }], keyed, domain);
   };
-  seen("acme/default", ["guides/a", 1], ["guides/a", 2]);
-  seen("acme/geo", ["guides/a", 3]);
-  seen("a%2Fb/default", ["guides/a", 4]);
-  seen("acme/default", ["guides", 5]);
-  const { documents } = inventory.cached();
-  expect([...documents].sort()).toEqual(["a%2Fb/guides/a", "acme/guides", "acme/guides/a"]);
-  const chunks = inventory.forget({ examples: [], documents: ["acme/guides/a"] });
-  expect(chunks).toEqual(new Set([1, 2, 3].map((n) => anEntry(n).chunk)));
-  expect([...inventory.cached().documents].sort()).toEqual(["a%2Fb/guides/a", "acme/guides"]);
+  seen("acme/default", "guides/a", 1);
+  seen("acme/default", "guides/a", 2);
+  seen("acme/geo", "guides/a", 3, 1);
+  seen("a%2Fb/default", "guides/a", 4, 1);
+  seen("acme/default", "guides", 5, 1);
+  const former = pieceOf("acme/guides/a", 1);
+  const others = [pieceOf("a%2Fb/guides/a", 1), pieceOf("acme/guides", 1), pieceOf("acme/guides/a", 2)];
+  expect([...inventory.cached().documents].sort()).toEqual([...others, former].sort());
+  const chunks = inventory.forget({ examples: [], documents: [former] });
+  expect(chunks).toEqual(new Set([1, 3].map((n) => anEntry(n).chunk)));
+  await store.forget(chunks);
+  expect([...inventory.cached().documents].sort()).toEqual([...others].sort());
+});
+
+it("names again what is forgotten when work that was under way brings its cache back, unless it has a new name", async () => {
+  const store = await aStore({});
+  const inventory = await openInventory({ store, folder: null, log });
+  for (const n of [1, 2]) await store.put(anEntry(n), blobOf(n));
+  inventory.seen(...chunksOf(["document", "d", 1], ["example", "a", 2]));
+  const gone = { examples: ["a"], documents: [pieceOf("acme/d", 1)] };
+  const forget = async (): Promise<number> => store.forget(inventory.forget(gone));
+  expect(await forget()).toBe(2);
+  expect(inventory.cached()).toEqual({ examples: [], documents: [] });
+  // It was made behind the forgotten example.
+  await store.put(anEntry(1, [{ chunk: anEntry(2).chunk, tokens: 2 }]), blobOf(1));
+  expect(inventory.cached()).toEqual(gone);
+  expect(await forget()).toBe(1);
+  expect(inventory.cached()).toEqual({ examples: [], documents: [] });
+  inventory.seen(...chunksOf(["document", "e", 1]));
+  await store.put(anEntry(1), blobOf(1));
+  expect(inventory.cached()).toEqual({ examples: [], documents: [pieceOf("acme/e", 1)] });
 });
 
 it("takes in what another process of the folder names, and gives back nothing that is forgotten", async () => {
@@ -118,8 +147,11 @@ it("takes in what another process of the folder names, and gives back nothing th
   arm.seen(...chunksOf(["example", "c", 3]));
   await arm.save();
   expect([...arm.cached().examples].sort()).toEqual(["a", "b", "c"]);
-  arm.forget({ examples: ["b"], documents: [] });
+  const gone = arm.forget({ examples: ["b"], documents: [] });
   await arm.save();
+  // Another process still has the cache, and no name of it.
+  expect([...(await openInventory({ store, folder, log })).cached().examples].sort()).toEqual(["a", "c"]);
+  await store.forget(gone);
   expect([...arm.cached().examples].sort()).toEqual(["a", "c"]);
   expect([...(await openInventory({ store, folder, log })).cached().examples].sort()).toEqual(["a", "c"]);
 });

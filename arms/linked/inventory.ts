@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { createBloom } from "../../algorithms/numeric/bloom.ts";
-import { cacheName, tenantOf } from "../../algorithms/identity/identity.ts";
+import { cacheName, pieceName, tenantOf } from "../../algorithms/identity/identity.ts";
 import { documentKey } from "../../connections/documents/port.ts";
 import type { KvStore } from "../../connections/kv/port.ts";
 import type { ArmInventory, Cached } from "../arm.ts";
@@ -34,13 +34,15 @@ export interface InventoryOptions {
 
 const fileName = "names.json";
 const [exampleName, documentName] = [cacheName("example", ""), cacheName("document", "")];
-/** A document has a name for each of its chunks: requests may name one of them alone. */
-const documentOf = (name: string): string => name.slice(documentName.length, name.lastIndexOf("/"));
+/** A piece of a document has a name for each of its chunks: domains have their own. */
+const pieceOf = (name: string): string => name.slice(documentName.length, name.lastIndexOf("/"));
 
 export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
   const names = new LRUCache<string, string>({ max: most });
   /** Forgotten here, and perhaps in the file still. */
   const forgotten = new Set<string>();
+  /** Forgotten names and their chunks: work that was under way may bring a cache back. */
+  const gone = new LRUCache<string, string>({ max: most });
   let changed = false;
   let version: string | undefined;
 
@@ -55,12 +57,13 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
 
   return {
     seen(chunks, keyed, domain) {
-      for (const [index, { kind, id }] of chunks.entries()) {
+      for (const [index, { kind, id, text = "" }] of chunks.entries()) {
         const chunk = keyed[index]?.chunk;
         if (chunk === undefined || id === null || kind === "system") continue;
-        const piece = `${documentKey(tenantOf(domain), id)}/${chunk.slice(0, 16)}`;
+        const piece = `${pieceName(documentKey(tenantOf(domain), id), text)}/${chunk.slice(0, 16)}`;
         const name = cacheName(kind, kind === "document" ? piece : id);
         changed ||= names.peek(name) !== chunk;
+        gone.delete(name);
         names.set(name, chunk);
       }
     },
@@ -77,23 +80,31 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
     },
     cached() {
       const there = new Set(store.list().flatMap(({ chunk, prefix }) => [chunk, ...prefix.map((one) => one.chunk)]));
-      const held = [...names].flatMap(([name, chunk]) => (there.has(chunk) ? name : []));
-      const documents = new Set(held.flatMap((name) => (name.startsWith(documentName) ? documentOf(name) : [])));
+      const named = new Set(names.values());
+      const back = [...gone].filter(([, chunk]) => !named.has(chunk));
+      const held = [...names, ...back].flatMap(([name, chunk]) => (there.has(chunk) ? name : []));
+      const documents = new Set(held.flatMap((name) => (name.startsWith(documentName) ? pieceOf(name) : [])));
       return {
         examples: held.flatMap((name) => (name.startsWith(exampleName) ? name.slice(exampleName.length) : [])),
         documents: [...documents],
       };
     },
     forget({ examples, documents }) {
-      const gone = new Set(documents);
-      const named = [
+      const pieces = new Set(documents);
+      const named = new Set([
         ...examples.map((id) => cacheName("example", id)),
-        ...[...names.keys()].filter((name) => name.startsWith(documentName) && gone.has(documentOf(name))),
-      ];
-      const chunks = new Set(named.flatMap((name) => names.peek(name) ?? []));
+        ...[...names.keys(), ...gone.keys()].filter(
+          (name) => name.startsWith(documentName) && pieces.has(pieceOf(name)),
+        ),
+      ]);
+      const chunks = new Set<string>();
       for (const name of named) {
+        const chunk = names.peek(name) ?? gone.peek(name);
         forgotten.add(name);
         changed = names.delete(name) || changed;
+        if (chunk === undefined) continue;
+        chunks.add(chunk);
+        gone.set(name, chunk);
       }
       return chunks;
     },

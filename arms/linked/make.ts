@@ -4,7 +4,7 @@ import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connectio
 import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";
 import { wantedPrefixes } from "./context.ts";
-import type { ImpactScorer } from "./impact.ts";
+import { type ImpactScorer, scoredRanges } from "./impact.ts";
 import type { KeyedPrompt } from "./plans.ts";
 import type { KeyedChunk } from "./variants.ts";
 
@@ -72,11 +72,11 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
       const all = Int32Array.from(parts.flatMap((part) => [...part]));
       const begin = all.length - chunk.tokens;
       const isScored = scorer !== undefined && begin > 0 && chunkKind(chunk.tokens) === "long";
-      const exports = [{ begin, end: all.length }, ...(isScored ? [{ begin: 0, end: begin }] : [])];
+      const exports = [{ begin, end: all.length }, ...(isScored ? scoredRanges(begin, all.length) : [])];
       const { blobs } = await context.run({ tokens: all, exports }, { signal });
-      const [blob, behind] = blobs;
+      const [blob, ...behind] = blobs;
       const lengths = prefix.map(({ tokens: length }) => length);
-      const impact = isScored && behind !== undefined ? await scorer.score(all, lengths, behind) : undefined;
+      const impact = isScored ? await scorer.score(all, lengths, behind, signal) : undefined;
       const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
       const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
       if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);

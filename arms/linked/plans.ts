@@ -45,7 +45,7 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
   async function load({ chunks }: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan> {
     for (let attempt = 1; ; attempt += 1) {
       const given = attempt < mostAttempts ? store.variants : () => [];
-      const chosen = chooseVariants(chunks, given, convention);
+      const chosen = chooseVariants(chunks, given, convention, policy);
       const runs = planRecompute(policy, chosen);
       const blobs = await Promise.all(
         chosen.map(async ({ variant, chunk }) => {

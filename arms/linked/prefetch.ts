@@ -27,7 +27,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
 
   /** Keys of what the request would read now. */
   function keysOf({ chunks }: KeyedPrompt, policy: LinkPolicies): string[] {
-    const chosen = chooseVariants(chunks, store.variants, convention);
+    const chosen = chooseVariants(chunks, store.variants, convention, policy);
     const runs = planRecompute(policy, chosen);
     return chosen.flatMap(({ variant, chunk }) =>
       variant === null || isComputedWhole(chunk, runs) ? [] : [variant.key],

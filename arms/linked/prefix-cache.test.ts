@@ -31,6 +31,17 @@ describe("prefix cache", () => {
     expect(cache.longest(prompts[1]!, "full")).toBeNull();
   });
 
+  it("forgets beginnings that hold a chunk which is forgotten", () => {
+    const cache = createPrefixCache(100);
+    const prompts = [1, 2].map((token): Conversation => ({
+      ...{ tokens: Int32Array.of(token, 0), turnEnds: [1] },
+      chunks: [{ chunk: "system" }, { chunk: String(token) }],
+    }));
+    for (const prompt of prompts) cache.keep(prompt, "full", { blob: blobOf("a"), end: 1 });
+    cache.forget(new Set(["1", "3"]));
+    expect(prompts.map((prompt) => cache.longest(prompt, "full") !== null)).toEqual([false, true]);
+  });
+
   it("never takes a beginning for one with other tokens or other turns", () => {
     const conversation = fc
       .array(fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 })

@@ -7,6 +7,8 @@ import { LRUCache } from "lru-cache";
 export interface Conversation {
   tokens: Int32Array;
   turnEnds: readonly number[];
+  /** What it begins with, by content. */
+  chunks?: readonly { chunk: string }[];
 }
 
 /** The cache of the tokens [0, end) of a prompt. */
@@ -19,11 +21,16 @@ export interface PrefixCache {
   /** The longest beginning that is kept; `how` separates what was computed differently. */
   longest(prompt: Conversation, how: string): Prefix | null;
   keep(prompt: Conversation, how: string, prefix: Prefix): void;
+  /** Beginnings with one of these chunks go. */
+  forget(chunks: ReadonlySet<string>): void;
 }
 
 /** Holds `maxBytes` at most; what was not used for the longest time goes first. */
 export function createPrefixCache(maxBytes: number): PrefixCache {
-  const held = new LRUCache<string, Uint8Array>({ maxSize: maxBytes, sizeCalculation: ({ byteLength }) => byteLength });
+  const held = new LRUCache<string, { blob: Uint8Array; chunks: readonly string[] }>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ blob }) => blob.byteLength,
+  });
   /** Keys of prompts in progress: looked up before the prefill, stored after it. */
   const known = new WeakMap<Conversation, { how: string; keys: string[] }>();
   function keysOf(prompt: Conversation, how: string): string[] {
@@ -38,14 +45,17 @@ export function createPrefixCache(maxBytes: number): PrefixCache {
     longest(prompt, how) {
       const keys = keysOf(prompt, how);
       for (let turn = keys.length - 1; turn >= 0; turn--) {
-        const blob = held.get(keys[turn]!);
-        if (blob !== undefined) return { blob, end: prompt.turnEnds[turn]! };
+        const found = held.get(keys[turn]!);
+        if (found !== undefined) return { blob: found.blob, end: prompt.turnEnds[turn]! };
       }
       return null;
     },
     keep(prompt, how, { blob, end }) {
       const key = keysOf(prompt, how)[prompt.turnEnds.indexOf(end)];
-      if (key !== undefined) held.set(key, blob);
+      if (key !== undefined) held.set(key, { blob, chunks: prompt.chunks?.map(({ chunk }) => chunk) ?? [] });
+    },
+    forget(chunks) {
+      for (const [key, one] of held) if (one.chunks.some((chunk) => chunks.has(chunk))) held.delete(key);
     },
   };
 }

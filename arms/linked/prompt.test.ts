@@ -61,7 +61,9 @@ describe("chunkPrompt", () => {
   it("cuts each piece of a document, within the turn that it shares with the system prompt", () => {
     const documents = [piece("document", "system", "one", "d"), piece("document", "system", "two", "d")];
     const more = piece("system", "system", "more");
-    expect(shown([system, more, ...documents, ...example("1"), question])).toMatchObject({
+    const found = shown([system, more, ...documents, ...example("1"), question]);
+    expect(found.all.map(({ text }) => text)).toEqual([undefined, "one", "two", undefined]);
+    expect(found).toMatchObject({
       chunks: ["<system\nsys\n\nmore", "\n\none", "\n\ntwo>\n", "<user\nq1>\n<assistant\na1>\n"],
       tail,
     });

@@ -8,6 +8,8 @@ import { messageParts } from "../messages.ts";
 export interface PromptChunk extends Range {
   kind: "system" | "document" | "example";
   id: string | null;
+  /** Of a document's piece. */
+  text?: string;
   /** Its text is the arm's own, from the configuration, and nothing stands before it. */
   configured: boolean;
 }
@@ -52,13 +54,18 @@ export function chunkPrompt(
       // Chunks must stand at the beginning: behind the question, a chunk's purpose is unknown.
       if (range === undefined || piece.kind === "turn" || piece.kind === "guidance")
         return { tokens, chunks, turnEnds };
-      const { kind, id } = piece;
+      const { kind, id, text } = piece;
       const open = chunks.at(-1);
       // The two turns of an example are one chunk, and so are all system texts; each piece of a
       // document is its own.
       if (open !== undefined && previous?.kind === kind && kind !== "document" && previous.id === id)
         open.end = range.end;
-      else chunks.push({ kind, id, configured: chunks.length === 0 && kind === "system" && isConfigured, ...range });
+      else
+        chunks.push({
+          ...{ kind, id, configured: chunks.length === 0 && kind === "system" && isConfigured },
+          ...(kind === "document" && { text }),
+          ...range,
+        });
       previous = piece;
     }
   }

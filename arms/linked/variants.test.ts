@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { LinkPolicies, LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvListed } from "../../connections/kv/port.ts";
 import { chooseVariants, type KeyedChunk } from "./variants.ts";
 
@@ -55,6 +56,22 @@ describe("chooseVariants", () => {
     const [, , other] = chooseVariants(chunks("s", "x", "c"), (id) => (id === "c" ? stored : []), "context");
     expect(other?.variant?.convention).toBe("seen");
     expect(other?.score).toBeCloseTo(0.9 * (1 - 0.9 / 2), 9);
+  });
+
+  it("takes a cache with a score before a better one without where the policy goes by scores", () => {
+    const impact = { cci: 0.9, inter: [0.5, 0.5], ranking: [...Array(10).keys()] };
+    const stored = [variant("c", "seen", "s", "b"), { ...variant("c", "context", "s", "x"), impact }];
+    const chosenBy = (policies?: LinkPolicies): string | undefined =>
+      chooseVariants(chunks("s", "y", "b", "c"), (id) => (id === "c" ? stored : []), "context", policies)[3]?.variant
+        ?.convention;
+    const craft: LinkPolicy = { kind: "craft", amount: 0.3, last: 0 };
+    const naive: LinkPolicy = { kind: "naive", amount: 0, last: 0 };
+    expect(chosenBy()).toBe("seen");
+    expect(chosenBy(naive)).toBe("seen");
+    expect(chosenBy(craft)).toBe("context");
+    // A chunk of 10 tokens is a short one.
+    expect(chosenBy({ short: naive, long: craft })).toBe("seen");
+    expect(chosenBy({ short: craft, long: naive })).toBe("context");
   });
 
   it("takes what was made behind the system prompt alone for what stands first, and else only where there is nothing better", () => {

@@ -1,6 +1,7 @@
 // Chooses the stored cache for each chunk of a prompt, and rates it there (Cache-Craft, section
 // 3.3). Pure.
 import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
+import { goesByScores, type LinkPolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
 
@@ -32,10 +33,12 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
 /** Used if no other variant exists, or if exact: first behind the system prompt. */
 const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
 
+/** `policies`: where they go by scores, caches that have one are taken first. */
 export function chooseVariants(
   chunks: readonly KeyedChunk[],
   variantsOf: (chunk: string) => readonly KvListed[],
   convention: Convention,
+  policies?: LinkPolicies,
 ): ChosenVariant[] {
   let exactSoFar = true;
   return chunks.map((chunk, index): ChosenVariant => {
@@ -46,11 +49,14 @@ export function chooseVariants(
     exactSoFar = exact !== undefined;
     const length = chunk.tokens;
     if (exact !== undefined) return { chunk, length, state: "exact", variant: exact, score: 0 };
+    const isUnfit = ({ impact }: KvListed): number =>
+      Number(impact === undefined && policies !== undefined && goesByScores(policies, length));
     const scored = variants
       .filter((variant) => allowed[convention].includes(variant.convention))
       .map((variant) => ({ variant, score: scoreOf(variant, now) }))
       .sort(
         (a, b) =>
+          isUnfit(a.variant) - isUnfit(b.variant) ||
           resort(convention, a.variant) - resort(convention, b.variant) ||
           a.score - b.score ||
           rank(convention, a.variant) - rank(convention, b.variant),

@@ -1,12 +1,13 @@
 // What a llama arm's process is started with, from its configuration.
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { isCraft } from "../../algorithms/linked-prefill/link-policy.ts";
 import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import { chosenAddonFile, scatteredAddonFile } from "../../connections/llama/library.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BuildItem } from "../linked/build.ts";
+import { isScorable } from "../linked/context.ts";
 import { templates } from "../templates.ts";
 import type { LlamaInput } from "./methods.ts";
 
@@ -41,11 +42,14 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
   };
 }
 
-/** craft goes by scores, which are made with the scattered addon alone. */
-function refuseUnscored({ name, kvType, linked: { policy } }: LlamaArmConfig): void {
-  const parsed = parsePolicy(policy);
-  if ("problem" in parsed || parsed.kind !== "craft") return;
-  if (kvType !== "f16") throw new Error(`Arm "${name}": linked.policy ${policy} needs kvType f16.`);
+/** craft goes by scores; an arm that makes none would compute every passage whole. */
+function refuseUnscored({ name, kvType, device, linked: { policy, convention } }: LlamaArmConfig): void {
+  if (!isCraft(policy)) return;
+  const needs = (what: string): Error => new Error(`Arm "${name}": linked.policy ${policy} needs ${what}.`);
+  if (kvType !== "f16") throw needs("kvType f16");
+  if (device !== "cpu") throw needs("device cpu");
+  if (!isScorable(convention))
+    throw needs(`linked.convention context or system: caches of the convention ${convention} have no scores`);
   if (chosenAddonFile() === scatteredAddonFile) return;
   throw new Error(
     `Arm "${name}": linked.policy ${policy} needs the scattered addon. Run "npm run setup -- --scattered" and set PRECEDENT_LLAMA_SCATTERED=1, or choose another policy, such as auto.`,

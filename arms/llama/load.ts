@@ -13,13 +13,14 @@ import type { Piece } from "../../schemas/types.ts";
 import type { Built } from "../linked/build.ts";
 import { type Inventory, openInventory } from "../linked/inventory.ts";
 import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
+import { isScorable } from "../linked/context.ts";
 import { createIdleWork, type IdleWork } from "../linked/idle.ts";
 import { createImpactScorer, mostScoredTokens } from "../linked/impact.ts";
 import { createCacheMaker } from "../linked/make.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
 import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
 import type { LlamaFacts, LlamaInput } from "./methods.ts";
-import { createPrefixCache } from "../linked/prefix-cache.ts";
+import { createPrefixCache, type PrefixCache } from "../linked/prefix-cache.ts";
 
 export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   /** Without chunks where they can't be linked. */
@@ -30,6 +31,7 @@ export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   build(pieces: readonly Piece[], domain: string, signal: AbortSignal): Promise<Built>;
   store: KvStore;
   inventory: Inventory;
+  prefixes: PrefixCache;
   prefetcher: Prefetcher;
   close(): Promise<void>;
 }
@@ -80,9 +82,10 @@ export async function loadLlama({
   const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
   const prefixes = createPrefixCache(prefixBytes);
   // craft's scattered tokens cost a decode each without the scattered addon.
-  const scored = context.scattered && unlinkable === null && wantedType === "f16" && isOnCpu;
+  const isScored = context.scattered && unlinkable === null && wantedType === "f16" && isOnCpu;
+  const scored = isScored && isScorable(convention);
   const scorer = scored
-    ? createImpactScorer(() => openScorer(opened, { contextTokens: mostScoredTokens, threads }))
+    ? createImpactScorer(() => openScorer(opened, { contextTokens: mostScoredTokens, threads }), log)
     : undefined;
   const maker = createCacheMaker({ context, store, format, convention, scorer });
   const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
@@ -98,7 +101,7 @@ export async function loadLlama({
     return disk === null ? inMemory > fullShare * chunkBytes : onDisk > fullShare * diskBytes;
   };
   return {
-    ...{ name, fingerprint, devices, flashAttention, unlinkable, scored, model, store, inventory },
+    ...{ name, fingerprint, devices, flashAttention, unlinkable, scored, model, store, inventory, prefixes },
     chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),

@@ -111,6 +111,7 @@ serveCalls<LlamaMethods>(
       if (loaded === null) return 0;
       const chunks = loaded.inventory.forget(cached);
       loaded.idle.forget(chunks);
+      loaded.prefixes.forget(chunks);
       const removed = await loaded.store.forget(chunks);
       await loaded.inventory.save();
       return removed;

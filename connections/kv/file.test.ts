@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { encodeFile, readFileBytes } from "./file.ts";
+import { encodeFile, readFileBytes, readHeader } from "./file.ts";
 import type { Impact } from "./port.ts";
 import { anEntry, blobOf, format } from "./values.testing.ts";
 
@@ -48,4 +48,13 @@ it.each<[string, unknown]>([
   const entry = { ...anEntry(1, prefix), impact: wrong as Impact, bytes: 10, createdAt: 0 };
   const bytes = Buffer.concat(await encodeFile(format, entry, blobOf(1)));
   expect(await readFileBytes(bytes, format, entry.key)).toMatchObject({ ok: false });
+});
+
+it("refuses a score that is beyond all numbers", () => {
+  const prefix = [{ chunk: anEntry(2).chunk, tokens: 2 }];
+  const entry = { ...anEntry(1, prefix), impact, bytes: 10, createdAt: 0 };
+  const header = JSON.stringify({ format, ...entry });
+  const read = (text: string) => readHeader(Buffer.from(text), format, entry.key);
+  expect(read(header)).toMatchObject({ ok: true });
+  expect(read(header.replace("0.25", "1e999"))).toMatchObject({ ok: false });
 });

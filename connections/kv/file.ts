@@ -93,7 +93,7 @@ function entryOf(fields: ReadonlyMap<string, unknown>): KvEntry | undefined {
 function isImpact(value: unknown, prefix: number, tokens: number): value is Impact {
   if (typeof value !== "object" || value === null) return false;
   const { cci, inter, ranking } = value as Partial<Record<keyof Impact, unknown>>;
-  const isScore = (one: unknown): one is number => typeof one === "number" && one >= 0;
+  const isScore = (one: unknown): one is number => Number.isFinite(one) && Number(one) >= 0;
   if (!isScore(cci) || cci > 1 || !Array.isArray(inter) || !Array.isArray(ranking)) return false;
   if (inter.length !== prefix || !inter.every(isScore) || ranking.length !== tokens) return false;
   return ranking.every((token) => isCount(token) && token < tokens) && new Set(ranking).size === tokens;

@@ -1,5 +1,5 @@
-// What research policies of linked prefill ask of a model: attention between chunks, and errors of
-// cached rows. Questions wait for each other here, not on threads of the pool.
+// What policies of linked prefill ask of a model: attention between chunks, and errors of cached
+// rows. Questions wait for each other here, not on threads of the pool.
 import type { OpenedModel } from "./model.ts";
 import { calling, llamaError, native, type NativeContextOptions, type NativeJob, type NativeModel } from "./native.ts";
 import { LlamaError, type Prompt, type Range } from "./port.ts";
@@ -57,6 +57,7 @@ export interface LlamaScorer {
   attention(question: AttentionQuestion): Promise<AttentionScores>;
   /** Costs a prefill of all tokens down to the last wanted layer: CacheBlend's selection step. */
   deviations(question: DeviationQuestion): Promise<Deviations>;
+  /** The question under way is answered first, others reject with "closed". */
   close(): Promise<void>;
 }
 
@@ -76,7 +77,7 @@ interface NativeScorer {
   close(): void;
 }
 
-/** What the addon has for research and serving does not use. */
+/** What the addon has besides contexts that serve. */
 interface ScorerAddon {
   createScorer(
     model: NativeModel,

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import { pieceName } from "../../algorithms/identity/identity.ts";
 import { armSchema, type LlamaArmConfig } from "../../config/schema.ts";
 import type { Document } from "../../schemas/types.ts";
 import { followDocumentBuilds } from "./document-builds.ts";
@@ -11,7 +12,10 @@ const aDocument = (id: string, more: Partial<Document> = {}): Document => ({
 });
 
 /** put: as the topic has it; null removes it. */
-function following(): { put: (key: string, value: Document | null) => Promise<void>; builds: ReturnType<typeof open> } {
+function following(clock = () => 1_000): {
+  put: (key: string, value: Document | null) => Promise<void>;
+  builds: ReturnType<typeof open>;
+} {
   let apply: Parameters<Parameters<typeof followDocumentBuilds>[0]["kafka"]["readTopic"]>[1] = () => undefined;
   const held = new Map<string, Document>();
   const open = (): ReturnType<typeof followDocumentBuilds> =>
@@ -28,7 +32,7 @@ function following(): { put: (key: string, value: Document | null) => Promise<vo
         text: { split: (text: string) => Promise.resolve(text.split(/(?<=\.) /)) },
         topic: (name: string) => name,
       } as unknown as Parameters<typeof followDocumentBuilds>[0],
-      { arm, log: pino({ level: "silent" }), clock: () => 1_000 },
+      { arm, log: pino({ level: "silent" }), clock },
     );
   const builds = open();
   return {
@@ -87,13 +91,35 @@ it("keeps a bound of documents however short they are", async () => {
   expect(given).toBeLessThan(70_000);
 });
 
-it("knows which documents are not on the topic", async () => {
+it("knows which pieces are of no document on the topic, or of a former text", async () => {
   const { builds, put } = following();
-  expect(builds.without(["acme/a"])).toBeNull();
+  const [one, two, three] = ["a one.", "a two.", "a three."].map((text) => pieceName("acme/a", text));
+  expect(builds.gone([one!])).toBeNull();
   await Promise.resolve();
-  await put("acme/a", aDocument("a"));
+  await put("acme/a", aDocument("a", { text: "a one. a two." }));
   await put("acme/b", aDocument("b", { expiresAt: 1_000 }));
   await put("acme/c", aDocument("c"));
   await put("acme/c", null);
-  expect(builds.without(["acme/a", "acme/b", "acme/c", "acme/d"])).toEqual(["acme/c", "acme/d"]);
+  expect(builds.gone([one!, two!])).toEqual([]);
+  const others = ["b", "c", "d"].map((id) => pieceName(`acme/${id}`, `${id} one.`));
+  expect(builds.gone(others)).toEqual(others.slice(1));
+  await put("acme/a", aDocument("a", { text: "a one. a three." }));
+  expect(builds.gone([one!, two!, three!])).toEqual([two]);
+  // Prompts have the title before the first piece.
+  await put("acme/a", aDocument("a", { title: "A", text: "a one. a three." }));
+  expect(builds.gone([one!, two!, three!, pieceName("acme/a", "A\n\na one.")])).toEqual([one, two]);
+});
+
+it("looks for former texts for a while: plan may have cut a document in another way", async () => {
+  let now = 1_000;
+  const { builds, put } = following(() => now);
+  await Promise.resolve();
+  await put("acme/a", aDocument("a"));
+  const former = [pieceName("acme/a", "cut at lengths")];
+  now += 599_999;
+  expect(builds.gone(former)).toEqual(former);
+  now += 1;
+  expect(builds.gone(former)).toEqual([]);
+  await put("acme/a", null);
+  expect(builds.gone(former)).toEqual(former);
 });

@@ -1,8 +1,9 @@
 // Documents whose caches an idle arm makes before a request names them: those of the topic, each
 // once a process and again when it changes. What does not fit into memory waits for its requests.
+// And which pieces of documents are of a text that is on the topic no more.
 import type { Logger } from "pino";
 import type { BuildPrompt, DocumentBuilds } from "../../arms/linked/build.ts";
-import { sharingDomain } from "../../algorithms/identity/identity.ts";
+import { documentOfPiece, pieceName, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { templates } from "../../arms/templates.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import type { HeldDocument } from "../../connections/documents/port.ts";
@@ -16,9 +17,20 @@ const mostWaiting = 32 * 1_048_576;
 const entryCharacters = 512;
 const charactersOf = ({ text, title }: Document): number => text.length + (title?.length ?? 0) + entryCharacters;
 
+/** Names of pieces that are remembered, those of the documents that changed last. */
+const mostPieces = 200_000;
+/**
+ * So long after a change pieces of former texts are looked for: requests on their way may still
+ * show one. Milliseconds.
+ */
+const formerMs = 600_000;
+
 export interface FollowedDocuments extends DocumentBuilds {
-  /** Those of the keys that are not on the topic; null: not known yet. */
-  without(keys: readonly string[]): string[] | null;
+  /**
+   * Those of the pieces (pieceName) whose document is not on the topic, or has a new text without
+   * them; null: not known yet.
+   */
+  gone(pieces: readonly string[]): string[] | null;
   stop(): Promise<void>;
 }
 
@@ -35,6 +47,9 @@ export function followDocumentBuilds(
 ): FollowedDocuments {
   const waiting = new Map<string, Document>();
   const there = new Set<string>();
+  /** Pieces of documents that are new to this process or changed, oldest change first. */
+  const changed = new Map<string, { pieces: ReadonlySet<string>; until: number }>();
+  let changedPieces = 0;
   let caughtUp = false;
   let characters = 0;
   const remove = (key: string): void => {
@@ -43,21 +58,49 @@ export function followDocumentBuilds(
     characters -= charactersOf(removed);
     waiting.delete(key);
   };
+  function settle(key: string): void {
+    changedPieces -= changed.get(key)?.pieces.size ?? 0;
+    changed.delete(key);
+  }
+  function noteChanged(key: string, prompt: readonly Piece[]): void {
+    const pieces = new Set(prompt.flatMap(({ kind, text }) => (kind === "document" ? pieceName(key, text) : [])));
+    changed.set(key, { pieces, until: clock() + formerMs });
+    changedPieces += pieces.size;
+    for (const oldest of changed.keys()) {
+      if (changedPieces <= mostPieces) break;
+      settle(oldest);
+    }
+  }
+  function isGone(piece: string): boolean {
+    const key = documentOfPiece(piece);
+    const pieces = changed.get(key)?.pieces;
+    return !there.has(key) || (pieces !== undefined && !pieces.has(piece));
+  }
   const isExpired = ({ expiresAt }: Document): boolean => expiresAt !== null && expiresAt <= clock();
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("documents"), record: "documents" },
-    apply(changes) {
+    async apply(changes) {
       for (const { key, value } of changes) {
         remove(key);
-        if (value === null) there.delete(key);
-        else there.add(key);
-        if (!builds || value === null || characters + charactersOf(value) > mostWaiting) continue;
-        waiting.set(key, value);
-        characters += charactersOf(value);
+        settle(key);
+        if (value === null) {
+          there.delete(key);
+          continue;
+        }
+        there.add(key);
+        if (builds && characters + charactersOf(value) <= mostWaiting) {
+          waiting.set(key, value);
+          characters += charactersOf(value);
+        }
+        // One after the other: the worker has no more slots than it needs. What it can't split is
+        // not looked for.
+        await promptOf(value).then(
+          (prompt) => noteChanged(key, prompt),
+          () => undefined,
+        );
       }
     },
   });
-
   // Never fails: a reader that is stopped has not caught up.
   void reader.caughtUp.then(
     () => (caughtUp = true),
@@ -85,7 +128,13 @@ export function followDocumentBuilds(
       }
       return null;
     },
-    without: (keys) => (caughtUp ? keys.filter((key) => !there.has(key)) : null),
+    gone(pieces) {
+      for (const [key, { until }] of changed) {
+        if (until > clock()) break;
+        settle(key);
+      }
+      return caughtUp ? pieces.filter(isGone) : null;
+    },
     stop: () => reader.stop(),
   };
 }

@@ -74,7 +74,7 @@ it("removes the caches of documents that are not on the topic, once the topic is
   const arm = anArm("live");
   let known: readonly string[] | null = null;
   const documents = {
-    without: (keys: readonly string[]) => known && keys.filter((key) => known?.includes(key) !== true),
+    gone: (pieces: readonly string[]) => known && pieces.filter((piece) => known?.includes(piece) !== true),
   };
   const away = { query: () => Promise.reject(new Error("away")) };
   const pass = createForgetGone({ arm, documents, clickhouse: away, clock: () => 0, log });

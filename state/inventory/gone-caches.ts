@@ -1,6 +1,6 @@
 // Caches of examples and documents that are gone: now and then an arm is asked what it holds;
-// ClickHouse knows which examples are gone, the topic which documents. Best effort: a lost cache is
-// made again.
+// ClickHouse knows which examples are gone, the topic which documents, and which of their former
+// texts. Best effort: a lost cache is made again.
 import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -8,8 +8,8 @@ import { repeat } from "../../runtime/repeat.ts";
 
 export interface GoneCachesOptions {
   arm: Pick<Arm, "name" | "caches">;
-  /** Those of the keys that are not on the topic; null: not known yet. */
-  documents?: { without(keys: readonly string[]): string[] | null } | undefined;
+  /** Those of the pieces that are of no text on the topic; null: not known yet. */
+  documents?: { gone(pieces: readonly string[]): string[] | null } | undefined;
   clickhouse: Pick<ClickHouse, "query">;
   clock: () => number;
   log: Logger;
@@ -72,7 +72,7 @@ export function createForgetGone({
     if (arm.caches === undefined) return 0;
     const cached = await arm.caches.cached();
     const held = new Set(cached.examples);
-    const documents = onTopic?.without(cached.documents) ?? [];
+    const documents = onTopic?.gone(cached.documents) ?? [];
     // ClickHouse may be away; documents don't wait for it.
     const before = documents.length === 0 ? 0 : await arm.caches.forget({ examples: [], documents });
     const examples = pass++ % passes === 0 ? await goneOf(cached.examples, held) : await deleted(held);

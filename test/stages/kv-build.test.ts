@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pieceName } from "../../algorithms/identity/identity.ts";
 import { putDocuments, removeDocuments } from "../../cli/documents.ts";
 import { openFolders, rowsOf } from "../../cli/kv-folders.ts";
 import { importPairs } from "../../cli/examples.ts";
@@ -24,6 +25,8 @@ import { startSystem, type TestSystem } from "../support/system.ts";
 const absent = [modelFile(), llamaAddonFile].filter((file) => !existsSync(file));
 const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "npm run setup")`;
 const things = "files folders links logs scripts tables".split(" ");
+const clock = "The clock is kept in the cellar. It is cleaned every Monday and oiled every second Tuesday.";
+const manor = { tenant: "default", id: "manor", text: clock, title: "The manor", expiresAt: null, createdAt: 1 };
 const linked = { policy: "naive", convention: "context", sampleShare: 0 } as const;
 const arm = { type: "llama", contextTokens: 1024, concurrency: 1, system: "Answer with a command." } as const;
 
@@ -97,10 +100,7 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
   });
 
   test("the first request that shows them finds them, documents too", async () => {
-    const text = "The clock is kept in the cellar. It is cleaned every Monday and oiled every second Tuesday.";
-    await putDocuments(system.session, [
-      { tenant: "default", id: "manor", text, title: "The manor", expiresAt: null, createdAt: 1 },
-    ]);
+    await putDocuments(system.session, [manor]);
     expect((await build("built", { documents: true })).caches).toBeGreaterThan(0);
     const folders = await openFolders(join(system.config.stack.folder, "kv"), "built");
     expect(rowsOf(folders).flatMap(({ ids }) => ids)).toContain("default/manor#1");
@@ -133,12 +133,21 @@ describe.skipIf(missing !== "")(`caches made before requests${missing}`, () => {
       expect(usage.prefilled).toBeLessThan(20);
       const onDisk = () => openFolders(join(system.config.stack.folder, "kv"), "idle");
       const keys = async () => new Set(rowsOf(await onDisk()).map(({ key }) => key));
-      await system.eventually("the document's caches are on disk", async () => {
+      const pieces = async (): Promise<readonly string[]> => {
         const [folder] = await onDisk();
         const { store, path } = folder!;
-        const { documents } = (await openInventory({ store, folder: path, log: system.session.log })).cached();
-        return documents.includes("default/manor") ? true : undefined;
-      });
+        return (await openInventory({ store, folder: path, log: system.session.log })).cached().documents;
+      };
+      const become = (what: string, wanted: string) =>
+        system.eventually(what, async () => {
+          const found = await pieces();
+          return found.length === 1 && found[0] === wanted ? true : undefined;
+        });
+      const pieceOf = (text: string): string => pieceName("default/manor", `The manor\n\n${text}`);
+      await become("the document's caches are on disk", pieceOf(clock));
+      const text = "The clock was sold.";
+      await putDocuments(system.session, [{ ...manor, text, createdAt: 2 }]);
+      await become("caches of its new text have taken their place", pieceOf(text));
       const before = await keys();
       await removeDocuments(system.session, "default", ["manor"]);
       await system.eventually("they are gone", async () => {
