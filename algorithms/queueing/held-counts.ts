@@ -3,7 +3,7 @@
 
 export interface HeldCounts {
   of(owner: string): number;
-  /** Of all owners together. */
+  /** The sum over all owners. */
   total(): number;
   /** Counts one more until the returned function is called; later calls of it do nothing. */
   take(owner: string): () => void;

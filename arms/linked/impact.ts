@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { contextImpact } from "../../algorithms/linked-prefill/context-impact.ts";
 import type { Impact } from "../../connections/kv/port.ts";
+import { lazily } from "../../connections/lazily.ts";
 import { LlamaError, type Range } from "../../connections/llama/port.ts";
 import type { AttentionScores, LlamaScorer } from "../../connections/llama/scorer.ts";
 
@@ -24,7 +25,7 @@ export interface ImpactScorer {
 /** Tokens scored at a time: a request that comes waits for no more. */
 const partTokens = 128;
 
-/** Of what a chunk is scored over: its prefix, then its parts but the last. */
+/** Tokens whose caches a chunk is scored over: its prefix, then its parts but the last. */
 export function scoredRanges(begin: number, end: number): Range[] {
   const ranges = [{ begin: 0, end: begin }];
   for (let at = begin; at + partTokens < end; at += partTokens) ranges.push({ begin: at, end: at + partTokens });
@@ -39,23 +40,15 @@ export function createImpactScorer(
   open: () => Promise<Pick<LlamaScorer, "attention" | "close">>,
   log: Pick<Logger, "warn">,
 ): ImpactScorer {
-  let scorer: ReturnType<typeof open> | undefined;
+  const scorer = lazily(open);
   let failing = false;
-
-  function opened(): ReturnType<typeof open> {
-    scorer ??= open();
-    return scorer.catch((error: unknown) => {
-      scorer = undefined;
-      throw error;
-    });
-  }
 
   return {
     async score(tokens, prefix, caches, signal) {
       if (tokens.length > mostScoredTokens) return undefined;
       const starts = prefix.reduce((all, length) => [...all, all.at(-1)! + length], [0]);
       try {
-        const { attention } = await opened();
+        const { attention } = await scorer.get();
         const impact = impactOf(await inParts(attention, { tokens, starts }, caches, signal), prefix, starts.at(-1)!);
         failing = false;
         return impact;
@@ -66,7 +59,7 @@ export function createImpactScorer(
         return undefined;
       }
     },
-    close: async () => (await scorer?.catch(() => undefined))?.close(),
+    close: async () => (await scorer.opened()?.catch(() => undefined))?.close(),
   };
 }
 

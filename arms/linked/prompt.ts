@@ -8,7 +8,7 @@ import { messageParts } from "../messages.ts";
 export interface PromptChunk extends Range {
   kind: "system" | "document" | "example";
   id: string | null;
-  /** Of a document's piece. */
+  /** The text of a document's piece; absent for other chunks. */
   text?: string;
   /** Its text is the arm's own, from the configuration, and nothing stands before it. */
   configured: boolean;

@@ -43,16 +43,17 @@ export function figuresOf(
 
   const free = measured[0]!;
   const taxed = measured.slice(1);
+  const halfGain = gainOf(free, "router_half");
   set("cold_gain", gainOf(free, "router_cold"), "nothing was answered");
-  set("half_gain", gainOf(free, "router_half"), "nothing was answered");
+  set("half_gain", halfGain, "nothing was answered");
   const { fitted, per_task: perTask, best_constant: best } = free.tallies;
+  const [ofFitted, ofTasks] = [gainOver(fitted!, best!), perTask && gainOver(perTask, best!)];
   set(
     "fitted_share",
-    (draw) =>
-      perTask === null ? Number.NaN : meanOf(gainOver(fitted!, best!), draw) / meanOf(gainOver(perTask, best!), draw),
+    (draw) => (ofTasks === null ? Number.NaN : meanOf(ofFitted, draw) / meanOf(ofTasks, draw)),
     perTask === null ? noTasks : "one arm is best for every task",
   );
-  set("free_loss", (draw) => -gainOf(free, "router_half")(draw), "nothing was answered");
+  set("free_loss", (draw) => -halfGain(draw), "nothing was answered");
   for (const [name, policy] of [
     ["half_won", "router_half"],
     ["cold_won", "router_cold"],
@@ -61,14 +62,10 @@ export function figuresOf(
     figures[name] = taxed.length === 0 ? null : taxed.filter((one) => gainOf(one, policy)(undefined) > 0).length;
     if (taxed.length === 0) reasons[name] = noPrice;
   }
+  const gaps = measured.map(({ tallies }) => tallies.per_task && gainOver(tallies.per_task, tallies.fitted!));
   set(
     "fitted_gap",
-    (draw) =>
-      Math.max(
-        ...measured.map(({ tallies }) =>
-          tallies.per_task === null ? Number.NaN : meanOf(gainOver(tallies.per_task, tallies.fitted!), draw),
-        ),
-      ),
+    (draw) => Math.max(...gaps.map((gap) => (gap === null ? Number.NaN : meanOf(gap, draw)))),
     noTasks,
   );
   figures.gains = Object.fromEntries(
