@@ -63,11 +63,7 @@ export function figuresOf(
     if (taxed.length === 0) reasons[name] = noPrice;
   }
   const gaps = measured.map(({ tallies }) => tallies.per_task && gainOver(tallies.per_task, tallies.fitted!));
-  set(
-    "fitted_gap",
-    (draw) => Math.max(...gaps.map((gap) => (gap === null ? Number.NaN : meanOf(gap, draw)))),
-    noTasks,
-  );
+  set("fitted_gap", (draw) => Math.max(...gaps.map((gap) => (gap === null ? Number.NaN : meanOf(gap, draw)))), noTasks);
   figures.gains = Object.fromEntries(
     measured.map((one) => {
       const [half, low, high] = interval(gainOf(one, "router_half")) ?? [];
