@@ -7,18 +7,38 @@ import { type Domain, seed } from "./stream.ts";
 const small = "Qwen2.5-Coder-0.5B-Instruct";
 const large = "Qwen2.5-Coder-1.5B-Instruct";
 
-/** Caches of examples: cold: of earlier prompts alone; built: made before the request came. */
+export interface Arm {
+  name: ArmName;
+  model: string;
+  /** Shown by the system. */
+  examples: boolean;
+  /** Caches of examples: cold: of earlier prompts alone; built: made before the request came. */
+  caches: "cold" | "built";
+  /** A pool of so many examples in place of all, drawn at random. */
+  pool?: number;
+  /** Asked requests of this domain alone. */
+  only?: Domain;
+  /** So many examples, drawn at random once, in the system prompt of every request. */
+  fixed?: number;
+}
+
+const ofArm = <N extends string>(name: N, arm: Omit<Arm, "name">) => ({ name, ...arm });
 export const arms = [
-  { name: "small-with", model: small, examples: true, caches: "cold" },
-  { name: "small-without", model: small, examples: false, caches: "cold" },
-  { name: "large-without", model: large, examples: false, caches: "cold" },
-  { name: "small-built", model: small, examples: true, caches: "built" },
+  ofArm("small-with", { model: small, examples: true, caches: "cold" }),
+  ofArm("small-without", { model: small, examples: false, caches: "cold" }),
+  ofArm("large-without", { model: large, examples: false, caches: "cold" }),
+  ofArm("small-built", { model: small, examples: true, caches: "built" }),
+  ofArm("small-fixed", { model: small, examples: false, caches: "cold", fixed: 5 }),
+  ofArm("small-pool-100", { model: small, examples: true, caches: "cold", pool: 100, only: "nl2bash" }),
+  ofArm("small-pool-1000", { model: small, examples: true, caches: "cold", pool: 1_000, only: "nl2bash" }),
 ] as const;
-export type Arm = (typeof arms)[number];
-export type ArmName = Arm["name"];
-/** Asked every request of a sitting; the others by a sitting of their own (--only caches). */
-export const cold = arms.filter(({ caches }) => caches === "cold");
-export const built = arms.filter(({ caches }) => caches === "built");
+export type ArmName = (typeof arms)[number]["name"];
+
+const isAblation = ({ pool, fixed }: Arm): boolean => pool !== undefined || fixed !== undefined;
+/** Asked every request of a sitting; the others by sittings of their own (--only). */
+export const cold: readonly Arm[] = arms.filter((arm) => arm.caches === "cold" && !isAblation(arm));
+export const built: readonly Arm[] = arms.filter(({ caches }) => caches === "built");
+export const ablations: readonly Arm[] = arms.filter(isAblation);
 
 /** What clients of each domain send with a request. */
 export const asking: Readonly<Record<Domain, { system: string; maxTokens: number; stop: readonly string[] }>> = {
@@ -47,9 +67,9 @@ const settings = {
 };
 
 /** Answers under other settings are other answers; an arm more or less leaves the others' alone. */
-export const settingsOf = ({ name, model, examples }: Arm): string =>
+export const settingsOf = ({ name, model, examples, pool, fixed }: Arm): string =>
   createHash("sha256")
-    .update(JSON.stringify([seed, name, model, examples, asking, settings.linked]))
+    .update(JSON.stringify([seed, name, model, examples, asking, settings.linked, ...[pool, fixed].filter(Boolean)]))
     .digest("hex")
     .slice(0, 12);
 

@@ -1,28 +1,34 @@
 import { expect, test } from "vitest";
 import { FEATURE_COUNT } from "../../algorithms/routing/features.ts";
 import { valuesOf } from "../ladder/replay.ts";
-import { arms as all, cold, settingsOf } from "./arms.ts";
+import { ablationsOf } from "./ablations.ts";
+import { type Arm, type ArmName, arms as all, cold, settingsOf } from "./arms.ts";
 import { missingOf } from "./collect.ts";
 import { completeOf, figuresOf } from "./figures.ts";
 import { type Answers, keyOf, type Row } from "./log.ts";
 import { rivalsAt } from "./rivals.ts";
 import type { Served } from "./rounds.ts";
+import type { Domain } from "./stream.ts";
 
-const cpu = { "small-with": 1, "small-without": 2, "large-without": 8, "small-built": 0.5 };
+const cpu: Partial<Record<ArmName, number>> = { "small-without": 2, "large-without": 8, "small-built": 0.5 };
+
+const domainOf = (position: number): Domain => (position % 2 === 0 ? "nl2bash" : "gsm8k");
 
 /** Half of the requests are problems, that the large arm alone solves. */
 function answersTo(count: number): Answers {
   const rows = Array.from({ length: count }, (_, position) =>
-    all
-      .filter(({ caches }) => caches === "cold" || position % 4 === 0)
+    (all as readonly Arm[])
+      .filter((arm) => cold.includes(arm) || position % 4 === 0)
+      .filter(({ only = domainOf(position) }) => only === domainOf(position))
       .map((arm): Row => {
-        const domain = position % 2 === 0 ? "nl2bash" : "gsm8k";
+        const domain = domainOf(position);
         const isLarge = arm.name === "large-without";
-        const score = domain === "gsm8k" ? Number(isLarge) : isLarge ? 0.4 : 0.6;
+        const loss = arm.pool === undefined ? 0 : 10 / arm.pool;
+        const score = -loss + (domain === "gsm8k" ? Number(isLarge) : isLarge ? 0.4 : 0.6);
         return {
           ...{ position, hash: `h${position}`, domain, arm: arm.name, settings: settingsOf(arm) },
           ...{ score: domain === "gsm8k" ? 0 : score, lenient: score, copy: 0.5, similarity: position / count },
-          cpu: { model: cpu[arm.name], ours: 5, servers: 5 },
+          cpu: { model: cpu[arm.name] ?? 1, ours: 5, servers: 5 },
           firstTokenMs: isLarge ? 1_000 : 400,
           usage: { prompt: 100, linked: 50, recomputed: 0, prefilled: 50, completion: 10 },
           finish: "stop",
@@ -80,6 +86,22 @@ test("figures count the model, what a request takes besides it, and pairs won", 
   expect(rivals["token_bucket"]).toBeNull();
   expect(primary.throughput_ratio).toBe(router.throughput_ratio);
   expect(primary.met).toBe(router.win_rate_low >= 0.5);
+});
+
+test("ablations stand beside the whole pool and beside no examples, on the same requests", () => {
+  const answers = answersTo(40);
+  expect(figuresOf(answers, { draws: 1, resamples: 50 }).figures["ablations"]).toMatchObject({
+    nl2bash: {
+      "small-fixed": { n: 10, quality: 0.6, shown: null, beside_small_without: { gain: 0, cpu_model_s: 2 } },
+      "small-pool-100": { n: 10, quality: 0.5, beside_small_with: { gain: -0.1, gain_low: -0.1, gain_high: -0.1 } },
+      "small-pool-1000": { n: 10, quality: 0.59 },
+    },
+  });
+  // Pairs alone count.
+  answers.rows.delete(keyOf({ position: 0, arm: "small-without" }));
+  expect(ablationsOf(answers, 50)).toMatchObject({ nl2bash: { "small-pool-100": { n: 9 } } });
+  for (const [key, { arm }] of answers.rows) if (arm === "small-with") answers.rows.delete(key);
+  expect(ablationsOf(answers, 50)).toBeNull();
 });
 
 test("a threshold is the best in hindsight, and may take the large arm for all", () => {

@@ -6,6 +6,7 @@ import { always, type Choices, expected, valuesOf } from "../ladder/replay.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, significant } from "../support/statistics.ts";
 import { costWeights } from "../routing/worth.ts";
+import { ablationsOf } from "./ablations.ts";
 import { arms as allArms, cold } from "./arms.ts";
 import { type Answers, keyOf, type Row } from "./log.ts";
 import { rivalsAt } from "./rivals.ts";
@@ -53,6 +54,7 @@ export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measu
     indices: field.rounds.flatMap((round, i) => (round.domain === domain ? [i] : [])),
   }));
   const build = answers.sittings.map((sitting) => sitting.build).filter((one) => one !== null);
+  const ablations = ablationsOf(answers, resamples);
   return {
     figures: {
       n: positions.length,
@@ -83,14 +85,15 @@ export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measu
       caches: cachesOf(answers),
       build: build.length === 0 ? null : build,
       overhead,
-      ...{ load: null, pool: null, large_with: null, ablations: null },
+      ablations,
+      ...{ load: null, pool: null, large_with: null },
     },
     reasons: {
       "rivals.token_bucket": "it acts under load, which was not run",
       load: "the live router under the Azure trace was not run",
       pool: "only the data's own answers are a pool; answers of the 1.5B were not collected",
       large_with: "not collected: the most expensive arm",
-      ablations: "random examples, the nearest alone and smaller pools were not collected",
+      ...(ablations === null ? { ablations: "no answers: bench -- serve --only ablations" } : {}),
       ...(build.length === 0 ? { build: noCaches, "caches.built": noCaches, "caches.cold": noCaches } : {}),
     },
   };

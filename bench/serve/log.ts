@@ -23,6 +23,8 @@ export interface Row {
   score: number;
   /** The same by the last number of the answer, where there is no ####. */
   lenient: number;
+  /** Examples shown by the system; absent in the first sittings. */
+  shown?: number;
   /** Score and similarity of the nearest example's answer; null: no example was shown. */
   copy: number | null;
   similarity: number | null;

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
-import { built, cold, modelFiles } from "./arms.ts";
+import { ablations, built, cold, modelFiles } from "./arms.ts";
 import { collect } from "./collect.ts";
 import { escalation } from "./escalation/escalation.ts";
 import { completeOf, effort, figuresOf } from "./figures.ts";
@@ -15,7 +15,7 @@ import { missingFiles, readPool, readStream } from "./stream.ts";
 export const serve: Benchmark = {
   name: "serve",
   about: "two real models on shell requests and word problems: the router, the large model alone, simple rivals",
-  parts: ["caches", "escalation"],
+  parts: ["caches", "ablations", "escalation"],
   run,
 };
 
@@ -38,7 +38,7 @@ async function run(context: BenchContext): Promise<Measured> {
     const items = (await readStream()).slice(0, requests);
     const pool = await readPool(context);
     try {
-      const arms = context.only === "caches" ? built : cold;
+      const arms = context.only === "caches" ? built : context.only === "ablations" ? ablations : cold;
       await collect(context, { items, arms, pool, answers, file, seconds: longestSeconds });
     } finally {
       await saveAnswers(answers);

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { sharingDomain } from "../../algorithms/identity/identity.ts";
+import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts";
 import { answerCode } from "../../algorithms/text/answer-code.ts";
 import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -90,3 +90,29 @@ export async function readPool(context: Pick<BenchContext, "folder" | "progress"
   };
   return [...(await of("nl2bash")), ...(await of("gsm8k"))];
 }
+
+const ofDomain = (pool: readonly Example[], domain: string): Example[] =>
+  pool.filter((example) => example.domain === sharingDomain(demoTenant, domain));
+
+/** Some of a domain's examples, always the same at random. */
+const some = (pool: readonly Example[], domain: Domain, count: number): Example[] =>
+  shuffled(ofDomain(pool, domain), seed).slice(0, count);
+
+/** The domain that requests name for a pool of so many of its examples. */
+export const smallerDomain = (domain: Domain, count: number): string => `${domain}-${count}`;
+
+export function smallerPool(pool: readonly Example[], domain: Domain, count: number): Example[] {
+  const sharing = sharingDomain(demoTenant, smallerDomain(domain, count));
+  return some(pool, domain, count).map((example) => ({
+    ...example,
+    domain: sharing,
+    id: exampleId(sharing, example.request, example.response),
+  }));
+}
+
+/** A system prompt with examples that are the same for every request. */
+export const withFixed = (system: string, pool: readonly Example[], domain: Domain, count: number): string =>
+  [
+    `${system} Examples:`,
+    ...some(pool, domain, count).map(({ request, response }) => `Request: ${request}\nAnswer: ${response}`),
+  ].join("\n\n");
