@@ -2,10 +2,29 @@
 // which of its tokens do (Cache-Craft, 3.1 and 3.2). The policy craft recomputes these tokens.
 import type { Logger } from "pino";
 import { contextImpact } from "../../algorithms/linked-prefill/context-impact.ts";
-import type { Impact } from "../../connections/kv/port.ts";
+import type { Convention, Impact } from "../../connections/kv/port.ts";
 import { lazily } from "../../connections/lazily.ts";
-import { LlamaError, type Range } from "../../connections/llama/port.ts";
+import { type KvType, LlamaError, type Range } from "../../connections/llama/port.ts";
 import type { AttentionScores, LlamaScorer } from "../../connections/llama/scorer.ts";
+
+export interface ScoringSetting {
+  kvType: KvType;
+  isOnCpu: boolean;
+  convention: Convention;
+  /** Whether the addon computes scattered tokens in one batch: else each costs craft a decode. */
+  isScattered: boolean;
+}
+
+/** What an arm needs besides for its passages' caches to be scored; null: nothing. */
+export function neededForScores({ kvType, isOnCpu, convention, isScattered }: ScoringSetting): string | null {
+  if (kvType !== "f16") return "kvType f16";
+  if (!isOnCpu) return "device cpu";
+  // Only for these does idle time make caches behind a prefix.
+  if (convention !== "context" && convention !== "system")
+    return `linked.convention context or system: caches of the convention ${convention} have no scores`;
+  if (isScattered) return null;
+  return 'the scattered addon: run "npm run setup -- --scattered" and set PRECEDENT_LLAMA_SCATTERED=1';
+}
 
 export interface ImpactScorer {
   /**
