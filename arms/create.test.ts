@@ -42,7 +42,7 @@ describe("createArm", () => {
   });
 
   it.each([
-    [{ linked: { policy: "craft-0.3" } }, "craft-0.3 needs the scattered addon. Run"],
+    [{ linked: { policy: "craft-0.3" } }, "craft-0.3 needs the scattered addon: run"],
     [{ linked: { policy: "last-1+craft-0.3" }, kvType: "q8_0" }, "craft-0.3 needs kvType f16"],
     [{ linked: { policy: "craft-0.3" }, device: "auto" }, "craft-0.3 needs device cpu"],
     [{ linked: { policy: "craft-0.3", convention: "seen" } }, "caches of the convention seen have no scores"],

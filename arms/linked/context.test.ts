@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { conventions } from "../../connections/kv/port.ts";
-import { contextChunks, contextTokens, firstContext, isScorable, wantedPrefixes } from "./context.ts";
+import { contextChunks, contextTokens, firstContext, wantedPrefixes } from "./context.ts";
+import { neededForScores } from "./impact.ts";
 import { longTokens } from "../../algorithms/linked-prefill/link-policy.ts";
 
 const of = (...tokens: number[]) => tokens.map((one) => ({ tokens: one }));
@@ -69,7 +70,8 @@ describe("wantedPrefixes", () => {
   });
 });
 
-it.each(conventions)("knows whether idle time makes caches behind a prefix, which can be scored: %s", (convention) => {
+it.each(conventions)("scores where idle time makes caches behind a prefix: %s", (convention) => {
   const wanted = wantedPrefixes(of(20, longTokens, longTokens), 2, convention);
-  expect(isScorable(convention)).toBe(wanted.some(({ prefix }) => prefix.length > 0));
+  const needed = neededForScores({ kvType: "f16", isOnCpu: true, convention, isScattered: true });
+  expect(needed === null).toBe(wanted.some(({ prefix }) => prefix.length > 0));
 });

@@ -30,11 +30,6 @@ export function firstContext(chunks: readonly { tokens: number }[], index: numbe
   return [...behind, ...before.reverse()];
 }
 
-/**
- * Whether idle time makes caches of the convention behind a prefix: only these can be scored.
- */
-export const isScorable = (convention: Convention): boolean => convention === "context" || convention === "system";
-
 export interface WantedPrefix {
   convention: Convention;
   prefix: number[];

@@ -6,7 +6,7 @@ import { llamaIsBuilt, openTiny, type Opened } from "../../connections/llama/mod
 import { LlamaError, type LlamaErrorCode } from "../../connections/llama/port.ts";
 import { type LlamaScorer, openScorer } from "../../connections/llama/scorer.ts";
 import { createTestingContext } from "./context.testing.ts";
-import { createImpactScorer, impactOf, mostScoredTokens, scoredRanges } from "./impact.ts";
+import { createImpactScorer, impactOf, mostFailures, mostScoredTokens, scoredRanges } from "./impact.ts";
 import { createCacheMaker } from "./make.ts";
 import { createLinkedModel } from "./model.ts";
 
@@ -26,7 +26,7 @@ const { signal } = new AbortController();
 const scores = { layers: 1, chunks: 2, sums: Float32Array.of(0, 0.5, 0, 0.5), before: Float32Array.of(0, 0.25, 0.5) };
 const behind = [new Uint8Array()];
 
-it("opens its context for the first cache, and again after a failure; does not score what is too long", async () => {
+it("opens its context for the first cache, and again after a failure; leaves what is too long", async () => {
   let opened = 0;
   const closed = vi.fn();
   const scorer = createImpactScorer(() => {
@@ -34,12 +34,12 @@ it("opens its context for the first cache, and again after a failure; does not s
     if (opened === 1) return Promise.reject(new LlamaError("context_failed", "no memory"));
     return Promise.resolve({ attention: () => Promise.resolve(scores), close: () => Promise.resolve(closed()) });
   }, log);
-  const tokens = new Int32Array(mostScoredTokens + 1);
-  expect(await scorer.score(tokens, [1], behind, signal)).toBeUndefined();
+  expect([mostScoredTokens, mostScoredTokens + 1].map((tokens) => scorer.mayScore("a", tokens))).toEqual([true, false]);
+  const score = () => scorer.score({ id: "a", tokens: new Int32Array(3), prefix: [1], caches: behind }, signal);
   expect(opened).toBe(0);
-  expect(await scorer.score(new Int32Array(3), [1], behind, signal)).toBeUndefined();
-  expect(await scorer.score(new Int32Array(3), [1], behind, signal)).toMatchObject({ ranking: [1, 0] });
-  expect(await scorer.score(new Int32Array(3), [1], behind, signal)).toMatchObject({ inter: [0.5] });
+  expect(await score()).toBeUndefined();
+  expect(await score()).toMatchObject({ ranking: [1, 0] });
+  expect(await score()).toMatchObject({ inter: [0.5] });
   expect(opened).toBe(2);
   await scorer.close();
   expect(closed).toHaveBeenCalledOnce();
@@ -60,13 +60,8 @@ it("scores a part after the other, and begins none after it is cancelled", async
     return Promise.resolve({ ...scores, before: new Float32Array(tokens.length).fill(1, asked.at(-1)![1].at(-1)) });
   };
   const scorer = createImpactScorer(() => Promise.resolve({ attention, close: () => Promise.resolve() }), log);
-  const score = () =>
-    scorer.score(
-      new Int32Array(end),
-      [begin],
-      scoredRanges(begin, end).map(() => behind[0]!),
-      ending.signal,
-    );
+  const caches = scoredRanges(begin, end).map(() => behind[0]!);
+  const score = () => scorer.score({ id: "a", tokens: new Int32Array(end), prefix: [begin], caches }, ending.signal);
   expect(await score()).toMatchObject({ inter: [3 * 0.5] });
   const parts = [
     [begin + 128, [0]],
@@ -78,10 +73,13 @@ it("scores a part after the other, and begins none after it is cancelled", async
   expect(asked).toEqual([...parts, ...parts.slice(0, 2)]);
 });
 
-it("keeps a cache without a score when the model fails, and none when a request ends the work", async () => {
+/** The caches that the convention system wants of two passages, and a model that fails with `code`. */
+async function madeByFailing(code: { now: LlamaErrorCode | null }) {
   const warn = vi.fn();
-  let code: LlamaErrorCode = "decode_failed";
-  const attention = () => Promise.reject(new LlamaError(code, "no"));
+  const attention: LlamaScorer["attention"] = ({ tokens }) =>
+    code.now === null
+      ? Promise.resolve({ ...scores, before: new Float32Array(tokens.length) })
+      : Promise.reject(new LlamaError(code.now, "no"));
   const close = () => Promise.resolve();
   const scorer = createImpactScorer(() => Promise.resolve({ attention, close }), { warn });
   const store = await aStore({ memoryBytes: 1_000_000 });
@@ -91,15 +89,46 @@ it("keeps a cache without a score when the model fails, and none when a request 
   const chunks = [0, 3, 3 + longTokens].map((begin, index) => ({
     ...{ chunk: chunkKey(format, "acme/default", [index]), begin, tokens: index === 0 ? 3 : longTokens },
   }));
-  const [system, ...passages] = maker.wanted({ tokens, chunks }).sort((a, b) => a.chunk.begin - b.chunk.begin);
-  expect(system?.prefix).toEqual([]);
-  for (const passage of passages) await maker.make(passage, signal);
+  const passages = () => maker.wanted({ tokens, chunks }).filter(({ prefix }) => prefix.length > 0);
+  return { warn, store, maker, passages };
+}
+
+it("keeps a cache without a score when the model fails, and none when a request ends the work", async () => {
+  const code: { now: LlamaErrorCode } = { now: "decode_failed" };
+  const { warn, store, maker, passages } = await madeByFailing(code);
+  const [first, second] = passages();
+  for (const passage of [first!, second!]) await maker.make(passage, signal);
   expect(store.list().map(({ impact }) => impact)).toEqual([undefined, undefined]);
   expect(warn).toHaveBeenCalledOnce();
-  code = "cancelled";
-  await store.forget(new Set([passages[0]!.chunk.chunk]));
-  await expect(maker.make(passages[0]!, signal)).rejects.toMatchObject({ code });
+  code.now = "cancelled";
+  await store.forget(new Set([first!.chunk.chunk]));
+  await expect(maker.make(first!, signal)).rejects.toMatchObject({ code: "cancelled" });
   expect(store.list()).toHaveLength(1);
+});
+
+it("makes the scored cache in place of one without a score", async () => {
+  const code: { now: LlamaErrorCode | null } = { now: "decode_failed" };
+  const { store, maker, passages } = await madeByFailing(code);
+  for (const passage of passages()) await maker.make(passage, signal);
+  code.now = null;
+  expect(passages()).toHaveLength(2);
+  for (const passage of passages()) await maker.make(passage, signal);
+  expect(store.list().map(({ impact }) => impact?.ranking.length)).toEqual([longTokens, longTokens]);
+  expect(passages()).toEqual([]);
+});
+
+it("leaves a passage alone whose scoring fails again and again, and says so once", async () => {
+  const { warn, store, maker, passages } = await madeByFailing({ now: "decode_failed" });
+  for (let tries = 1; tries <= mostFailures; tries++) {
+    expect(passages()).toHaveLength(2);
+    for (const passage of passages()) await maker.make(passage, signal);
+  }
+  expect(passages()).toEqual([]);
+  expect(store.list()).toHaveLength(2);
+  expect(warn.mock.calls.map(([, message]) => String(message).split(": ")[1])).toEqual([
+    "it is tried again when idle",
+    "it is not tried again",
+  ]);
 });
 
 describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", () => {
@@ -120,7 +149,7 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
     const links = [{ blob: blobs[0]!, position: 0 }];
     const whole = impactOf(await scorer.attention({ tokens, links, starts: [0, 20, begin] }), lengths, begin);
     const impacts = createImpactScorer(() => Promise.resolve(scorer), log);
-    const found = (await impacts.score(tokens, lengths, blobs, signal))!;
+    const found = (await impacts.score({ id: "a", tokens, prefix: lengths, caches: blobs }, signal))!;
     expect(exports.length).toBeGreaterThan(2);
     expect(found.cci).toBeCloseTo(whole.cci, 3);
     for (const [index, inter] of found.inter.entries()) expect(inter / whole.inter[index]! - 1).toBeCloseTo(0, 2);

@@ -1,26 +1,55 @@
 // Scores a chunk's cache: how much the chunk attends to the prefix that it was made behind, and
 // which of its tokens do (Cache-Craft, 3.1 and 3.2). The policy craft recomputes these tokens.
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { contextImpact } from "../../algorithms/linked-prefill/context-impact.ts";
-import type { Impact } from "../../connections/kv/port.ts";
+import type { Convention, Impact } from "../../connections/kv/port.ts";
 import { lazily } from "../../connections/lazily.ts";
-import { LlamaError, type Range } from "../../connections/llama/port.ts";
+import { type KvType, LlamaError, type Range } from "../../connections/llama/port.ts";
 import type { AttentionScores, LlamaScorer } from "../../connections/llama/scorer.ts";
 
+export interface ScoringSetting {
+  kvType: KvType;
+  isOnCpu: boolean;
+  convention: Convention;
+  /** Whether the addon computes scattered tokens in one batch: else each costs craft a decode. */
+  isScattered: boolean;
+}
+
+/** What an arm needs besides for its passages' caches to be scored; null: nothing. */
+export function neededForScores({ kvType, isOnCpu, convention, isScattered }: ScoringSetting): string | null {
+  if (kvType !== "f16") return "kvType f16";
+  if (!isOnCpu) return "device cpu";
+  // Only for these does idle time make caches behind a prefix.
+  if (convention !== "context" && convention !== "system")
+    return `linked.convention context or system: caches of the convention ${convention} have no scores`;
+  if (isScattered) return null;
+  return 'the scattered addon: run "npm run setup -- --scattered" and set PRECEDENT_LLAMA_SCATTERED=1';
+}
+
+/** A cache to be scored. id: of its chunk and convention. */
+export interface Scored {
+  id: string;
+  /** Prefix chunks of the given lengths, then the chunk. */
+  tokens: Int32Array;
+  prefix: readonly number[];
+  /** Those of scoredRanges. */
+  caches: readonly Uint8Array[];
+}
+
 export interface ImpactScorer {
+  /** Not what is too long (tokens: with its prefix), or has failed `mostFailures` times. */
+  mayScore(id: string, tokens: number): boolean;
   /**
-   * tokens: prefix chunks of the given lengths, then the chunk; caches: those of scoredRanges.
-   * undefined: too long to be scored, or the model failed, which is logged. Rejects with LlamaError
-   * cancelled, after the part under way, or closed.
+   * undefined: the model failed, which is logged. Rejects with LlamaError cancelled, after the part
+   * under way, or closed.
    */
-  score(
-    tokens: Int32Array,
-    prefix: readonly number[],
-    caches: readonly Uint8Array[],
-    signal: AbortSignal,
-  ): Promise<Impact | undefined>;
+  score(what: Scored, signal: AbortSignal): Promise<Impact | undefined>;
   close(): Promise<void>;
 }
+
+/** A cache whose scoring fails so often stays without a score while the process runs. */
+export const mostFailures = 3;
 
 /** Tokens scored at a time: a request that comes waits for no more. */
 const partTokens = 128;
@@ -41,21 +70,28 @@ export function createImpactScorer(
   log: Pick<Logger, "warn">,
 ): ImpactScorer {
   const scorer = lazily(open);
-  let failing = false;
+  const failures = new LRUCache<string, number>({ max: 10_000 });
+  /** Failures in a row of one cache, the most of any since the last score. */
+  let logged = 0;
 
   return {
-    async score(tokens, prefix, caches, signal) {
-      if (tokens.length > mostScoredTokens) return undefined;
+    mayScore: (id, tokens) => tokens <= mostScoredTokens && (failures.get(id) ?? 0) < mostFailures,
+    async score({ id, tokens, prefix, caches }, signal) {
       const starts = prefix.reduce((all, length) => [...all, all.at(-1)! + length], [0]);
       try {
         const { attention } = await scorer.get();
         const impact = impactOf(await inParts(attention, { tokens, starts }, caches, signal), prefix, starts.at(-1)!);
-        failing = false;
+        failures.delete(id);
+        logged = 0;
         return impact;
       } catch (error) {
         if (error instanceof LlamaError && (error.code === "cancelled" || error.code === "closed")) throw error;
-        if (!failing) log.warn({ err: error }, "caches of passages can't be scored: craft computes them whole");
-        failing = true;
+        const failed = (failures.get(id) ?? 0) + 1;
+        failures.set(id, failed);
+        const again = failed < mostFailures ? "it is tried again when idle" : "it is not tried again";
+        if (logged === 0 || (failed === mostFailures && logged < mostFailures))
+          log.warn({ err: error, id }, `the cache of a passage can't be scored, craft computes it whole: ${again}`);
+        logged = Math.max(logged, failed);
         return undefined;
       }
     },

@@ -37,11 +37,20 @@ export interface CacheMakerOptions {
 }
 
 export function createCacheMaker({ context, store, format, convention, scorer }: CacheMakerOptions): CacheMaker {
+  const scoreId = ({ chunk }: KeyedChunk, made: Convention): string => `${made} ${chunk}`;
+  const mayScore = ({ chunk, convention: made, prefix }: Omit<WantedCache, "key" | "tokens">): boolean => {
+    const length = prefix.reduce((sum, { tokens }) => sum + tokens, chunk.tokens);
+    const isPassage = prefix.length > 0 && chunkKind(chunk.tokens) === "long";
+    return isPassage && scorer?.mayScore(scoreId(chunk, made), length) === true;
+  };
+
   /** One of a kind is enough; a seen one is as good behind the system prompt alone. */
-  const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
+  const isThere = (wanted: WantedCache): boolean => {
+    const { chunk, convention: made } = wanted;
     const isSame = (one: KvListed): boolean =>
       made !== convention && one.convention === "seen" && one.prefix.length === 1;
-    return store.variants(chunk.chunk).some((one) => one.convention === made || isSame(one));
+    const found = store.variants(chunk.chunk).filter((one) => one.convention === made || isSame(one));
+    return found.some(({ impact }) => impact !== undefined) || (found.length > 0 && !mayScore(wanted));
   };
 
   // The others take them from prompts as they come.
@@ -55,28 +64,29 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
         if (prefixes.length === 0 && isMade && store.variants(chunk.chunk).length === 0)
           prefixes.push(index === 0 ? { convention: "alone", prefix: [] } : { convention: "system", prefix: [0] });
         return prefixes
-          .filter((one) => !isThere(chunk, one.convention))
           .map(({ convention: made, prefix }) => {
             const before = prefix.map((one) => chunks[one]!);
             const key = variantKey(format, { chunk: chunk.chunk, convention: made, prefix: before });
             return { key, chunk, tokens, convention: made, prefix: before };
-          });
+          })
+          .filter((one) => !isThere(one));
       });
       // First contexts of all before what only helps where a chunk stands first.
       const isSecond = ({ convention: made, prefix }: WantedCache): number =>
         Number(made !== convention && prefix.length > 0);
       return all.sort((a, b) => isSecond(a) - isSecond(b));
     },
-    async make({ key, chunk, convention: made, prefix, tokens }, signal) {
+    async make(wanted, signal) {
+      const { key, chunk, convention: made, prefix, tokens } = wanted;
       const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
       const all = Int32Array.from(parts.flatMap((part) => [...part]));
       const begin = all.length - chunk.tokens;
-      const isScored = scorer !== undefined && begin > 0 && chunkKind(chunk.tokens) === "long";
+      const isScored = mayScore(wanted);
       const exports = [{ begin, end: all.length }, ...(isScored ? scoredRanges(begin, all.length) : [])];
       const { blobs } = await context.run({ tokens: all, exports }, { signal });
-      const [blob, ...behind] = blobs;
-      const lengths = prefix.map(({ tokens: length }) => length);
-      const impact = isScored ? await scorer.score(all, lengths, behind, signal) : undefined;
+      const [blob, ...caches] = blobs;
+      const what = { id: scoreId(chunk, made), tokens: all, prefix: prefix.map((one) => one.tokens), caches };
+      const impact = isScored ? await scorer?.score(what, signal) : undefined;
       const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
       const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
       if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);

@@ -7,7 +7,7 @@ import type { LlamaArmConfig } from "../../config/schema.ts";
 import { chosenAddonFile, scatteredAddonFile } from "../../connections/llama/library.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BuildItem } from "../linked/build.ts";
-import { isScorable } from "../linked/context.ts";
+import { neededForScores } from "../linked/impact.ts";
 import { templates } from "../templates.ts";
 import type { LlamaInput } from "./methods.ts";
 
@@ -44,16 +44,10 @@ export async function llamaInput(config: LlamaArmConfig, kvFolder: string | unde
 
 /** craft goes by scores; an arm that makes none would compute every passage whole. */
 function refuseUnscored({ name, kvType, device, linked: { policy, convention } }: LlamaArmConfig): void {
-  if (!isCraft(policy)) return;
-  const needs = (what: string): Error => new Error(`Arm "${name}": linked.policy ${policy} needs ${what}.`);
-  if (kvType !== "f16") throw needs("kvType f16");
-  if (device !== "cpu") throw needs("device cpu");
-  if (!isScorable(convention))
-    throw needs(`linked.convention context or system: caches of the convention ${convention} have no scores`);
-  if (chosenAddonFile() === scatteredAddonFile) return;
-  throw new Error(
-    `Arm "${name}": linked.policy ${policy} needs the scattered addon. Run "npm run setup -- --scattered" and set PRECEDENT_LLAMA_SCATTERED=1, or choose another policy, such as auto.`,
-  );
+  const isScattered = chosenAddonFile() === scatteredAddonFile;
+  const needed = neededForScores({ kvType, isOnCpu: device === "cpu", convention, isScattered });
+  if (!isCraft(policy) || needed === null) return;
+  throw new Error(`Arm "${name}": linked.policy ${policy} needs ${needed}. Or choose another policy, such as auto.`);
 }
 
 /** Whether its idle time makes caches: only conventions that don't need the prompt itself do. */

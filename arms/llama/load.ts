@@ -13,9 +13,8 @@ import type { Piece } from "../../schemas/types.ts";
 import type { Built } from "../linked/build.ts";
 import { type Inventory, openInventory } from "../linked/inventory.ts";
 import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
-import { isScorable } from "../linked/context.ts";
 import { createIdleWork, type IdleWork } from "../linked/idle.ts";
-import { createImpactScorer, mostScoredTokens } from "../linked/impact.ts";
+import { createImpactScorer, mostScoredTokens, neededForScores } from "../linked/impact.ts";
 import { createCacheMaker } from "../linked/make.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
 import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
@@ -81,9 +80,8 @@ export async function loadLlama({
   const chunkBytes = memoryBytes - prefixBytes;
   const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
   const prefixes = createPrefixCache(prefixBytes);
-  // craft's scattered tokens cost a decode each without the scattered addon.
-  const isScored = context.scattered && unlinkable === null && wantedType === "f16" && isOnCpu;
-  const scored = isScored && isScorable(convention);
+  const setting = { kvType: wantedType, isOnCpu, convention, isScattered: context.scattered };
+  const scored = unlinkable === null && neededForScores(setting) === null;
   const scorer = scored
     ? createImpactScorer(() => openScorer(opened, { contextTokens: mostScoredTokens, threads }), log)
     : undefined;

@@ -17,6 +17,22 @@ export function describeKvStore(name: string, open: (options?: Partial<KvStoreOp
       expect(store.stats()).toMatchObject({ entries: 1, memoryBytes: 10, memoryHits: 2, misses: 1 });
     });
 
+    it("takes a first score of what it has, and keeps its value, pin and name", async () => {
+      const store = await open();
+      const scored = { ...anEntry(1), impact: { cci: 0.5, inter: [], ranking: [1, 0] } };
+      await store.put(anEntry(1), blobOf(1));
+      store.used(anEntry(1).key, 1);
+      await store.create("id", anEntry(1).key);
+      await store.pin("id", true);
+      const [before] = store.list();
+      await store.put(scored, blobOf(2));
+      await store.put({ ...scored, impact: { ...scored.impact, cci: 0.75 } }, blobOf(3));
+      await store.put(anEntry(1), blobOf(4));
+      await store.refresh();
+      expect(store.list()).toEqual([{ ...before, impact: scored.impact }]);
+      expect(await store.get(anEntry(1).key)).toEqual(blobOf(2));
+    });
+
     it("keeps variants of a chunk apart, by what stood before them", async () => {
       const store = await open();
       const alone = anEntry(1, [], "alone");

@@ -1,5 +1,5 @@
-// The slow tier, a folder a format: <key>.kv never changes (written aside, fsync, rename), so kills
-// and sharing are safe. Beside it <key>.pin, <key>.expires (ms), ids/<hash>, and `values`.
+// The slow tier, a folder a format: <key>.kv is only replaced whole (written aside, fsync, rename),
+// so kills and sharing are safe. Beside it <key>.pin, <key>.expires (ms), ids/<hash>, and `values`.
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

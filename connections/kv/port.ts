@@ -83,7 +83,7 @@ export interface KvCaches {
   variants(chunk: string): KvListed[];
   /** The verified blob, never changed; null: none, expired, or its file was damaged. */
   get(key: string): Promise<Uint8Array | null>;
-  /** Readable at once, on disk later; an existing key is not changed. */
+  /** Readable at once, on disk later; an existing key is only changed to have a first score. */
   put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
   /** Counts a use whose repair cost `cfo`, [0, 1]. */
   used(key: string, cfo: number): void;

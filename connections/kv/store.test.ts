@@ -52,6 +52,27 @@ describe("slow tier", () => {
     expect(await formatsIn(root)).toEqual([format]);
   });
 
+  it("writes a first score into the file, while the former one is written, too", async () => {
+    const root = await folder();
+    const first = await aStore({ root });
+    const impact = { cci: 0.5, inter: [], ranking: [1, 0] };
+    const other = await aStore({ root });
+    await first.put(anEntry(1), blobOf(1));
+    await first.put({ ...anEntry(1), impact }, blobOf(1));
+    await first.put(anEntry(2), blobOf(2));
+    await first.flush();
+    await other.refresh();
+    await first.put({ ...anEntry(2), impact }, blobOf(2));
+    await first.put(anEntry(3), blobOf(3));
+    await first.close();
+    await other.refresh();
+    const second = await aStore({ root });
+    for (const store of [other, second])
+      expect(store.list().map((one) => one.impact)).toEqual([impact, impact, undefined]);
+    expect(await second.get(anEntry(1).key)).toEqual(blobOf(1));
+    expect(second.stats()).toMatchObject({ diskBytes: 30, refused: 0 });
+  });
+
   it("holds what memory has no room for; prefetch brings it back before it is asked for", async () => {
     const store = await aStore({ root: await folder(), memoryBytes: 20 });
     for (let n = 0; n < 8; n++) await store.put(anEntry(n), blobOf(n));

@@ -34,15 +34,22 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     if (closed) throw new KvError("closed", "the store of chunk caches is closed");
     const { key } = what;
     if (key !== variantKey(format, what)) throw new KvError("invalid", `the key ${key} is not that of its content`);
-    const there = held.get(key);
-    if (there !== undefined && !expired(there)) return;
-    if (there !== undefined) await tiers.discard(key);
+    let there = held.get(key);
+    if (there !== undefined && expired(there)) {
+      await tiers.discard(key);
+      there = undefined;
+    }
+    if (there !== undefined && (there.entry.impact !== undefined || what.impact === undefined)) return;
     const now = clock();
     if (blob.length > memoryBytes)
       throw new KvError("budget", `a chunk cache of ${blob.length} bytes does not fit into memory (${memoryBytes})`);
-    const value = addUse(tiers.ghosts.take(key) ?? { value: 0, at: now }, 1, now, halfLife);
+    const { value, pinned, expiresAt } = there ?? {
+      value: addUse(tiers.ghosts.take(key) ?? { value: 0, at: now }, 1, now, halfLife),
+      ...{ pinned: false, expiresAt: null },
+    };
     const entry = { ...what, bytes: blob.length, createdAt: now };
-    const one: Held = { entry, blob, waiting: null, disk: false, value, pinned: false, expiresAt: null };
+    // Also in place of one without a score, whose file stays until this one is written.
+    const one: Held = { entry, blob, waiting: null, disk: false, value, pinned, expiresAt };
     tiers.add(one);
     // Before room is made: what is to be written need not stay in memory.
     tiers.writeLater(one, blob);

@@ -164,8 +164,11 @@ export function createTiers(options: TierOptions, counts: Counts) {
     const values = await disk.readValues();
     for (const entry of entries) {
       const before = held.get(entry.key);
-      if (before !== undefined) before.disk = true;
-      else
+      if (before !== undefined) {
+        before.disk = true;
+        // Another process may have scored it.
+        if (entry.impact !== undefined) before.entry = entry;
+      } else
         add({
           ...{ entry, blob: null, waiting: null, disk: true, pinned: false, expiresAt: null },
           value: values.get(entry.key) ?? { value: 1, at: entry.createdAt },

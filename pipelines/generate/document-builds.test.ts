@@ -15,9 +15,12 @@ const aDocument = (id: string, more: Partial<Document> = {}): Document => ({
 function following(clock = () => 1_000): {
   put: (key: string, value: Document | null) => Promise<void>;
   builds: ReturnType<typeof open>;
+  /** Texts that were split. */
+  splits: string[];
 } {
   let apply: Parameters<Parameters<typeof followDocumentBuilds>[0]["kafka"]["readTopic"]>[1] = () => undefined;
   const held = new Map<string, Document>();
+  const splits: string[] = [];
   const open = (): ReturnType<typeof followDocumentBuilds> =>
     followDocumentBuilds(
       {
@@ -29,14 +32,20 @@ function following(clock = () => 1_000): {
           },
         },
         codec: { decode: (_record: string, value: Buffer) => ({ ok: true, value: held.get(String(value)) }) },
-        text: { split: (text: string) => Promise.resolve(text.split(/(?<=\.) /)) },
+        text: {
+          async split(text: string) {
+            splits.push(text);
+            if (text.includes("endless")) throw new Error("too long");
+            return text.split(/(?<=\.) /);
+          },
+        },
         topic: (name: string) => name,
       } as unknown as Parameters<typeof followDocumentBuilds>[0],
       { arm, log: pino({ level: "silent" }), clock },
     );
   const builds = open();
   return {
-    builds,
+    ...{ builds, splits },
     async put(key, value) {
       if (value !== null) held.set(key, value);
       await apply([{ key: Buffer.from(key), value: value && Buffer.from(key), offset: "0" }] as never, 0);
@@ -60,6 +69,22 @@ it("gives each document as a prompt of its pieces, the oldest first, until it is
   expect((await builds.next())?.pieces.at(-1)?.text).toBe("a");
   first?.done();
   expect((await builds.next())?.pieces.at(-1)?.text).toBe("b");
+});
+
+it("splits each text once, and leaves out what can't be split", async () => {
+  const { builds, put, splits } = following();
+  await put("acme/endless", aDocument("endless"));
+  await put("acme/a", aDocument("a"));
+  await put("acme/b", aDocument("b"));
+  await put("acme/a", aDocument("a", { text: "a three." }));
+  const built = [];
+  for (let one = await builds.next(); one !== null; one = await builds.next()) {
+    built.push(one.pieces.at(-1)?.text);
+    await builds.next();
+    one.done();
+  }
+  expect(built).toEqual(["b", "a"]);
+  expect(splits).toEqual(["endless one. endless two.", "a one. a two.", "b one. b two.", "a three."]);
 });
 
 it("leaves out what is gone, expired or too long, and gives again what changed meanwhile", async () => {

@@ -15,7 +15,12 @@ import type { SessionOf } from "../../state/session.ts";
 /** Characters of the documents that wait, each with what its entry takes besides. */
 const mostWaiting = 32 * 1_048_576;
 const entryCharacters = 512;
-const charactersOf = ({ text, title }: Document): number => text.length + (title?.length ?? 0) + entryCharacters;
+
+/** A document that was cut once, when it was read: its pieces are what is built and looked for. */
+interface Waiting extends BuildPrompt {
+  expiresAt: number | null;
+  characters: number;
+}
 
 /** Names of pieces that are remembered, those of the documents that changed last. */
 const mostPieces = 200_000;
@@ -45,7 +50,7 @@ export function followDocumentBuilds(
     builds = true,
   }: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean },
 ): FollowedDocuments {
-  const waiting = new Map<string, Document>();
+  const waiting = new Map<string, Waiting>();
   const there = new Set<string>();
   /** Pieces of documents that are new to this process or changed, oldest change first. */
   const changed = new Map<string, { pieces: ReadonlySet<string>; until: number }>();
@@ -53,9 +58,7 @@ export function followDocumentBuilds(
   let caughtUp = false;
   let characters = 0;
   const remove = (key: string): void => {
-    const removed = waiting.get(key);
-    if (removed === undefined) return;
-    characters -= charactersOf(removed);
+    characters -= waiting.get(key)?.characters ?? 0;
     waiting.delete(key);
   };
   function settle(key: string): void {
@@ -76,7 +79,12 @@ export function followDocumentBuilds(
     const pieces = changed.get(key)?.pieces;
     return !there.has(key) || (pieces !== undefined && !pieces.has(piece));
   }
-  const isExpired = ({ expiresAt }: Document): boolean => expiresAt !== null && expiresAt <= clock();
+  function wait(key: string, { tenant, expiresAt }: Document, pieces: Piece[]): void {
+    const size = pieces.reduce((sum, { text }) => sum + text.length, entryCharacters);
+    if (!builds || characters + size > mostWaiting) return;
+    waiting.set(key, { domain: sharingDomain(tenant, null), pieces, expiresAt, characters: size });
+    characters += size;
+  }
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("documents"), record: "documents" },
     async apply(changes) {
@@ -88,16 +96,12 @@ export function followDocumentBuilds(
           continue;
         }
         there.add(key);
-        if (builds && characters + charactersOf(value) <= mostWaiting) {
-          waiting.set(key, value);
-          characters += charactersOf(value);
-        }
         // One after the other: the worker has no more slots than it needs. What it can't split is
-        // not looked for.
-        await promptOf(value).then(
-          (prompt) => noteChanged(key, prompt),
-          () => undefined,
-        );
+        // neither built nor looked for.
+        const pieces = await promptOf(value).catch(() => null);
+        if (pieces === null) continue;
+        noteChanged(key, pieces);
+        wait(key, value, pieces);
       }
     },
   });
@@ -108,25 +112,20 @@ export function followDocumentBuilds(
   );
 
   async function promptOf({ tenant, id, title, text }: Document): Promise<Piece[]> {
-    return documentPrompt(arm, {
-      tenant,
-      id,
-      title,
-      pieces: await texts.split(text, documents.split, documents.chunkTokens),
-    });
+    const pieces = await texts.split(text, documents.split, documents.chunkTokens);
+    return documentPrompt(arm, { tenant, id, title, pieces });
   }
   return {
-    async next() {
-      for (const [key, document] of waiting) {
+    next() {
+      for (const [key, one] of waiting) {
         // Taken out when it is built, unless it has changed meanwhile.
         const done = (): void => {
-          if (waiting.get(key) === document) remove(key);
+          if (waiting.get(key) === one) remove(key);
         };
-        const pieces = isExpired(document) ? null : await promptOf(document).catch(() => null);
-        if (pieces !== null) return { domain: sharingDomain(document.tenant, null), pieces, done };
+        if (one.expiresAt === null || one.expiresAt > clock()) return Promise.resolve({ ...one, done });
         done();
       }
-      return null;
+      return Promise.resolve(null);
     },
     gone(pieces) {
       for (const [key, { until }] of changed) {
