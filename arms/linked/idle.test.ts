@@ -11,9 +11,10 @@ const wanted = (name: string): WantedCache => ({
 
 it("goes on with the next cache when one fails, and makes one again that a request ended", async () => {
   const made: string[] = [];
-  const make: CacheMaker["make"] = ({ key }, signal) => {
-    made.push(key);
-    return key === "bad" || signal.aborted ? Promise.reject(new Error("no")) : Promise.resolve(1);
+  const make: CacheMaker["make"] = ([first], signal) => {
+    made.push(first!.key);
+    const isBad = first!.key === "bad" || signal.aborted;
+    return isBad ? Promise.reject(new Error("no")) : Promise.resolve({ done: [first!], caches: 1, tokens: 1 });
   };
   const maker = { wanted: () => ["bad", "good"].map(wanted), make };
   const idle = createIdleWork({ model: {} as LinkedModel, maker, vocabulary: 1 });
@@ -26,7 +27,7 @@ it("goes on with the next cache when one fails, and makes one again that a reque
 });
 
 it("goes on with the next comparison when one fails", async () => {
-  const maker = { wanted: () => [], make: () => Promise.resolve(0) };
+  const maker = { wanted: () => [], make: () => Promise.resolve({ done: [], caches: 0, tokens: 0 }) };
   let runs = 0;
   const run = () => Promise.reject(new Error(`run ${++runs}`));
   const idle = createIdleWork({ model: { run } as unknown as LinkedModel, maker, vocabulary: 1 });

@@ -3,7 +3,7 @@
 import { kindsOf, type LinkPolicies, parsePolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { computedShare, type KeyedPrompt } from "./plans.ts";
-import type { CacheMaker, WantedCache } from "./make.ts";
+import type { CacheMaker, MadeCaches, WantedCache } from "./make.ts";
 import type { LinkedModel } from "./model.ts";
 
 /**
@@ -59,10 +59,14 @@ const comparedTokens = 8;
  * Takes it from its queue when it is done or has failed: others wait behind it. A request that
  * comes in between ends the work, which is then done again.
  */
-async function once<Result>(signal: AbortSignal, take: () => unknown, work: Promise<Result>): Promise<Result> {
+async function once<Result>(
+  signal: AbortSignal,
+  take: (result?: Result) => unknown,
+  work: Promise<Result>,
+): Promise<Result> {
   try {
     const result = await work;
-    take();
+    take(result);
     return result;
   } catch (error) {
     if (!signal.aborted) take();
@@ -119,7 +123,10 @@ export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleW
     async next(signal) {
       const [first] = wanted.values();
       if (first !== undefined) {
-        await once(signal, () => wanted.delete(first.key), maker.make(first, signal));
+        const take = (made?: MadeCaches): void => {
+          for (const { key } of made?.done ?? [first]) wanted.delete(key);
+        };
+        await once(signal, take, maker.make([...wanted.values()], signal));
         return { more: wanted.size + comparisons.length > 0, samples: [] };
       }
       const [comparison] = comparisons;

@@ -9,6 +9,7 @@ import { createTestingContext } from "./context.testing.ts";
 import { createImpactScorer, impactOf, mostFailures, mostScoredTokens, scoredRanges } from "./impact.ts";
 import { createCacheMaker } from "./make.ts";
 import { createLinkedModel } from "./model.ts";
+import type { KeyedPrompt } from "./plans.ts";
 
 it("reads the last chunk's part of the scores", () => {
   // Two layers, three chunks of 2, 2 and 3 tokens: [from, to] of each layer, from row to column.
@@ -73,7 +74,7 @@ it("scores a part after the other, and begins none after it is cancelled", async
   expect(asked).toEqual([...parts, ...parts.slice(0, 2)]);
 });
 
-/** The caches that the convention system wants of two passages, and a model that fails with `code`. */
+/** Caches that the convention system wants of two passages; the model fails with `code`. */
 async function madeByFailing(code: { now: LlamaErrorCode | null }) {
   const warn = vi.fn();
   const attention: LlamaScorer["attention"] = ({ tokens }) =>
@@ -97,22 +98,22 @@ it("keeps a cache without a score when the model fails, and none when a request 
   const code: { now: LlamaErrorCode } = { now: "decode_failed" };
   const { warn, store, maker, passages } = await madeByFailing(code);
   const [first, second] = passages();
-  for (const passage of [first!, second!]) await maker.make(passage, signal);
+  for (const passage of [first!, second!]) await maker.make([passage], signal);
   expect(store.list().map(({ impact }) => impact)).toEqual([undefined, undefined]);
   expect(warn).toHaveBeenCalledOnce();
   code.now = "cancelled";
   await store.forget(new Set([first!.chunk.chunk]));
-  await expect(maker.make(first!, signal)).rejects.toMatchObject({ code: "cancelled" });
+  await expect(maker.make([first!], signal)).rejects.toMatchObject({ code: "cancelled" });
   expect(store.list()).toHaveLength(1);
 });
 
 it("makes the scored cache in place of one without a score", async () => {
   const code: { now: LlamaErrorCode | null } = { now: "decode_failed" };
   const { store, maker, passages } = await madeByFailing(code);
-  for (const passage of passages()) await maker.make(passage, signal);
+  for (const passage of passages()) await maker.make([passage], signal);
   code.now = null;
   expect(passages()).toHaveLength(2);
-  for (const passage of passages()) await maker.make(passage, signal);
+  for (const passage of passages()) await maker.make([passage], signal);
   expect(store.list().map(({ impact }) => impact?.ranking.length)).toEqual([longTokens, longTokens]);
   expect(passages()).toEqual([]);
 });
@@ -121,7 +122,7 @@ it("leaves a passage alone whose scoring fails again and again, and says so once
   const { warn, store, maker, passages } = await madeByFailing({ now: "decode_failed" });
   for (let tries = 1; tries <= mostFailures; tries++) {
     expect(passages()).toHaveLength(2);
-    for (const passage of passages()) await maker.make(passage, signal);
+    for (const passage of passages()) await maker.make([passage], signal);
   }
   expect(passages()).toEqual([]);
   expect(store.list()).toHaveLength(2);
@@ -180,9 +181,11 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
     };
     const passage = (word: string): string => `${word} is what this passage is about. `.repeat(8);
     const [one, two] = [passage("Water"), passage("Stone")];
-    for (const wanted of maker.wanted(promptOf(one, two))) await maker.make(wanted, signal);
-    const short = promptOf(one, "brief. ");
-    for (const wanted of maker.wanted(short)) await maker.make(wanted, signal);
+    const makeAll = async (prompt: KeyedPrompt): Promise<void> => {
+      while ((await maker.make(maker.wanted(prompt), signal)).done.length > 0);
+    };
+    await makeAll(promptOf(one, two));
+    await makeAll(promptOf(one, "brief. "));
     const scored = store.list().filter(({ impact }) => impact !== undefined);
     // Each passage behind its neighbour and behind the system prompt; nothing else.
     expect(scored.map(({ convention }) => convention).sort()).toEqual(["context", "context", "system", "system"]);

@@ -2,7 +2,7 @@
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
 import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
-import type { LlamaContext } from "../../connections/llama/port.ts";
+import type { LlamaContext, Range } from "../../connections/llama/port.ts";
 import { wantedPrefixes } from "./context.ts";
 import { type ImpactScorer, scoredRanges } from "./impact.ts";
 import type { KeyedPrompt } from "./plans.ts";
@@ -21,10 +21,19 @@ export interface CacheMaker {
   /** What the store has not, the more useful first. */
   wanted(prompt: KeyedPrompt): WantedCache[];
   /**
-   * Tokens computed for it. A cache that finds no room is lost: it is computed again when it is
-   * needed. Rejects with LlamaError.
+   * The first of them, and all whose prefix and chunk are what the same prefill begins with. A
+   * cache that finds no room is lost: it is computed again when it is needed. Rejects with
+   * LlamaError.
    */
-  make(wanted: WantedCache, signal: AbortSignal): Promise<number>;
+  make(wanted: readonly WantedCache[], signal: AbortSignal): Promise<MadeCaches>;
+}
+
+export interface MadeCaches {
+  /** Not wanted any more: they were made, or were there. */
+  done: readonly WantedCache[];
+  caches: number;
+  /** Computed for them. */
+  tokens: number;
 }
 
 export interface CacheMakerOptions {
@@ -77,20 +86,52 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
       return all.sort((a, b) => isSecond(a) - isSecond(b));
     },
     async make(wanted, signal) {
-      const { key, chunk, convention: made, prefix, tokens } = wanted;
-      const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
-      const all = Int32Array.from(parts.flatMap((part) => [...part]));
-      const begin = all.length - chunk.tokens;
-      const isScored = mayScore(wanted);
-      const exports = [{ begin, end: all.length }, ...(isScored ? scoredRanges(begin, all.length) : [])];
-      const { blobs } = await context.run({ tokens: all, exports }, { signal });
-      const [blob, ...caches] = blobs;
-      const what = { id: scoreId(chunk, made), tokens: all, prefix: prefix.map((one) => one.tokens), caches };
-      const impact = isScored ? await scorer?.score(what, signal) : undefined;
-      const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
-      const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
-      if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);
-      return all.length + (impact === undefined ? 0 : chunk.tokens);
+      const there = wanted.filter(isThere);
+      const missing = wanted.filter((one) => !there.includes(one));
+      const [first] = missing;
+      if (first === undefined) return { done: there, caches: 0, tokens: 0 };
+      const longest = missing.find((one) => isPassed(first, one)) ?? first;
+      const caches = missing.filter((one) => one === longest || isPassed(one, longest));
+      const tokens = tokensOf(longest);
+      const ranges = caches.map((one) => rangesOf(one, mayScore(one)));
+      const { blobs } = await context.run({ tokens, exports: ranges.flat() }, { signal });
+      let [at, scored] = [0, 0];
+      for (const [i, one] of caches.entries()) {
+        const { length } = ranges[i]!;
+        const [blob, ...parts] = blobs.slice(at, (at += length));
+        const impact = parts.length === 0 ? undefined : await scoreOf(one, parts, signal);
+        if (impact !== undefined) scored += one.chunk.tokens;
+        const { key, chunk, convention: made, prefix: before } = one;
+        const prefix = before.map(({ chunk: id, tokens: count }): PrefixChunk => ({ chunk: id, tokens: count }));
+        const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix };
+        if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);
+      }
+      return { done: [...there, ...caches], caches: caches.length, tokens: tokens.length + scored };
     },
   };
+
+  function scoreOf(wanted: WantedCache, caches: readonly Uint8Array[], signal: AbortSignal) {
+    const { chunk, convention: made, prefix } = wanted;
+    const what = { id: scoreId(chunk, made), tokens: tokensOf(wanted), prefix: prefix.map(({ tokens }) => tokens) };
+    return scorer?.score({ ...what, caches }, signal);
+  }
+}
+
+function tokensOf({ prefix, chunk, tokens }: WantedCache): Int32Array {
+  const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
+  return Int32Array.from(parts.flatMap((part) => [...part]));
+}
+
+/** Whether the one's prefix and chunk are what the other's begin with. */
+function isPassed(one: WantedCache, by: WantedCache): boolean {
+  const passed = [...by.prefix, by.chunk];
+  const own = [...one.prefix, one.chunk];
+  return own.length < passed.length && own.every(({ chunk }, i) => chunk === passed[i]?.chunk);
+}
+
+/** What a prefill exports for it: its cache, and if it is scored those that its scores need. */
+function rangesOf({ prefix, chunk }: WantedCache, isScored: boolean): Range[] {
+  const begin = prefix.reduce((sum, { tokens }) => sum + tokens, 0);
+  const end = begin + chunk.tokens;
+  return [{ begin, end }, ...(isScored ? scoredRanges(begin, end) : [])];
 }

@@ -108,10 +108,11 @@ export async function loadLlama({
       const prompt = model.keyed(chunked, domain);
       inventory.seen(chunked.chunks, prompt.chunks, domain);
       let [caches, tokens] = [0, 0];
-      for (const wanted of maker.wanted(prompt)) {
-        if (isFull()) break;
-        tokens += await maker.make(wanted, signal);
-        caches++;
+      for (let wanted = maker.wanted(prompt); wanted.length > 0 && !isFull();) {
+        const made = await maker.make(wanted, signal);
+        wanted = wanted.filter((one) => !made.done.includes(one));
+        caches += made.caches;
+        tokens += made.tokens;
       }
       return { caches, tokens, full: isFull() };
     },

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { longTokens } from "../../algorithms/linked-prefill/link-policy.ts";
+import { chunkKey } from "../../connections/kv/keys.ts";
+import type { Convention } from "../../connections/kv/port.ts";
+import { aStore, format } from "../../connections/kv/values.testing.ts";
+import { createTestingContext } from "./context.testing.ts";
+import { createCacheMaker } from "./make.ts";
+import type { KeyedPrompt } from "./plans.ts";
+
+const { signal } = new AbortController();
+
+/** Chunk 0 is the system prompt; chunks from 10 on are passages. */
+function promptOf(numbers: readonly number[]): KeyedPrompt {
+  const tokens: number[] = [];
+  const chunks = [0, ...numbers].map((n) => {
+    const length = (n % 3) + 2 + (n < 10 ? 0 : longTokens);
+    const begin = tokens.length;
+    for (let i = 0; i < length; i++) tokens.push(1_000 * n + i);
+    return { chunk: chunkKey(format, "acme/default", [n]), begin, tokens: length };
+  });
+  return { tokens: Int32Array.from(tokens), chunks };
+}
+
+async function madeOf(prompt: KeyedPrompt, convention: Convention, together: boolean) {
+  const context = createTestingContext();
+  const store = await aStore({ memoryBytes: 10_000_000 });
+  const maker = createCacheMaker({ context, store, format, convention });
+  let [tokens, caches] = [0, 0];
+  const take = async (wanted: ReturnType<typeof maker.wanted>) => {
+    const made = await maker.make(wanted, signal);
+    tokens += made.tokens;
+    caches += made.caches;
+    return made.done;
+  };
+  let wanted = maker.wanted(prompt);
+  while (wanted.length > 0) {
+    const done = await take(together ? wanted : wanted.slice(0, 1));
+    wanted = wanted.filter((one) => !done.includes(one));
+  }
+  expect(maker.wanted(prompt)).toEqual([]);
+  const listed = store.list().sort((a, b) => a.key.localeCompare(b.key));
+  const blobs = await Promise.all(listed.map(async ({ key }) => String(await store.get(key))));
+  return {
+    made: listed.map(({ key, convention: how }) => [key, how]),
+    blobs,
+    tokens,
+    caches,
+    runs: context.runs.length,
+  };
+}
+
+it("makes the caches that a prefill passes with it, and they are those of prefills of their own", async () => {
+  const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 16 }), { maxLength: 6 });
+  const convention = fc.constantFrom<Convention>("alone", "system", "context");
+  await fc.assert(
+    fc.asyncProperty(numbers, convention, async (chunks, how) => {
+      const [together, apart] = await Promise.all([true, false].map((all) => madeOf(promptOf(chunks), how, all)));
+      expect(together!.made).toEqual(apart!.made);
+      expect(together!.blobs).toEqual(apart!.blobs);
+      expect(together!.caches).toBe(apart!.caches);
+      expect(together!.tokens).toBeLessThanOrEqual(apart!.tokens);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it("makes both caches of each of three passages, and the system prompt's, in three prefills", async () => {
+  const { made, runs } = await madeOf(promptOf([10, 11, 12]), "context", true);
+  expect(made).toHaveLength(7);
+  expect(runs).toBe(3);
+});
+
+it("makes a chunk that stands twice in a prompt once", async () => {
+  const { made, runs } = await madeOf(promptOf([1, 1]), "system", true);
+  expect(made).toHaveLength(2);
+  expect(runs).toBe(1);
+});
