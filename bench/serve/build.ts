@@ -19,7 +19,7 @@ export async function build(
 ): Promise<Sitting["build"]> {
   const before = used();
   const total = { examples: 0, caches: 0, tokens: 0, disk_mib: 0 };
-  for (const name of domains) {
+  for (const name of of.only === undefined ? domains : [of.only]) {
     const domain = sharingDomain(demoTenant, name);
     const [shown] = await session.clickhouse.query<{ count: string }>(
       "SELECT uniqExact(example_id) AS count FROM example_uses FINAL WHERE domain = {domain:String}",

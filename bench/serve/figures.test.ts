@@ -60,13 +60,15 @@ interface Shown {
   router: Summary;
   rivals: Record<string, (Summary & { threshold?: number }) | null>;
   strict: { arms: Record<string, Summary> };
+  with_caches: { arms: Record<string, Summary> };
   caches: { n: number; built: { cpu_model_s: number }; cold: { cpu_model_s: number } };
 }
 const figures = (answers: Answers): Shown =>
   figuresOf(answers, { draws: 1, resamples: 50 }).figures as unknown as Shown;
 
 test("figures count the model, what a request takes besides it, and pairs won", () => {
-  const { n, arms, arms_by_domain: byDomain, strict, caches, router, rivals, primary } = figures(answersTo(40));
+  const shown = figures(answersTo(40));
+  const { n, arms, arms_by_domain: byDomain, strict, caches, with_caches: withCaches, router, rivals, primary } = shown;
   expect(n).toBe(40);
   expect(arms["small-with"]).toMatchObject({ quality: 0.3, win_rate: 0.5, cpu_s: 1.5, ttft_ms: 400, ttft_ratio: 0.4 });
   expect(arms["large-without"]).toMatchObject({ quality: 0.7, win_rate: 0.5, cpu_s: 8.5 });
@@ -78,6 +80,9 @@ test("figures count the model, what a request takes besides it, and pairs won", 
   // Without a #### no problem is solved: all pairs are ties.
   expect(strict.arms["small-with"]).toMatchObject({ quality: 0.3, win_rate: 0.75 });
   expect(caches).toMatchObject({ n: 10, built: { cpu_model_s: 0.5 }, cold: { cpu_model_s: 1 } });
+  // A quarter of the answers have built caches; the others count as they are.
+  expect(withCaches.arms["small-with"]!.cpu_s).toBeCloseTo(1.5 - 0.5 / 4, 3);
+  expect(withCaches.arms["large-without"]).toEqual(arms["large-without"]);
   // The router has learnt something of the domains.
   const total = Object.values(router.shares).reduce((sum, share) => sum + share, 0);
   expect(total).toBeCloseTo(1, 2);

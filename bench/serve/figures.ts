@@ -1,28 +1,16 @@
 // The figures of serve from the kept answers: arms, the router replayed over them, rivals. Every
 // request was answered by every arm, so each choice can be scored. Pure.
-import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Figures, Measured } from "../benchmark.ts";
-import { always, type Choices, expected, valuesOf } from "../ladder/replay.ts";
-import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, significant } from "../support/statistics.ts";
-import { costWeights } from "../routing/worth.ts";
 import { ablationsOf } from "./ablations.ts";
 import { arms as allArms, cold } from "./arms.ts";
+import { armsOf, choiceFigures, type Effort, routerOf } from "./choices.ts";
 import { type Answers, keyOf, type Row } from "./log.ts";
-import { rivalsAt } from "./rivals.ts";
-import { replayRouter } from "./router.ts";
-import { domains } from "./stream.ts";
-import { type Field, fieldOf, names } from "./summary.ts";
+import { type Domain, domains } from "./stream.ts";
+import { fieldOf } from "./summary.ts";
 
-const defaultWeight = 0.3;
 const noCaches = "no caches were built: bench -- serve --only caches";
 
-export interface Effort {
-  /** Passes of the router over the stream. */
-  draws: number;
-  /** Resamples of the bootstrap. */
-  resamples: number;
-}
 export const effort = { full: { draws: 40, resamples: 2_000 }, quick: { draws: 5, resamples: 500 } };
 
 /** Positions that every arm with cold caches answered, in their order. */
@@ -39,50 +27,31 @@ export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measu
   const positions = completeOf(answers.rows.values());
   const overhead = overheadOf(answers);
   const scoring = { overhead: overhead.cpu_s, aloneMs: overhead.alone_ms ?? 0, resamples };
-  const field = fieldOf(positions, answers, { ...scoring, rule: "lenient" });
-  const strict = fieldOf(positions, answers, { ...scoring, rule: "score" });
-  const routerOf = ({ rounds, arms }: Field, costWeight: number, rated = 1) =>
-    replayRouter(rounds, { arms, costWeight, draws, rated });
-  const choices = routerOf(field, defaultWeight);
-  const router = field.summary(choices);
-  const rivals = rivalsAt(field.rounds, valuesOf(field.rounds, defaultWeight, field.unit), field.offloaded(choices));
-  const worth = costWeights.map((weight) =>
-    worthAt(field, weight, weight === defaultWeight ? choices : routerOf(field, weight), resamples),
-  );
-  const byDomain = domains.map((domain) => ({
-    domain,
-    indices: field.rounds.flatMap((round, i) => (round.domain === domain ? [i] : [])),
-  }));
+  const field = fieldOf(positions, answers, { ...scoring, rule: "lenient", caches: "cold" });
+  const strict = fieldOf(positions, answers, { ...scoring, rule: "score", caches: "cold" });
+  const caches = cachesOf(answers);
   const build = answers.sittings.map((sitting) => sitting.build).filter((one) => one !== null);
   const ablations = ablationsOf(answers, resamples);
+  const count = (domain: Domain): number => field.rounds.filter((round) => round.domain === domain).length;
   return {
     figures: {
       n: positions.length,
-      n_by_domain: Object.fromEntries(byDomain.map(({ domain, indices }) => [domain, indices.length])),
+      n_by_domain: Object.fromEntries(domains.map((domain) => [domain, count(domain)])),
       how: "kept answers of live models, one at a time; the router and its rivals are replayed over them",
-      primary: {
-        ...{ throughput_ratio: router.throughput_ratio, win_rate_low: router.win_rate_low },
-        met: router.win_rate_low >= 0.5,
-      },
-      arms: armsOf(field),
-      arms_by_domain: Object.fromEntries(
-        byDomain.flatMap(({ domain, indices }) => (indices.length === 0 ? [] : [[domain, armsOf(field, indices)]])),
-      ),
-      router,
-      rivals: {
-        ...Object.fromEntries(
-          Object.entries(rivals).map(([name, { choices: own, ...more }]) => [name, { ...field.summary(own), ...more }]),
-        ),
-        token_bucket: null,
-      },
-      worth: Object.fromEntries(worth.map(({ weight, ...own }) => [String(weight), own])),
-      weights_won: worth.filter(({ gain }) => gain > 0).length,
+      ...choiceFigures(field, { draws, resamples }),
       feedback: Object.fromEntries(
-        [1, 10].map((percent) => [percent, field.summary(routerOf(field, defaultWeight, percent / 100))]),
+        [1, 10].map((percent) => [percent, field.summary(routerOf(field, draws, undefined, percent / 100))]),
       ),
-      strict: { arms: armsOf(strict), router: strict.summary(routerOf(strict, defaultWeight)) },
+      strict: { arms: armsOf(strict), router: strict.summary(routerOf(strict, draws)) },
       truncated: truncatedOf(answers, positions),
-      caches: cachesOf(answers),
+      caches,
+      with_caches:
+        caches.n === 0
+          ? null
+          : choiceFigures(fieldOf(positions, answers, { ...scoring, rule: "lenient", caches: "built" }), {
+              draws,
+              resamples,
+            }),
       build: build.length === 0 ? null : build,
       overhead,
       ablations,
@@ -94,27 +63,9 @@ export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measu
       pool: "only the data's own answers are a pool; answers of the 1.5B were not collected",
       large_with: "not collected: the most expensive arm",
       ...(ablations === null ? { ablations: "no answers: bench -- serve --only ablations" } : {}),
-      ...(build.length === 0 ? { build: noCaches, "caches.built": noCaches, "caches.cold": noCaches } : {}),
+      ...(caches.n === 0 ? { with_caches: noCaches, "caches.built": noCaches, "caches.cold": noCaches } : {}),
+      ...(build.length === 0 ? { build: noCaches } : {}),
     },
-  };
-}
-
-const armsOf = ({ rounds, summary }: Field, of?: readonly number[]): Figures =>
-  Object.fromEntries(names.map((name, arm) => [name, summary(always(rounds, arm), of)]));
-
-/** Quality less price of the router and of each rival at a cost weight. */
-function worthAt({ rounds, unit, offloaded }: Field, weight: number, router: Choices, resamples: number) {
-  const values = valuesOf(rounds, weight, unit);
-  const own = expected(router, values);
-  const rivals = Object.entries(rivalsAt(rounds, values, offloaded(router)))
-    .map(([name, { choices }]) => ({ name, each: expected(choices, values) }))
-    .sort((a, b) => mean(b.each) - mean(a.each));
-  const best = rivals[0]!;
-  const { difference, low, high } = pairedBootstrap(own, best.each, { random: splitmix64(9), resamples });
-  return {
-    ...{ weight, router: significant(mean(own)), best_rival: best.name },
-    ...{ gain: significant(difference), gain_low: significant(low), gain_high: significant(high) },
-    rivals: Object.fromEntries(rivals.map(({ name, each }) => [name, significant(mean(each))])),
   };
 }
 
@@ -142,7 +93,7 @@ const truncatedOf = ({ rows }: Answers, positions: readonly number[]): Figures =
   );
 
 /** The same requests with caches as `precedent kv build` left them, and with cold ones. */
-function cachesOf({ rows }: Answers): Figures {
+function cachesOf({ rows }: Answers) {
   const pairs = [...rows.values()].flatMap((row) => {
     const other = rows.get(keyOf({ position: row.position, arm: "small-with" }));
     return row.arm !== "small-built" || other === undefined ? [] : [{ cold: other, built: row }];

@@ -43,6 +43,8 @@ export interface Field {
 
 export interface Scoring {
   rule: Rule;
+  /** built: answers with built caches stand for those of small-with where there are any. */
+  caches: "cold" | "built";
   /** CPU seconds that a request takes besides its model. */
   overhead: number;
   /** Milliseconds of a request without a model: what a copied answer takes. */
@@ -52,8 +54,12 @@ export interface Scoring {
 }
 
 export function fieldOf(positions: readonly number[], { rows }: Answers, scoring: Scoring): Field {
-  const { rule, overhead, aloneMs, resamples } = scoring;
-  const all = positions.map((position) => routed.map((arm) => rows.get(keyOf({ position, arm }))!));
+  const { rule, caches, overhead, aloneMs, resamples } = scoring;
+  const rowOf = (position: number, arm: ArmName): Row => {
+    const built = arm === "small-with" && caches === "built" ? rows.get(keyOf({ position, arm: "small-built" })) : null;
+    return built ?? rows.get(keyOf({ position, arm }))!;
+  };
+  const all = positions.map((position) => routed.map((arm) => rowOf(position, arm)));
   const plain = all.map((own) => roundOf(own, rule, overhead));
   const arms = armsOf(routed, plain);
   const rounds = withCosts(plain, arms);
