@@ -8,7 +8,7 @@ import { filesPath, messagesPath } from "./addresses.ts";
 import { anthropicErrorBody } from "./api/anthropic/errors.ts";
 import { ApiError, badRequest, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
-import { rarely } from "../runtime/rarely.ts";
+import { rarely } from "../algorithms/queueing/rarely.ts";
 import type { Unsent } from "./unsent.ts";
 
 export interface ServerOptions {

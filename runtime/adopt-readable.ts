@@ -6,7 +6,7 @@ import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { CommittedOffset, GroupConsumer, TopicPartition } from "../connections/kafka/port.ts";
 import type { TruncationCheck } from "./confirm-truncation.ts";
 import { partitionKey } from "./partition.ts";
-import { rarely } from "./rarely.ts";
+import { rarely } from "../algorithms/queueing/rarely.ts";
 import { startOf } from "./starting-position.ts";
 
 export interface AdoptReadableOptions {

@@ -16,7 +16,7 @@ export async function followPartitionCount(
   kafka: Pick<Kafka, "spans">,
   { topic, log, everyMs = lookEveryMs }: { topic: string; log: Logger; everyMs?: number },
 ): Promise<PartitionCount> {
-  let count = (await untilReachable(() => kafka.spans(topic), log))?.length ?? 0;
+  let count = (await untilReachable(() => kafka.spans(topic), { log, topic }))?.length ?? 0;
   const look = async (): Promise<void> => {
     const found = (await kafka.spans(topic)).length;
     // A topic that is gone has none; what is under way then waits for it.

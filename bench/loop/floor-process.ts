@@ -24,7 +24,7 @@ await admin.createTopics({
   waitForLeaders: false,
   topics: topics.map((topic) => ({ topic, numPartitions: settings.partitions })),
 });
-for (const topic of topics) await untilReachable(() => admin.fetchTopicOffsets(topic), log);
+for (const topic of topics) await untilReachable(() => admin.fetchTopicOffsets(topic), { log, topic });
 await admin.disconnect();
 
 const kafka = createKafka(connection);

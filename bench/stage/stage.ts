@@ -66,7 +66,7 @@ async function onBrokers(
       waitForLeaders: false,
       topics: topics.map((topic) => ({ topic, numPartitions: settings.partitions })),
     });
-    for (const topic of topics) await untilReachable(() => admin.fetchTopicOffsets(topic), log);
+    for (const topic of topics) await untilReachable(() => admin.fetchTopicOffsets(topic), { log, topic });
     await admin.disconnect();
     for (const name of systemNames) systems.push(await startSystem(name, context, { brokers, prefix, streams }));
     const broker = (await serverPids(folder))["kafka"] ?? 0;

@@ -47,6 +47,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   let assigned: readonly number[] = [];
   let origin = unknownOrigin;
   let stopped = false;
+  const retrying = { log, topic, stopped: () => stopped };
   const { followed, news, fetched, busy, settle, reach, stuck, stop } = createFollowed({
     topic,
     ends: () => options.ends(topic),
@@ -91,11 +92,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   const compare = async (): Promise<void> => {
     const { origins } = options;
     if (origins === undefined) return;
-    const found = await untilReachable(
-      () => origins([topic]),
-      log,
-      () => stopped,
-    );
+    const found = await untilReachable(() => origins([topic]), retrying);
     const current = found?.get(topic) ?? unknownOrigin;
     const isAnother = !sameOrigin(origin, current);
     if (current.topicId !== "") origin = current;
@@ -126,11 +123,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   };
 
   const start = async (): Promise<void> => {
-    await untilReachable(
-      () => consumer.connect(),
-      log,
-      () => stopped,
-    );
+    await untilReachable(() => consumer.connect(), retrying);
     if (stopped) return;
     await consumer.subscribe({ topic, fromBeginning: true });
     await consumer.run({
@@ -186,15 +179,12 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     async caughtUp(partition) {
       const state = followed.get(partition);
       if (state === undefined) return;
-      const ends = await untilReachable(
-        () => options.ends(topic),
-        log,
-        () => stopped || followed.get(partition) !== state,
-      );
+      const isOver = (): boolean => stopped || followed.get(partition) !== state;
+      const ends = await untilReachable(() => options.ends(topic), { log, topic, stopped: isOver });
       // The high watermark: what is behind an open transaction was acknowledged, too, and is to be
       // read once that one ends.
       const end = ends?.find((one) => one.partition === partition)?.high ?? 0;
-      if (stopped || followed.get(partition) !== state || state.position >= end) return;
+      if (isOver() || state.position >= end) return;
       await new Promise<void>((resolve) => state.waiting.push({ end, resolve }));
     },
     async stop() {

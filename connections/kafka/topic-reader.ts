@@ -16,11 +16,11 @@ export function readTopic(
   let stopped = false;
   let added: NodeJS.Timeout | undefined;
   const begin = async (): Promise<void> => {
-    const offsets = await untilReachable(
-      () => admin().then((connected) => connected.fetchTopicOffsets(topic)),
+    const offsets = await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), {
       log,
-      () => stopped,
-    );
+      topic,
+      stopped: () => stopped,
+    });
     const partitions = (offsets ?? []).map(({ partition, low }) => ({ partition, low: Number(low) }));
     if (stopped) return;
     for (const { partition, low } of partitions) follower.follow(partition, low);
@@ -43,7 +43,7 @@ export async function tailTopic(
 ): Promise<{ stop(): Promise<void> }> {
   const { admin, topic, log } = options;
   const offsets =
-    (await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), log)) ?? [];
+    (await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), { log, topic })) ?? [];
   const follower = followTopic(options, {
     onRecords(records, { partition }) {
       for (const record of records) onRecord(record, partition);

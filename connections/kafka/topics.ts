@@ -147,11 +147,14 @@ export async function ensureTopics(
   // The broker acknowledges before every leader serves.
   const logs = open();
   try {
-    await untilReachable(async () => {
-      const there = await logs.read(missing.map(({ name }) => name));
-      const unknown = missing.find(({ name }) => (there.get(name)?.spans.size ?? 0) === 0);
-      if (unknown !== undefined) throw new Error(`the broker does not know the topic ${unknown.name}`);
-    }, log);
+    await untilReachable(
+      async () => {
+        const there = await logs.read(missing.map(({ name }) => name));
+        const unknown = missing.find(({ name }) => (there.get(name)?.spans.size ?? 0) === 0);
+        if (unknown !== undefined) throw new Error(`the broker does not know the topic ${unknown.name}`);
+      },
+      { log },
+    );
   } finally {
     await logs.close();
   }

@@ -59,7 +59,7 @@ export async function followExamples({
     for (const span of await spans()) if (!stopped && !followed.has(span.partition)) await follow(span);
   }
 
-  await untilReachable(followAll, log);
+  await untilReachable(followAll, { log });
   let looking: Promise<void> | null = null;
   const timer = setInterval(() => {
     // While the broker is away a look may take longer than the time between two.
