@@ -18,6 +18,8 @@ export interface Arm {
   pool?: number;
   /** Asked requests of this domain alone. */
   only?: Domain;
+  /** Tokens that examples may add; absent: the default. */
+  tokenBudget?: number;
   /** So many examples, drawn at random once, in the system prompt of every request. */
   fixed?: number;
 }
@@ -30,12 +32,17 @@ export const arms = [
   // A problem's examples make this model worse, and their caches cost as much as 20 answers.
   ofArm("small-built", { model: small, examples: true, caches: "built", only: "nl2bash" }),
   ofArm("small-fixed", { model: small, examples: false, caches: "cold", fixed: 5 }),
+  // One example or two.
+  ofArm("small-budget-100", { model: small, examples: true, caches: "cold", tokenBudget: 100, only: "nl2bash" }),
   ofArm("small-pool-100", { model: small, examples: true, caches: "cold", pool: 100, only: "nl2bash" }),
   ofArm("small-pool-1000", { model: small, examples: true, caches: "cold", pool: 1_000, only: "nl2bash" }),
 ] as const;
 export type ArmName = (typeof arms)[number]["name"];
 
-const isAblation = ({ pool, fixed }: Arm): boolean => pool !== undefined || fixed !== undefined;
+/** What it differs in from those that are asked every request. */
+const differences = ({ pool, fixed, tokenBudget }: Arm): number[] =>
+  [pool, fixed, tokenBudget].filter((one) => one !== undefined);
+const isAblation = (arm: Arm): boolean => differences(arm).length > 0;
 /** Asked every request of a sitting; the others by sittings of their own (--only). */
 export const cold: readonly Arm[] = arms.filter((arm) => arm.caches === "cold" && !isAblation(arm));
 export const built: readonly Arm[] = arms.filter(({ caches }) => caches === "built");
@@ -68,15 +75,15 @@ const settings = {
 };
 
 /** Answers under other settings are other answers; an arm more or less leaves the others' alone. */
-export const settingsOf = ({ name, model, examples, pool, fixed }: Arm): string =>
+export const settingsOf = (arm: Arm): string =>
   createHash("sha256")
-    .update(JSON.stringify([seed, name, model, examples, asking, settings.linked, ...[pool, fixed].filter(Boolean)]))
+    .update(JSON.stringify([seed, arm.name, arm.model, arm.examples, asking, settings.linked, ...differences(arm)]))
     .digest("hex")
     .slice(0, 12);
 
 /** As precedent.yaml has it. */
-export function armConfig({ name, model, examples }: Arm): LlamaArmConfig {
-  const config = armSchema.parse({ ...settings, type: "llama", name, model, examples });
+export function armConfig({ name, model, examples, tokenBudget }: Arm): LlamaArmConfig {
+  const config = armSchema.parse({ ...settings, type: "llama", name, model, examples, tokenBudget });
   if (config.type !== "llama") throw new Error(`${name} is no llama arm`);
   return config;
 }
