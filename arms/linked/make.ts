@@ -2,11 +2,11 @@
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
 import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
-import type { LlamaContext, Range } from "../../connections/llama/port.ts";
+import type { LlamaContext, Prompt, Range } from "../../connections/llama/port.ts";
 import { wantedPrefixes } from "./context.ts";
 import { type ImpactScorer, scoredRanges } from "./impact.ts";
 import type { KeyedPrompt } from "./plans.ts";
-import type { KeyedChunk } from "./variants.ts";
+import { isExact, type KeyedChunk } from "./variants.ts";
 
 export interface WantedCache {
   key: string;
@@ -38,7 +38,7 @@ export interface MadeCaches {
 
 export interface CacheMakerOptions {
   context: Pick<LlamaContext, "run">;
-  store: Pick<KvStore, "variants" | "put">;
+  store: Pick<KvStore, "variants" | "get" | "put">;
   format: string;
   convention: Convention;
   /** Scores caches of passages; absent: none is. */
@@ -94,7 +94,8 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
       const caches = missing.filter((one) => one === longest || isPassed(one, longest));
       const tokens = tokensOf(longest);
       const ranges = caches.map((one) => rangesOf(one, mayScore(one)));
-      const { blobs } = await context.run({ tokens, exports: ranges.flat() }, { signal });
+      const { links, end } = await beginningOf(longest);
+      const { blobs } = await context.run({ tokens, links, exports: ranges.flat() }, { signal });
       let [at, scored] = [0, 0];
       for (const [i, one] of caches.entries()) {
         const { length } = ranges[i]!;
@@ -106,9 +107,23 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
         const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix };
         if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);
       }
-      return { done: [...there, ...caches], caches: caches.length, tokens: tokens.length + scored };
+      return { done: [...there, ...caches], caches: caches.length, tokens: tokens.length - end + scored };
     },
   };
+
+  /** Exact caches that its prefix begins with: only the rest is computed. */
+  async function beginningOf({ prefix }: WantedCache) {
+    const links: NonNullable<Prompt["links"]>[number][] = [];
+    let end = 0;
+    for (const [i, chunk] of prefix.entries()) {
+      const exact = store.variants(chunk.chunk).find((one) => isExact(one, prefix.slice(0, i)));
+      const blob = exact && (await store.get(exact.key));
+      if (blob === undefined || blob === null) break;
+      links.push({ blob, position: end });
+      end += chunk.tokens;
+    }
+    return { links, end };
+  }
 
   function scoreOf(wanted: WantedCache, caches: readonly Uint8Array[], signal: AbortSignal) {
     const { chunk, convention: made, prefix } = wanted;

@@ -69,7 +69,8 @@ export function chooseVariants(
   });
 }
 
-function isExact({ convention, prefix }: KvListed, before: readonly KeyedChunk[]): boolean {
+/** Made behind the same chunks, so that nothing of it need be computed again. */
+export function isExact({ convention, prefix }: KvListed, before: readonly KeyedChunk[]): boolean {
   if (convention === "linked" || prefix.length !== before.length) return false;
   return prefix.every(({ chunk }, index) => chunk === before[index]?.chunk);
 }
