@@ -1,4 +1,5 @@
-// Makes the caches that a convention wants of a prompt's chunks, before a request shows them.
+// Makes the caches that a convention wants of a prompt's chunks, before a request shows them. One
+// prefill makes all that it passes, and begins behind what is cached exactly.
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
 import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
