@@ -34,7 +34,6 @@ export interface Collecting extends Asking {
 /** Adds what is missing, as far as the time goes. */
 export async function collect(context: BenchContext, given: Collecting): Promise<void> {
   const missing = missingOf(given);
-  if (missing.length === 0) return;
   const items = [...new Set(missing.map(({ item }) => item))];
   const recorded = join(context.folder, "no-answers.jsonl");
   await writeFile(recorded, items.map(({ request }) => JSON.stringify({ request, response: "-" })).join("\n"));

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { ablations, built, cold, modelFiles } from "./arms.ts";
-import { collect } from "./collect.ts";
+import { collect, missingOf } from "./collect.ts";
 import { escalation } from "./escalation/escalation.ts";
 import { completeOf, effort, figuresOf } from "./figures.ts";
 import { readAnswers, saveAnswers } from "./log.ts";
@@ -36,12 +36,14 @@ async function run(context: BenchContext): Promise<Measured> {
     if (absent.length > 0) return nothing(`there is no ${absent.join(" and no ")}; ${remedy}`);
     if (answers.rows.size > 0) note(`${answers.rows.size} answers are kept already`);
     const items = (await readStream()).slice(0, requests);
-    const pool = await readPool(context);
-    try {
-      const arms = context.only === "caches" ? built : context.only === "ablations" ? ablations : cold;
-      await collect(context, { items, arms, pool, answers, file, seconds: longestSeconds });
-    } finally {
-      await saveAnswers(answers);
+    const arms = context.only === "caches" ? built : context.only === "ablations" ? ablations : cold;
+    if (missingOf({ items, arms, answers }).length > 0) {
+      const pool = await readPool(context);
+      try {
+        await collect(context, { items, arms, pool, answers, file, seconds: longestSeconds });
+      } finally {
+        await saveAnswers(answers);
+      }
     }
   }
   const complete = completeOf(answers.rows.values()).length;
