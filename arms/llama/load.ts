@@ -26,8 +26,11 @@ export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   chunked(pieces: readonly Piece[]): ChunkedPrompt;
   model: LinkedModel;
   idle: IdleWork;
-  /** Makes the missing caches of a prompt's chunks. Rejects with LlamaError. */
-  build(pieces: readonly Piece[], domain: string, signal: AbortSignal): Promise<Built>;
+  /**
+   * Makes the missing caches of a prompt's chunks, one at least; none is begun after `mostMs`.
+   * Rejects with LlamaError.
+   */
+  build(pieces: readonly Piece[], domain: string, signal: AbortSignal, mostMs?: number): Promise<Built>;
   store: KvStore;
   inventory: Inventory;
   prefixes: PrefixCache;
@@ -103,17 +106,19 @@ export async function loadLlama({
     chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),
-    async build(pieces, domain, signal) {
+    async build(pieces, domain, signal, mostMs = Infinity) {
       const chunked = chunkedOf(pieces);
       const prompt = model.keyed(chunked, domain);
       inventory.seen(chunked.chunks, prompt.chunks, domain);
+      const all = maker.wanted(prompt);
+      const end = performance.now() + mostMs;
       let [caches, tokens] = [0, 0];
-      for (const wanted of maker.wanted(prompt)) {
-        if (isFull()) break;
+      for (const wanted of all) {
+        if (isFull() || (caches > 0 && performance.now() >= end)) break;
         tokens += await maker.make(wanted, signal);
         caches++;
       }
-      return { caches, tokens, full: isFull() };
+      return { caches, tokens, full: isFull(), left: all.length - caches };
     },
     async close() {
       await context.close();
