@@ -73,7 +73,7 @@ it("scores a part after the other, and begins none after it is cancelled", async
   expect(asked).toEqual([...parts, ...parts.slice(0, 2)]);
 });
 
-/** The caches that the convention system wants of two passages, and a model that fails with `code`. */
+/** What the convention system wants of two passages, beside a model that fails with `code`. */
 async function madeByFailing(code: { now: LlamaErrorCode | null }) {
   const warn = vi.fn();
   const attention: LlamaScorer["attention"] = ({ tokens }) =>

@@ -26,7 +26,7 @@ interface Difference {
 }
 interface Scored {
   times: Times;
-  /** Of parts from one pass behind the same prefix's cache; of that pass from one without caches. */
+  /** Parts beside one pass over the cached prefix; that pass beside one without any cache. */
   parts: Difference;
   noise: Difference;
 }
@@ -99,7 +99,7 @@ async function measure(
 }
 
 export async function runScoring(context: BenchContext): Promise<Measured> {
-  const { data, quick, signal, progress } = context;
+  const { checkpoints, data, quick, signal, progress } = context;
   const model = context.model ?? usualModel;
   const repeats = context.requests ?? (quick ? 1 : usualRepeats);
   const path = modelFile(model);
@@ -119,7 +119,12 @@ export async function runScoring(context: BenchContext): Promise<Measured> {
         const [system, neighbour] = chunks;
         const prompt = tokens.subarray(0, neighbour!.end + passage);
         const prefix = [system!.end, neighbour!.end - system!.end];
-        scored.push(await measure({ tokens: prompt, prefix }, { context: llama, scorer }));
+        const asked = { tokens: prompt, prefix };
+        scored.push(
+          await checkpoints.part(`scoring ${model} ${passage}/${index}`, () =>
+            measure(asked, { context: llama, scorer }),
+          ),
+        );
         bar.update(lengths.indexOf(passage) * repeats + index + 1);
       }
       rows.push({ passage, ...rowOf(scored) });
