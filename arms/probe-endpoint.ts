@@ -1,7 +1,8 @@
 // Calls an arm's endpoint once with everything that the arm may use (key, model, stream, tools,
 // token field), in OpenAI's format or Anthropic's; where it refuses, again without what it names.
 // Proposes the lines to write.
-import { boundedFetch, mostBytes, partsOf, textOf } from "./openai/bounded-fetch.ts";
+import { partsOf, textOf } from "../connections/http/bodies.ts";
+import { boundedFetch, mostBytes } from "./openai/bounded-fetch.ts";
 import type { Dispatcher } from "undici";
 import { messagesHeaders, messagesUrl } from "./anthropic/anthropic.ts";
 import { completionsUrl, keyHeaders } from "./openai/body.ts";

@@ -2,7 +2,8 @@
 // lines.
 import OpenAI, { APIError } from "openai";
 import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
-import { boundedFetch, partsOf, textOf } from "../openai/bounded-fetch.ts";
+import { partsOf, textOf } from "../../connections/http/bodies.ts";
+import { boundedFetch } from "../openai/bounded-fetch.ts";
 import { NoResponse } from "../openai/errors.ts";
 
 /** Milliseconds that a call may take. */

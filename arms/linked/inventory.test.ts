@@ -1,6 +1,6 @@
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { pieceName } from "../../algorithms/identity/identity.ts";
 import { bloomHash, mayContain } from "../../algorithms/numeric/bloom.ts";
 import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
@@ -132,6 +132,22 @@ it("names again what is forgotten when work that was under way brings its cache 
   inventory.seen(...chunksOf(["document", "e", 1]));
   await store.put(anEntry(1), blobOf(1));
   expect(inventory.cached()).toEqual({ examples: [], documents: [pieceOf("acme/e", 1)] });
+});
+
+it("writes its names when it can again, and says once that it can't", async () => {
+  const folder = await aFolder();
+  folders.push(folder);
+  const store = await aStore({});
+  await store.put(anEntry(1), blobOf(1));
+  const warn = vi.fn();
+  const gone = join(folder, "gone");
+  const inventory = await openInventory({ store, folder: gone, log: { warn } });
+  inventory.seen(...chunksOf(["example", "a", 1]));
+  for (let pass = 0; pass < 2; pass++) await inventory.save();
+  expect(warn).toHaveBeenCalledOnce();
+  await mkdir(gone);
+  await inventory.save();
+  expect((await openInventory({ store, folder: gone, log })).cached().examples).toEqual(["a"]);
 });
 
 it("takes in what another process of the folder names, and gives back nothing that is forgotten", async () => {

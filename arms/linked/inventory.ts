@@ -44,6 +44,7 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
   /** Forgotten names and their chunks: work that was under way may bring a cache back. */
   const gone = new LRUCache<string, string>({ max: most });
   let changed = false;
+  let isFailing = false;
   let version: string | undefined;
 
   async function takeIn(file: string): Promise<void> {
@@ -122,8 +123,11 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
         await rename(writing, file);
         forgotten.clear();
         version = await versionOf(file);
+        isFailing = false;
       } catch (error) {
-        log.warn({ err: error }, "the names of chunk caches could not be written");
+        changed = true;
+        if (!isFailing) log.warn({ err: error }, "the names of chunk caches can't be written");
+        isFailing = true;
       }
     },
   };

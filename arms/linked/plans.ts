@@ -103,7 +103,8 @@ export const linksOf = (
     return blob === null || begin < start || begin + tokens > end ? [] : [{ blob, position: begin }];
   });
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** Resolves when the signal is aborted from now on. */
+export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 

@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { LinkPolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
-import { isComputedWhole, type KeyedPrompt } from "./plans.ts";
+import { aborted, isComputedWhole, type KeyedPrompt } from "./plans.ts";
 import { chooseVariants } from "./variants.ts";
 
 export interface PrefetcherOptions {
@@ -57,7 +57,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
   return {
     async waiting(prompt, policy, over) {
       if (over.aborted || line.pendingCount + line.activeCount >= most) return;
-      const ended = new Promise<void>((resolve) => over.addEventListener("abort", () => resolve(), { once: true }));
+      const ended = aborted(over);
       const release = await line(async () => {
         const found = await fetched(prompt, policy, over, ended);
         if (found !== null) keeping++;

@@ -26,8 +26,11 @@ export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   chunked(pieces: readonly Piece[]): ChunkedPrompt;
   model: LinkedModel;
   idle: IdleWork;
-  /** Makes the missing caches of a prompt's chunks. Rejects with LlamaError. */
-  build(pieces: readonly Piece[], domain: string, signal: AbortSignal): Promise<Built>;
+  /**
+   * Makes the missing caches of a prompt's chunks, one at least; none is begun after `mostMs`.
+   * Rejects with LlamaError.
+   */
+  build(pieces: readonly Piece[], domain: string, signal: AbortSignal, mostMs?: number): Promise<Built>;
   store: KvStore;
   inventory: Inventory;
   prefixes: PrefixCache;
@@ -103,18 +106,19 @@ export async function loadLlama({
     chunked: chunkedOf,
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),
-    async build(pieces, domain, signal) {
+    async build(pieces, domain, signal, mostMs = Infinity) {
       const chunked = chunkedOf(pieces);
       const prompt = model.keyed(chunked, domain);
       inventory.seen(chunked.chunks, prompt.chunks, domain);
-      let [caches, tokens] = [0, 0];
-      for (let wanted = maker.wanted(prompt); wanted.length > 0 && !isFull();) {
-        const made = await maker.make(wanted, signal);
-        wanted = wanted.filter((one) => !made.done.includes(one));
+      const end = performance.now() + mostMs;
+      let [left, caches, tokens] = [maker.wanted(prompt), 0, 0];
+      while (left.length > 0 && !isFull() && (caches === 0 || performance.now() < end)) {
+        const made = await maker.make(left, signal);
+        left = left.filter((one) => !made.done.includes(one));
         caches += made.caches;
         tokens += made.tokens;
       }
-      return { caches, tokens, full: isFull() };
+      return { caches, tokens, full: isFull(), left: left.length };
     },
     async close() {
       await context.close();

@@ -93,7 +93,7 @@ export interface LlamaMethods {
   generate(argument: Generate): Promise<Generated>;
   /** One piece of idle work; more: further work is queued. Abort to postpone. */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
-  /** Makes the missing caches of a prompt's chunks. Abort to postpone. */
+  /** Makes missing caches of a prompt's chunks for about a second. Abort to postpone. */
   build(argument: { pieces: readonly Piece[]; domain: string }): Promise<Built>;
   /** Loads what a waiting request will link into memory until it is aborted. */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;

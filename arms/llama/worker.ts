@@ -12,6 +12,8 @@ let loaded: LoadedLlama | null = null;
 let refreshed = 0;
 /** What other processes did to the folder is taken in this often, in milliseconds. */
 const refreshMs = 5_000;
+/** A document may have thousands of caches, and under load a step is not stopped. */
+const buildStepMs = 1_000;
 
 async function load(): Promise<LlamaFacts> {
   const started = performance.now();
@@ -97,7 +99,7 @@ serveCalls<LlamaMethods>(
     },
     async build({ pieces, domain }, { signal }) {
       if (loaded === null) throw new Error("build was called before load");
-      return loaded.build(pieces, domain, signal);
+      return loaded.build(pieces, domain, signal, buildStepMs);
     },
     async prefetch({ pieces, policy, domain }, { signal }) {
       const parsed = parsePolicies(policy);

@@ -3,7 +3,8 @@
 import type OpenAI from "openai";
 import type { Dispatcher } from "undici";
 import { longestAnswer, type Answer, type AnswerOptions, type Completion, type OnPiece } from "./answer.ts";
-import { type Bytes, mostBytes, partsOf, textOf } from "./bounded-fetch.ts";
+import { type Bytes, partsOf, textOf } from "../../connections/http/bodies.ts";
+import { mostBytes } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 import { readStream } from "./stream.ts";
 

@@ -1,5 +1,6 @@
 // What a failed call means: a stable code, whose fault it is, whether to try again, and when.
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
+import { BodyTooLong } from "../../connections/http/bodies.ts";
 import { askedWaitMs } from "./backoff.ts";
 import { blame, quoteOf, type Sent } from "./refusal.ts";
 import { readErrorBody, type ErrorBody } from "./error-body.ts";
@@ -33,15 +34,6 @@ export class CutShort extends Error {}
 export class NotACompletion extends Error {}
 /** A call of a tool that can't be made; the message says why. */
 export class BrokenCall extends Error {}
-/** More bytes came than any answer has. */
-export class AnswerTooLong extends Error {
-  readonly most: number;
-  constructor(most: number) {
-    super(`more than ${most} bytes`);
-    this.most = most;
-  }
-}
-
 const noConnection = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -59,7 +51,7 @@ export const isArmsProblem = ({ retriable, unhealthy }: Problem): boolean => ret
 /** Reads the error of one call. `now` in milliseconds since the epoch. */
 export function problemOf(error: unknown, now: number, sent: Sent): Problem {
   if (error instanceof CutShort) return again("stream_cut", "The answer was cut off before its end.");
-  if (error instanceof AnswerTooLong)
+  if (error instanceof BodyTooLong)
     return again("endpoint_unavailable", `The endpoint sent more than ${error.most / 1_048_576} MiB for one answer.`);
   // RangeError: nested too deeply.
   if (error instanceof NotACompletion || error instanceof SyntaxError || error instanceof RangeError)

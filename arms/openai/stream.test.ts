@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { partsOf } from "./bounded-fetch.ts";
+import { partsOf } from "../../connections/http/bodies.ts";
 import { NotACompletion } from "./errors.ts";
 import { readStream } from "./stream.ts";
 

@@ -1,7 +1,8 @@
 // The stream of an answer: server-sent events, each a piece of it. The client's own reader takes as
 // long again as everything else of a call.
 import { createParser } from "eventsource-parser";
-import { counted, mostBytes } from "./bounded-fetch.ts";
+import { counted } from "../../connections/http/bodies.ts";
+import { mostBytes } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 
 /** Connections that end within this time after the stream can be used again. */
@@ -9,7 +10,7 @@ const longestEndMs = 50;
 
 /**
  * Resolves at the end of the stream; true: it was in order, with [DONE] or message_stop. Throws
- * what the connection does, what onValue does, SyntaxError, AnswerTooLong, or NotACompletion: no
+ * what the connection does, what onValue does, SyntaxError, BodyTooLong, or NotACompletion: no
  * event is longer than `most` characters. leave() has to end the call: it is made where the
  * endpoint does not.
  */

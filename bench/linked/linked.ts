@@ -13,6 +13,7 @@ import { runArrivals } from "./papers/arrivals.ts";
 import { modes } from "./papers/plan.ts";
 import { runPapers } from "./papers/run.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
+import { runScoring } from "./scoring.ts";
 import type { Throughput } from "./throughput.ts";
 
 const parts: Readonly<Record<string, Benchmark["run"]>> = {
@@ -20,6 +21,7 @@ const parts: Readonly<Record<string, Benchmark["run"]>> = {
   passages: runPassages,
   arrivals: runArrivals,
   build: runBuild,
+  scoring: runScoring,
   ...Object.fromEntries(modes.map((mode) => [mode, (context: BenchContext) => runPapers(context, mode)])),
 };
 

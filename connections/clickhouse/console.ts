@@ -3,7 +3,8 @@
 import type { IncomingMessage } from "node:http";
 import { messageOf } from "../errors.ts";
 import { secretOf } from "../security/files.ts";
-import { httpCall, textOf } from "../security/http.ts";
+import { textOf } from "../http/bodies.ts";
+import { httpCall } from "../security/http.ts";
 import type { ClickHouseClientConfig } from "./client.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 

@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { waitAfter } from "../../algorithms/queueing/backoff.ts";
 import { messageOf } from "../errors.ts";
+import { beginningOf, BodyTooLong, partsOf, textOf } from "../http/bodies.ts";
 import { createBatchingEmbedder } from "./batching.ts";
 import { readEmbeddings } from "./embeddings.ts";
 import { maxCharacters } from "./methods.ts";
@@ -58,10 +59,11 @@ export function createEndpointEmbedder(options: EndpointEmbedderOptions): Embedd
       redirect: "manual",
       signal: AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]),
     });
-    const most = mostBytes.error + (response.ok ? input.length * (32 * dimension + mostBytes.text) : 0);
-    const { text, isWhole } = await beginningOf(response, most);
-    if (response.ok && !isWhole) throw tooLong(most);
-    if (response.ok) return readEmbeddings(text, input.length, dimension);
+    if (response.ok) {
+      const most = mostBytes.error + input.length * (32 * dimension + mostBytes.text);
+      return readEmbeddings(await wholeOf(response, most), input.length, dimension);
+    }
+    const text = await beginningOf(response.body, mostBytes.error);
     const words = apiKey.length < 4 ? text : text.replaceAll(apiKey, "[key]");
     throw new Refused(response.status, `answered ${response.status}: ${words.replace(/\s+/g, " ").slice(0, 300)}`);
   }
@@ -120,21 +122,12 @@ const reasonOf = (error: unknown): string =>
     ? error.message
     : `can't be asked: ${messageOf((error as Error | undefined)?.cause ?? error)}`;
 
-/** What comes of a body within so many bytes; the rest is not read. */
-async function beginningOf({ body }: Response, most: number): Promise<{ text: string; isWhole: boolean }> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    parts.push(part as Uint8Array);
-    bytes += (part as Uint8Array).length;
-    // Leaving the loop ends the call.
-    if (bytes > most) break;
-  }
-  return { text: Buffer.concat(parts).subarray(0, most).toString("utf8"), isWhole: bytes <= most };
-}
-
-const tooLong = (most: number): EmbedderError =>
-  new EmbedderError("embedder_unavailable", `the embedding endpoint gave more than ${most} bytes`);
+/** A longer answer is not asked for again. */
+const wholeOf = ({ body }: Response, most: number): Promise<string> =>
+  textOf(partsOf(body), most).catch((error: unknown) => {
+    if (!(error instanceof BodyTooLong)) throw error;
+    throw new EmbedderError("embedder_unavailable", `the embedding endpoint gave ${error.message}`);
+  });
 
 /** A query (?api-version=...) stays. */
 function withPath(baseUrl: string): URL {

@@ -1,9 +1,10 @@
 // The slow tier, a folder a format: <key>.kv is only replaced whole (written aside, fsync, rename),
 // so kills and sharing are safe. Beside it <key>.pin, <key>.expires (ms), ids/<hash>, and `values`.
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jsonOf } from "../../algorithms/text/json-shape.ts";
+import { messageOf } from "../errors.ts";
 import { identify } from "../process/identity.ts";
 import type { ReuseValue } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
@@ -12,8 +13,13 @@ import type { KvEntry } from "./port.ts";
 
 export interface DiskTier {
   readonly folder: string;
-  /** Every usable entry; what is no good is removed and reported. */
-  scan(): Promise<{ entries: KvEntry[]; refused: { file: string; reason: string }[] }>;
+  /**
+   * Every usable entry but known ones. What is no good is removed and reported; what can't be read
+   * is reported once.
+   */
+  scan(
+    isKnown?: (key: string) => boolean,
+  ): Promise<{ entries: KvEntry[]; refused: { file: string; reason: string }[] }>;
   /** What is said of entries beside them. */
   marks(): Promise<Marks>;
   write(entry: KvEntry, blob: Uint8Array): Promise<void>;
@@ -49,15 +55,20 @@ const orMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
+/** A pid may come again, in a container with each start. */
+const ownFiles = `writing-${process.pid}-${randomBytes(6).toString("hex")}-`;
+
+let written = 0;
+
 export async function openDisk(root: string, format: string): Promise<DiskTier> {
   const folder = join(root, format);
   const idFolder = join(folder, "ids");
   await mkdir(idFolder, { recursive: true });
   const path = (key: string, kind: MarkKind | "kv" = "kv"): string => join(folder, `${key}.${kind}`);
-  let written = 0;
+  const unreadable = new Set<string>();
 
   async function writeWhole(to: string, parts: readonly Uint8Array[]): Promise<void> {
-    const temporary = join(folder, `writing-${process.pid}-${written++}`);
+    const temporary = join(folder, `${ownFiles}${written++}`);
     const file = await open(temporary, "wx");
     try {
       for (const part of parts) await file.writeFile(part);
@@ -101,23 +112,31 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
 
   return {
     folder,
-    async scan() {
+    async scan(isKnown = () => false) {
       const entries: KvEntry[] = [];
       const refused: { file: string; reason: string }[] = [];
       for (const file of await readdir(folder)) {
-        const [, pid] = /^writing-(\d+)-\d+$/.exec(file) ?? [];
-        if (pid !== undefined && identify(Number(pid)) === undefined) await rm(join(folder, file), { force: true });
+        const [, pid] = /^writing-(\d+)-/.exec(file) ?? [];
+        const isLeft = Number(pid) === process.pid ? !file.startsWith(ownFiles) : identify(Number(pid)) === undefined;
+        if (pid !== undefined && isLeft) await rm(join(folder, file), { force: true });
         const key = file.slice(0, -".kv".length);
-        if (!file.endsWith(".kv") || !isKey(key)) continue;
-        const read = await orMissing(header(key));
-        if (read?.ok === true) entries.push(read.value);
-        if (read?.ok !== false) continue;
-        refused.push({ file, reason: read.reason });
-        await remove(key);
+        if (!file.endsWith(".kv") || !isKey(key) || isKnown(key)) continue;
+        const read = await orMissing(header(key)).catch((error: unknown) => ({ unreadable: messageOf(error) }));
+        if (read === undefined) continue;
+        if ("unreadable" in read) {
+          if (!unreadable.has(key)) refused.push({ file, reason: read.unreadable });
+          unreadable.add(key);
+        } else if (read.ok) entries.push(read.value);
+        else {
+          refused.push({ file, reason: read.reason });
+          await remove(key);
+        }
       }
       return { entries: entries.sort((a, b) => a.createdAt - b.createdAt), refused };
     },
     async marks() {
+      // It may have been removed under a running arm.
+      await mkdir(idFolder, { recursive: true });
       const marks: Marks = { keys: new Set(), pinned: new Set(), expires: new Map(), ids: new Map() };
       for (const file of await readdir(folder)) {
         const [key = "", kind = ""] = file.split(".");

@@ -23,7 +23,7 @@ export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, 
   pinned,
 });
 
-export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number, halfLife: number): KvListed {
+export function listed(held: Held, ids: readonly string[], now: number, halfLife: number): KvListed {
   const { entry, blob, disk, value, pinned, expiresAt } = held;
   return {
     ...entry,
@@ -32,7 +32,7 @@ export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number
     disk,
     pinned,
     expiresAt,
-    ids: [...ids].filter(([, key]) => key === entry.key).map(([id]) => id),
+    ids,
   };
 }
 

@@ -19,16 +19,28 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const { format, memoryBytes, disk, diskBytes, clock } = options;
   const counts = { ...noCounts };
   const tiers = createTiers(options, counts);
-  const { held, byChunk, ids, halfLife } = tiers;
+  const { held, byChunk, names, halfLife } = tiers;
   const loading = new Map<string, Promise<Uint8Array | null>>();
   let closed = false;
   await tiers.readMarks();
   await tiers.keepDisk();
 
-  const view = (one: Held) => listed(one, ids, clock(), halfLife);
+  const view = (one: Held) => listed(one, names.of(one.entry.key), clock(), halfLife);
   const expired = (one: Held): boolean => one.expiresAt !== null && one.expiresAt <= clock();
   const sum = (of: (one: Held) => boolean): number =>
     [...held.values()].reduce((total, one) => total + (of(one) ? one.entry.bytes : 0), 0);
+
+  let isFailing = false;
+  /** A folder that fails costs what would be in it, and nothing else. */
+  async function tolerating(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) options.log.warn({ err: error }, "the folder of chunk caches fails: memory is used without it");
+      isFailing = true;
+    }
+  }
 
   const put: KvStore["put"] = async (what, blob) => {
     if (closed) throw new KvError("closed", "the store of chunk caches is closed");
@@ -80,7 +92,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   };
 
   const known = (idOrKey: string): Held => {
-    const one = held.get(ids.get(idOrKey) ?? idOrKey);
+    const one = held.get(names.keyOf(idOrKey) ?? idOrKey);
     if (one === undefined) throw new KvError("unknown", `there is no chunk cache ${idOrKey}`);
     return one;
   };
@@ -112,9 +124,9 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       const one = known(key);
       await onDisk(one);
       await disk?.name(id, one.entry.key);
-      ids.set(id, one.entry.key);
+      names.set(id, one.entry.key);
     },
-    find: (idOrKey) => ids.get(idOrKey) ?? (held.has(idOrKey) ? idOrKey : undefined),
+    find: (idOrKey) => names.keyOf(idOrKey) ?? (held.has(idOrKey) ? idOrKey : undefined),
     async pin(idOrKey, pinned) {
       const one = known(idOrKey);
       const budget = disk === null ? memoryBytes : diskBytes;
@@ -149,21 +161,23 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     flush: tiers.flush,
     async refresh() {
       await tiers.flush();
-      await tiers.readMarks();
-      for (const [key, one] of held) {
-        if (!expired(one)) continue;
-        counts.expired++;
-        await tiers.discard(key);
-      }
-      await tiers.keepDisk();
-      tiers.keepMemory();
-      await tiers.saveValues();
+      await tolerating(async () => {
+        await tiers.readMarks();
+        for (const [key, one] of held) {
+          if (!expired(one)) continue;
+          counts.expired++;
+          await tiers.discard(key);
+        }
+        await tiers.keepDisk();
+        tiers.keepMemory();
+        await tiers.saveValues();
+      });
     },
     async close() {
       if (closed) return;
       closed = true;
       await tiers.flush();
-      await tiers.saveValues();
+      await tolerating(tiers.saveValues);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { chooseVictims } from "../../algorithms/linked-prefill/reuse-value.ts";
 import type { DiskTier } from "./disk.ts";
 import { createGhosts, evictable, type Held } from "./held.ts";
+import { createNames } from "./names.ts";
 import type { KvStats } from "./port.ts";
 import { createWriteBehind } from "./write-behind.ts";
 
@@ -32,7 +33,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
   const { halfLife = 3_600_000, mostWaiting = 64 * 1_048_576 } = options;
   const held = new Map<string, Held>();
   const byChunk = new Map<string, Set<string>>();
-  const ids = new Map<string, string>();
+  const names = createNames();
   const ghosts = createGhosts();
   /** Keys that stay in memory for requests that wait, and how many of those there are. */
   const awaited = new Map<string, number>();
@@ -61,9 +62,8 @@ export function createTiers(options: TierOptions, counts: Counts) {
   async function removeFile(key: string): Promise<void> {
     try {
       await disk?.remove(key);
-      for (const [id, named] of ids) {
-        if (named !== key || held.has(key)) continue;
-        ids.delete(id);
+      for (const id of held.has(key) ? [] : names.of(key)) {
+        names.remove(id);
         await disk?.name(id, null);
       }
     } catch (error) {
@@ -141,13 +141,17 @@ export function createTiers(options: TierOptions, counts: Counts) {
   /** From the slow tier; null where nothing good is there. */
   async function load(one: Held, sparing = false): Promise<Uint8Array | null> {
     const { key } = one.entry;
-    const read = await disk?.read(key);
+    const read = await disk?.read(key).catch((error: unknown) => {
+      log.warn({ err: error, key }, "a chunk cache can't be read");
+      return undefined;
+    });
     if (read?.ok !== true) {
       if (read?.ok === false) {
         counts.refused++;
         log.warn({ key, reason: read.reason }, "a chunk cache is no good and was removed");
       }
-      drop(key);
+      // Another one may have come in its place meanwhile.
+      if (held.get(key) === one) drop(key);
       return null;
     }
     one.blob = read.value.blob;
@@ -158,17 +162,14 @@ export function createTiers(options: TierOptions, counts: Counts) {
   /** Adds files of the folder that are not in the index yet. */
   async function takeIn(): Promise<void> {
     if (disk === null) return;
-    const { entries, refused } = await disk.scan();
+    const { entries, refused } = await disk.scan((key) => held.get(key)?.disk === true);
     counts.refused += refused.length;
     for (const one of refused) log.warn(one, "a chunk cache is no good and was removed");
     const values = await disk.readValues();
     for (const entry of entries) {
       const before = held.get(entry.key);
-      if (before !== undefined) {
-        before.disk = true;
-        // Another process may have scored it.
-        if (entry.impact !== undefined) before.entry = entry;
-      } else
+      if (before !== undefined) before.disk = true;
+      else
         add({
           ...{ entry, blob: null, waiting: null, disk: true, pinned: false, expiresAt: null },
           value: values.get(entry.key) ?? { value: 1, at: entry.createdAt },
@@ -189,8 +190,8 @@ export function createTiers(options: TierOptions, counts: Counts) {
       one.pinned = marks.pinned.has(key);
       one.expiresAt = marks.expires.get(key) ?? null;
     }
-    ids.clear();
-    for (const [id, key] of marks.ids) if (held.has(key)) ids.set(id, key);
+    names.clear();
+    for (const [id, key] of marks.ids) if (held.has(key)) names.set(id, key);
   }
 
   const saveValues = async (): Promise<void> =>
@@ -200,7 +201,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
     ...{
       held,
       byChunk,
-      ids,
+      names,
       ghosts,
       awaited,
       add,

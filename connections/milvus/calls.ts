@@ -20,8 +20,11 @@ export interface MilvusOptions {
 const notLoaded = 101;
 /** Milliseconds of the first call of a client. */
 const connectMs = 2_000;
-/** Longest wait before a reconnect; gRPC's default is two minutes. */
-const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
+/** gRPC's default waits two minutes before a reconnect; the client's allows answers of any size. */
+const channelOptions = {
+  ...{ "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 },
+  "grpc.max_receive_message_length": 256 * 1_048_576,
+};
 
 /** Calls reject with MilvusError. */
 export function createCalls({
@@ -41,7 +44,7 @@ export function createCalls({
     const made = new MilvusClient({
       ...{ address, token, database, timeout: connectMs, maxRetries: 0, logLevel: "error" },
       ssl: address.startsWith("https://"),
-      channelOptions: reconnect,
+      channelOptions,
       pool: { min: 1, max: 256 },
     });
     opened = made;

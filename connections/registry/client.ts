@@ -7,7 +7,8 @@ import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-sc
 import { messageOf } from "../errors.ts";
 import type { OAuth, TlsFiles } from "../../config/sections/security.ts";
 import { secretOf, tlsOptions } from "../security/files.ts";
-import { httpCall, textOf } from "../security/http.ts";
+import { textOf } from "../http/bodies.ts";
+import { httpCall } from "../security/http.ts";
 import { createTokenSource } from "../security/oauth.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 

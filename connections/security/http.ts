@@ -2,7 +2,6 @@
 // caller's.
 import http from "node:http";
 import https from "node:https";
-import { buffer } from "node:stream/consumers";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { tlsOptions } from "./files.ts";
 
@@ -32,13 +31,4 @@ export function httpCall(
     request.on("error", reject);
     request.end(body);
   });
-}
-
-export async function textOf(answer: http.IncomingMessage, most = 1_048_576): Promise<string> {
-  let bytes = 0;
-  answer.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > most) answer.destroy(new Error(`the answer has more than ${most} bytes`));
-  });
-  return (await buffer(answer)).toString("utf8");
 }

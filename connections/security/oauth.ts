@@ -7,7 +7,8 @@ import { messageOf } from "../errors.ts";
 import type { OAuth } from "../../config/sections/security.ts";
 import { SecurityProblem } from "./errors.ts";
 import { secretOf } from "./files.ts";
-import { httpCall, textOf } from "./http.ts";
+import { textOf } from "../http/bodies.ts";
+import { httpCall } from "./http.ts";
 
 export type TokenSource = () => Promise<string>;
 

@@ -1,7 +1,8 @@
 // Polls an engine's load every second while it is watched. Its answer is bounded in bytes and time.
 // A report expires after 5 s.
 import type { Dispatcher } from "undici";
-import { boundedFetch, partsOf, textOf } from "../bounded-fetch.ts";
+import { partsOf, textOf } from "../../../connections/http/bodies.ts";
+import { boundedFetch } from "../bounded-fetch.ts";
 import { engineLoadOf, type EngineLoad } from "./engine-metrics.ts";
 
 const everyMs = 1_000;
