@@ -103,3 +103,31 @@ it("gives rows without id one that is theirs in any copy of the file, and no oth
   ]);
   expect(new Set([first, second, ...others]).size).toBe(4);
 });
+
+it("reads a provider's bodies where they lie, whole, streamed or failed, and texts as they are", async () => {
+  const usage = { input_tokens: 6, cache_read_input_tokens: 4, output_tokens: 2 };
+  const whole = { role: "assistant", content: [{ type: "text", text: "a" }], stop_reason: "max_tokens", usage };
+  const stream = [
+    { type: "message_start", message: { usage: { ...usage, output_tokens: 1 } } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "a" } },
+    { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: { output_tokens: 2 } },
+  ];
+  const columns = parseColumns("messages=request,answer=response,arm=request.model");
+  const request = { model: "small", messages: [{ role: "user", content: "q" }] };
+  const text = JSON.stringify(whole);
+  const given = [whole, stream.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), { error: "no" }, text];
+  const rows = await read(
+    given.map((response) => ({ request, response })),
+    columns,
+  );
+  const said = {
+    text: "a",
+    finishReason: "length",
+    promptTokens: 10,
+    prefilledTokens: 6,
+    completionTokens: 2,
+    cost: 30,
+  };
+  expect(rows.map(({ answer }) => answer)).toMatchObject([said, said, { text: null }, { text }]);
+});

@@ -85,7 +85,7 @@ export const costsOf =
     return list === undefined ? 0 : answerCost(usage, list, at);
   };
 
-/** A column by its name, or a member of a nested one: metadata.team, attributes.gen_ai.usage.cost. */
+/** A column by its name, or a member of a nested one: metadata.team, attributes.gen_ai.cost. */
 function pick(row: Json, name: string): unknown {
   if (name in row) return row[name];
   const dots = [...name.matchAll(/\./g)].map(({ index }) => index);

@@ -10,7 +10,7 @@ import { Decompress } from "fzstd";
 import { parseExact } from "../algorithms/text/exact-json.ts";
 import { listOf } from "../algorithms/text/json-shape.ts";
 import { objectOf, type Json } from "../analysis/import/foreign.ts";
-import { linesOf, longestLine } from "../connections/lines.ts";
+import { broken, decoded, linesOf, longestLine, notUtf8 } from "../connections/lines.ts";
 import { readParquet } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
 
@@ -37,23 +37,6 @@ export async function* readTable(file: string, signal: AbortSignal): AsyncGenera
     else yield* rowsIn(linesOf(file, longestLine, text));
   }
 }
-
-/** No character: it marks bytes that are no UTF-8, where U+FFFD may be a text's own. */
-const broken = "\uFFFE";
-const notUtf8 = "its bytes are no UTF-8: convert the file (iconv -f LATIN1 -t UTF-8, or what it is in)";
-
-/** As UTF-8, without a byte order mark; what is none becomes `instead`. */
-async function* decoded(parts: AsyncIterable<Uint8Array>, instead = "\uFFFD"): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  for await (const part of parts) {
-    const text = decoder.decode(part, { stream: true });
-    const isOwn = !text.includes("\uFFFD") || countOf(text, "\uFFFD") === countOf(latin1(part), "\u00EF\u00BF\u00BD");
-    yield isOwn ? text : text.replaceAll("\uFFFD", instead);
-  }
-  yield decoder.decode().replaceAll("\uFFFD", instead);
-}
-const latin1 = (part: Uint8Array): string => Buffer.from(part).toString("latin1");
-const countOf = (text: string, one: string): number => text.split(one).length;
 
 async function contentOf(file: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
   const handle = await open(file);

@@ -1,6 +1,6 @@
 // Conversations as others store them, as OpenAI's messages: OpenAI's chat and Responses, Anthropic,
-// Gemini, LangChain, Vercel AI, TensorZero, OpenTelemetry. Text, calls of tools and their results are kept; images
-// and the like are not. Pure; null where nothing can be read.
+// Gemini, LangChain, Vercel AI, TensorZero, OpenTelemetry. Text, calls of tools and their results
+// are kept; images and the like are not. Pure; null where nothing can be read.
 import { listOf } from "../../algorithms/text/json-shape.ts";
 import { unstreamed } from "./stream.ts";
 import { firstName, isNone, objectOf, parsed, type Json } from "./foreign.ts";

@@ -6,6 +6,8 @@ import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
 import { answerOf, conversationOf, type Turn } from "./conversation.ts";
+import { unstreamed } from "./stream.ts";
+import { usageOf } from "./usage.ts";
 import { listOf } from "../../algorithms/text/json-shape.ts";
 import {
   amountOf,
@@ -177,16 +179,26 @@ function loggedAnswer(
   at: number,
   costOf: RowContext["costOf"],
 ): Omit<NonNullable<LogRow["answer"]>, "reward" | "propensity"> {
-  const calls = isNone(row["tool_calls"]) ? [] : (answerOf({ tool_calls: parsed(row["tool_calls"]) })?.calls ?? []);
-  const [given, cached, completion] = (["prompt_tokens", "cached_tokens", "completion_tokens"] as const).map(
-    (name) => count(row, name) ?? 0,
-  ) as [number, number, number];
+  const stored = unstreamed(row["answer"]);
+  // A provider's body, or what it streamed; a text is the answer itself.
+  const isBody = typeof stored === "object" && stored !== null;
+  const body = isBody ? answerOf(stored) : null;
+  const used = usageOf(membersOf(objectOf(stored)?.["usage"]));
+  const calls = isNone(row["tool_calls"])
+    ? (body?.calls ?? [])
+    : (answerOf({ tool_calls: parsed(row["tool_calls"]) })?.calls ?? []);
+  const given = count(row, "prompt_tokens") ?? used.prompt ?? 0;
+  const cached = count(row, "cached_tokens") ?? used.cached ?? 0;
+  const completion = count(row, "completion_tokens") ?? used.completion ?? 0;
   // More than the prompt has: they are counted beside it, as by Anthropic.
   const prompt = cached > given ? Math.min(mostCount, given + cached) : given;
   return {
-    ...{ arm, model: named(row, "model"), text: text(row, "answer") ?? (calls.length === 0 ? null : "") },
+    ...{ arm, model: named(row, "model") },
+    text: (isBody ? body?.text.toWellFormed() : text(row, "answer")) ?? (calls.length === 0 ? null : ""),
     passthrough: calls.length === 0 ? null : wellFormedJson({ message: { tool_calls: calls } }),
-    finishReason: finishReasonOf(named(row, "finish_reason")) ?? (calls.length === 0 ? "stop" : "tool_calls"),
+    finishReason:
+      finishReasonOf(named(row, "finish_reason") ?? body?.finishReason ?? null) ??
+      (calls.length === 0 ? "stop" : "tool_calls"),
     ...{ promptTokens: prompt, prefilledTokens: prompt - cached, completionTokens: completion },
     cost: amount(row, "cost") ?? costOf?.(arm, { prompt, cached, completion }, at) ?? 0,
     ...{ firstTokenMs: amount(row, "first_token_ms"), serviceMs: amount(row, "total_ms") },

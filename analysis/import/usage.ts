@@ -1,4 +1,4 @@
-// Tokens as providers report them, on one scale: all of the prompt, with what their cache had of it.
+// Tokens as providers report them, on one scale: all of the prompt, and what a cache had of it.
 // Pure.
 import { firstCount, membersOf, type Json } from "./foreign.ts";
 

@@ -245,7 +245,12 @@ describe("precedent policy evaluate", () => {
     const expected = truth(() => [0, 1, 0]);
     const { low, high } = by(corrected.policies[0]!.estimates, "dr");
     expect(low < expected && expected < high).toBe(true);
-    expect((await json("evaluate", "large", "--decisions", "100")).decisions).toBe(100);
+    const sample = await json("evaluate", "large", "--decisions", "100", "--save");
+    expect(sample.decisions).toBe(100);
+    // By hash: the first ids may be the oldest.
+    expect(await rows(`policy_terms WHERE evaluation = '${sample.evaluation}' AND request_id > 'q5'`)).toBeGreaterThan(
+      25,
+    );
     expect((await json("evaluate", "large", "--domain", "code")).decisions).toBeLessThan(count / 3);
   });
 

@@ -260,7 +260,9 @@ test("feedback in a file of its own is on the requests of another, of one tenant
   const write = (name: string, given: readonly object[]): Promise<void> =>
     writeFile(join(folder, name), given.map((row) => JSON.stringify(row)).join("\n"));
   await write("chat.jsonl", [1, 2, 3].map(inference));
-  await write("metric.jsonl", [metric(1, `${id}3`), metric(2, "episode-1"), metric(3, "of another")]);
+  // A time that can't be right is that of the request.
+  const late = { ...metric(1, `${id}3`), timestamp: "2099-01-01 00:00:00" };
+  await write("metric.jsonl", [late, metric(2, "episode-1"), metric(3, "of another")]);
   await write("shown.jsonl", [{ id: "d1", inference_id: `${id}3`, value: '[{"type":"text","text":"better"}]' }]);
   const preset = (name: string) => bring({ file: join(folder, name), options: { preset: "tensorzero" } });
   expect(await preset("chat.jsonl")).toMatchObject({ requests: 3, answers: 3, rewards: 0 });
@@ -268,6 +270,10 @@ test("feedback in a file of its own is on the requests of another, of one tenant
   expect(done).toMatchObject({ requests: 0, rewards: 3 });
   expect(done.leftOut.describe()).toEqual(["  1: no request that it is on is imported (row 3)"]);
   expect(await preset("metric.jsonl")).toMatchObject({ rewards: 0, known: 3 });
+  const [newest] = await system.session.clickhouse.query<{ at: number }>(
+    `SELECT max(toUnixTimestamp64Milli(created_at)) AS at FROM feedback FINAL WHERE request_id = '${id}3'`,
+  );
+  expect(Number(newest!.at)).toBe(hour);
   expect(await preset("shown.jsonl")).toMatchObject({ corrections: 1 });
   const given = await system.session.clickhouse.query(
     `SELECT request_id AS id, kind, value, text FROM feedback FINAL WHERE request_id LIKE '${id}%' ORDER BY id, kind`,
