@@ -60,7 +60,7 @@ function report({ requests, answers, rewards, corrections, known, leftOut, expir
   if (requests + rewards + corrections + known === 0)
     throw new CommandError(
       columns.length === 0
-        ? "nothing was imported: the file holds no rows"
+        ? `nothing was imported: the file holds no ${leftOut.count > 0 ? "usable " : ""}rows`
         : `nothing was imported; columns of the file: ${columns.slice(0, 40).join(", ")} (--columns, --preset)`,
     );
   io.out(
