@@ -10,12 +10,13 @@ import { createLog } from "../runtime/log.ts";
 import { sha256 } from "../connections/python/python.ts";
 import { hash } from "node:crypto";
 import { added, createLogImport, type ImportedRows, type ImportRow } from "../analysis/import/import-log.ts";
+import type { ForeignFeedback } from "../analysis/import/presets/preset.ts";
 import { presets } from "../analysis/import/presets/presets.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { createLeftOut, type LeftOut } from "./left-out.ts";
-import { parseColumns, readLogFile } from "./log-replay-file.ts";
+import { costsOf, parseColumns, readLogFile } from "./log-replay-file.ts";
 import { runningConfig } from "./running-config.ts";
 import { openRunning } from "./with-session.ts";
 
@@ -59,7 +60,7 @@ function report({ requests, answers, rewards, corrections, known, leftOut, expir
   if (requests + rewards + corrections + known === 0)
     throw new CommandError(
       columns.length === 0
-        ? "nothing was imported: the file holds no rows"
+        ? `nothing was imported: the file holds no ${leftOut.count > 0 ? "usable " : ""}rows`
         : `nothing was imported; columns of the file: ${columns.slice(0, 40).join(", ")} (--columns, --preset)`,
     );
   io.out(
@@ -115,13 +116,13 @@ export async function importLog({
     if (columns.length === 0) columns = names;
   };
   for await (const some of readLogFile({
-    ...{ file, columns: given, signal, onProblem, onColumns },
+    ...{ file, columns: given, signal, onProblem, onColumns, costOf: costsOf((arm) => named.get(arm)?.prices) },
     ...(preset && { preset }),
   })) {
     signal.throwIfAborted();
     importRows ??= await begin();
     const rows = some.flatMap((one): ImportRow[] => {
-      if ("feedback" in one) return [one];
+      if ("feedback" in one) return [{ ...one, feedback: timed(one.feedback) }];
       const log = usable(one.log, named);
       if (typeof log !== "string") return [{ row: one.row, log }];
       onProblem(log, one.row);
@@ -173,11 +174,19 @@ function armNames(given: string | undefined, arms: readonly RouteArm[]): Readonl
   return byName;
 }
 
+/** Where its time can't be right, it is given at the time of its request. */
+const timed = (feedback: ForeignFeedback): ForeignFeedback =>
+  (feedback.createdAt ?? 0) >= earliest && feedback.createdAt! <= Date.now() + dayMs
+    ? feedback
+    : { ...feedback, createdAt: null };
+
 /**
  * The answer counts as our arm's and its model's: rewards train the estimate of that arm. A text
  * says why the row is left out.
  */
 function usable({ answer, ...row }: LogRow, named: ReadonlyMap<string, RouteArm>): LogRow | string {
+  // Rewards are weighted back from the newest: one of next year would make all others worthless.
+  if (row.request.createdAt > Date.now() + dayMs) return "time: it lies in the future; is it of another zone, or unit?";
   if (row.request.createdAt < earliest)
     return "it has no time: learning and retention go by it; --columns time=NAME says which column holds it";
   if (answer === null) return { ...row, answer };

@@ -1,9 +1,10 @@
 // Files of other systems as rows of the log: in the columns of docs/import.md, in others that
 // --columns names, or as a preset maps them. For precedent import and precedent log-replay.
-import { basename } from "node:path";
 import { membersOf, RowProblem, type Json } from "../analysis/import/foreign.ts";
-import { columns, logRowOf } from "../analysis/import/log-row.ts";
+import { columns, logRowOf, type RowContext } from "../analysis/import/log-row.ts";
 import type { ForeignFeedback, Preset } from "../analysis/import/presets/preset.ts";
+import { answerCost } from "../arms/cost.ts";
+import type { PriceList } from "../config/price-bands.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { CommandError, UsageError } from "./io.ts";
 import { readTable } from "./table-file.ts";
@@ -28,6 +29,8 @@ export interface FileOptions {
   file: string;
   columns: ReadonlyMap<string, string>;
   preset?: Preset;
+  /** For rows that don't say it. */
+  costOf: RowContext["costOf"];
   signal: AbortSignal;
   /** A row is left out; message: the reason, with what stands there. */
   onProblem: (reason: string, row: number, message?: string) => void;
@@ -64,21 +67,31 @@ export async function* readLogFile(options: FileOptions): AsyncGenerator<FileRow
   if (rows.length > 0) yield rows;
 }
 
-function fileRow(row: Json, { file, columns: named, preset }: FileOptions, index: number) {
+function fileRow(row: Json, { columns: named, preset, costOf }: FileOptions, index: number) {
   const mapped = preset?.(row) ?? { columns: row };
   if ("feedback" in mapped) return mapped;
   const given = {
     ...mapped.columns,
     ...Object.fromEntries([...named].map(([ours, theirs]) => [ours, pick(row, theirs)])),
   };
-  return { log: logRowOf(given, { name: basename(file), index }) };
+  return { log: logRowOf(given, { index, costOf }) };
 }
 
-/** A column by its name, or a member of a nested one by the names in between: metadata.team. */
+/** At the configured prices of that time. */
+export const costsOf =
+  (prices: (arm: string) => PriceList | undefined): RowContext["costOf"] =>
+  (arm, usage, at) => {
+    const list = prices(arm);
+    return list === undefined ? 0 : answerCost(usage, list, at);
+  };
+
+/** A column by its name, or a member of a nested one: metadata.team, attributes.gen_ai.cost. */
 function pick(row: Json, name: string): unknown {
   if (name in row) return row[name];
-  const [head = "", ...rest] = name.split(".");
-  return rest.reduce<unknown>((value, member) => membersOf(value)[member], row[head]);
+  const dots = [...name.matchAll(/\./g)].map(({ index }) => index);
+  return dots
+    .map((at) => (name.slice(0, at) in row ? pick(membersOf(row[name.slice(0, at)]), name.slice(at + 1)) : undefined))
+    .find((found) => found !== undefined);
 }
 
 /** For precedent log-replay, in texts alone. The first wrong row ends it. */

@@ -2,6 +2,7 @@
 // policies.
 import { resolve } from "node:path";
 import type { LogReplayPlan } from "../analysis/log-replay/run.ts";
+import { priceList } from "../config/prices.ts";
 import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -10,7 +11,7 @@ import { readWindow } from "../analysis/log-replay/window.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { namedTarget } from "./policy-target.ts";
-import { parseColumns, readWholeLog } from "./log-replay-file.ts";
+import { costsOf, parseColumns, readWholeLog } from "./log-replay-file.ts";
 
 export interface LogOptions {
   from?: number;
@@ -33,15 +34,17 @@ export interface Source {
 }
 
 /** Undefined: a resumed log replay whose log was read already. */
-export function sourceOf(options: LogOptions, io: Io): Source | undefined {
+export function sourceOf(options: LogOptions, { arms }: Pick<Config, "arms">, io: Io): Source | undefined {
   const { from, to = Date.now(), file } = options;
   if (file !== undefined) {
     if (from !== undefined || options.to !== undefined)
       throw new UsageError("--file is replayed whole: leave --from and --to out");
     const columns = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
+    const lists = new Map(arms.map((arm) => [arm.name, priceList(arm)]));
+    const costOf = costsOf((arm) => lists.get(arm));
     return {
       ...{ name: file, beginning: Date.now() },
-      rows: () => () => readWholeLog({ file: resolve(io.cwd, file), columns, signal: io.signal }),
+      rows: () => () => readWholeLog({ file: resolve(io.cwd, file), columns, costOf, signal: io.signal }),
     };
   }
   if (from === undefined) {

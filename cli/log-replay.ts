@@ -93,7 +93,7 @@ async function runLogReplay(options: LogOptions, config: Config, io: Io): Promis
       if (answered >= of) bars.get(policy)?.finish();
     },
   };
-  const source = sourceOf(options, io);
+  const source = sourceOf(options, config, io);
   const id = options.run === undefined ? randomBytes(4).toString("hex") : checkedId(options.run);
   if (options.run === undefined) await beginLogReplay(id, await planOf(options, source, config, io), outside);
   io.note(`log replay ${id}; stopped, it goes on with --run ${id}\n`);

@@ -1,7 +1,8 @@
 // A file of question and answer pairs, one JSON object a line, read in pieces so that its size does
 // not matter.
+import { createReadStream } from "node:fs";
 import { z } from "zod";
-import { linesOf } from "../connections/lines.ts";
+import { broken, decoded, linesOf, longestLine, notUtf8 } from "../connections/lines.ts";
 import { CommandError } from "./io.ts";
 
 const pair = z.object({
@@ -46,9 +47,10 @@ export async function* readPairs(file: string, size: number): AsyncGenerator<Pai
 
 async function* lines(file: string): AsyncGenerator<{ pair: Pair } | { problem: string }> {
   let number = 0;
-  for await (const line of linesOf(file)) {
+  for await (const line of linesOf(file, longestLine, decoded(createReadStream(file), broken))) {
     number++;
-    if (line.trim() !== "") yield parse(line, number);
+    if (line.includes(broken)) yield { problem: `line ${number}: ${notUtf8}` };
+    else if (line.trim() !== "") yield parse(line, number);
   }
 }
 

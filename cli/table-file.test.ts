@@ -93,11 +93,30 @@ it("keeps ids that no double holds, and says which lines are no objects", async 
   ]);
 });
 
+it("leaves out rows whose bytes are no UTF-8, and no others", async () => {
+  const bytes = (text: string) => Buffer.from(text, "latin1");
+  const own = Buffer.from('{"a":"\uFFFD ü"}\n');
+  expect(await read("l.jsonl", Buffer.concat([bytes('{"a":"gro\u00df"}\n{"a":"b"}\n')]))).toEqual([
+    { number: 1, problem: expect.stringMatching(/no UTF-8.*iconv/) },
+    row(2, { a: "b" }),
+  ]);
+  expect(await read("o.jsonl", own)).toEqual([row(1, { a: "\uFFFD ü" })]);
+  expect(await read("l.csv", bytes("id,a\n1,\u00fcber\n2,b"))).toMatchObject([
+    { number: 1, problem: expect.stringMatching(/no UTF-8/) },
+    row(2, { id: "2", a: "b" }),
+  ]);
+  await expect(read("h.csv", bytes("id,gr\u00f6\u00dfe\n1,2"))).rejects.toThrow(/its header: .*no UTF-8/);
+  // Cut within a character.
+  expect(await read("c.jsonl", Buffer.from('{"a":"ü').subarray(0, 7))).toMatchObject([{ problem: expect.any(String) }]);
+});
+
 it("unpacks gzip and Zstandard, by what stands in the file", async () => {
   expect(await read("a.csv.gz", gzipSync("id\n1\n"))).toEqual([row(1, { id: "1" })]);
   expect(await read("b.csv", gzipSync("id\n1\n"))).toEqual([row(1, { id: "1" })]);
   expect(await read("a.csv.zst", zstd)).toEqual([row(1, { id: "1" })]);
-  await expect(read("c.csv.gz", gzipSync("id\n1\n").subarray(0, 15))).rejects.toThrow(/unexpected end/);
+  await expect(read("c.csv.gz", gzipSync("id\n1\n").subarray(0, 15))).rejects.toThrow(/c\.csv\.gz: .*unexpected end/);
+  for (let end = 5; end < zstd.length; end++)
+    await expect(read("c.csv.zst", zstd.subarray(0, end)), String(end)).rejects.toThrow(/c\.csv\.zst: .*unexpected/);
 });
 
 it.each([

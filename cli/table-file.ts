@@ -10,7 +10,7 @@ import { Decompress } from "fzstd";
 import { parseExact } from "../algorithms/text/exact-json.ts";
 import { listOf } from "../algorithms/text/json-shape.ts";
 import { objectOf, type Json } from "../analysis/import/foreign.ts";
-import { linesOf, longestLine } from "../connections/lines.ts";
+import { broken, decoded, linesOf, longestLine, notUtf8 } from "../connections/lines.ts";
 import { readParquet } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
 
@@ -31,18 +31,11 @@ export async function* readTable(file: string, signal: AbortSignal): AsyncGenera
   if (found.size === 0) throw new CommandError(`${file}: it is empty`);
   if (kind === "parquet") yield* rowsIn(linesOf(file, longestLine, decoded(readParquet(file, signal))));
   else {
-    const text = decoded(await contentOf(file, signal));
+    const text = decoded(await contentOf(file, signal), broken);
     if (kind === "csv" || kind === "tsv") yield* csvRows(file, text);
     else if (kind === "json") yield* rowsIn(objectsIn(file, text), (row) => listOf(row["data"]));
     else yield* rowsIn(linesOf(file, longestLine, text));
   }
-}
-
-/** As UTF-8, without a byte order mark; what is none becomes U+FFFD. */
-async function* decoded(parts: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  for await (const part of parts) yield decoder.decode(part, { stream: true });
-  yield decoder.decode();
 }
 
 async function contentOf(file: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
@@ -58,8 +51,21 @@ async function contentOf(file: string, signal: AbortSignal): Promise<AsyncIterab
     (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff) || (b === 0 && d === 0 && a !== 0) || (a === 0 && c === 0);
   if (isWide) throw new CommandError(`${file}: it is UTF-16, and UTF-8 is expected: iconv -f UTF-16 -t UTF-8`);
   const stream = createReadStream(file, { signal });
-  if (start.readUInt16BE() === 0x1f8b) return pipeline(stream, createGunzip(), () => undefined);
-  return start.readUInt32BE() === 0x28b52ffd ? unzstd(stream) : stream;
+  if (start.readUInt16BE() === 0x1f8b)
+    return unpacked(
+      file,
+      pipeline(stream, createGunzip(), () => undefined),
+      signal,
+    );
+  return start.readUInt32BE() === 0x28b52ffd ? unpacked(file, unzstd(stream), signal) : stream;
+}
+
+async function* unpacked(file: string, parts: AsyncIterable<Uint8Array>, signal: AbortSignal) {
+  try {
+    yield* parts;
+  } catch (error) {
+    throw signal.aborted ? error : new CommandError(`${file}: it can't be unpacked to its end: ${String(error)}`);
+  }
 }
 
 async function* unzstd(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -84,7 +90,8 @@ async function* rowsIn(
     number++;
     if (text.trim() === "") continue;
     const row = rowOf(text);
-    if (row === undefined) yield { number, problem: "it is no JSON object" };
+    if (text.includes(broken)) yield { number, problem: notUtf8 };
+    else if (row === undefined) yield { number, problem: "it is no JSON object" };
     else if ("id" in row || within(row).length === 0) yield { number, row };
     else
       for (const one of within(row).map(objectOf)) {
@@ -171,11 +178,14 @@ async function* csvRows(file: string, text: AsyncGenerator<string>): AsyncGenera
       if (header === undefined) {
         header = cells.map((name) => (name ?? "").trim());
         const twice = header.find((name, at) => name !== "" && header!.indexOf(name) !== at);
+        if (header.some((name) => name.includes(broken))) throw new CommandError(`${file}: its header: ${notUtf8}`);
         if (twice !== undefined) throw new CommandError(`${file}: two columns have the name ${twice}: rename one`);
         continue;
       }
       number++;
-      if (cells.length !== header.length) yield { number, problem: "it has another number of fields than the header" };
+      if (cells.some((cell) => cell?.includes(broken))) yield { number, problem: notUtf8 };
+      else if (cells.length !== header.length)
+        yield { number, problem: "it has another number of fields than the header" };
       else
         yield {
           number,

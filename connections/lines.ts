@@ -6,6 +6,23 @@ import { createReadStream } from "node:fs";
 export const longestLine = 32 * 1_048_576;
 const byteOrderMark = "\uFEFF";
 
+/** No character: it marks bytes that are no UTF-8, where U+FFFD may be a text's own. */
+export const broken = "\uFFFE";
+export const notUtf8 = "its bytes are no UTF-8: convert the file (iconv -f LATIN1 -t UTF-8, or what it is in)";
+
+/** As UTF-8, without a byte order mark; what is none becomes `instead`. */
+export async function* decoded(parts: AsyncIterable<Uint8Array>, instead = "\uFFFD"): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const part of parts) {
+    const text = decoder.decode(part, { stream: true });
+    const isOwn = !text.includes("\uFFFD") || countOf(text, "\uFFFD") === countOf(latin1(part), "\u00EF\u00BF\u00BD");
+    yield isOwn ? text : text.replaceAll("\uFFFD", instead);
+  }
+  yield decoder.decode().replaceAll("\uFFFD", instead);
+}
+const latin1 = (part: Uint8Array): string => Buffer.from(part).toString("latin1");
+const countOf = (text: string, one: string): number => text.split(one).length;
+
 /**
  * Without line ends (LF, CRLF) and byte order marks. Throws an Error with file and line where a
  * line is too long or the file is UTF-16, and what the file system does.
@@ -27,7 +44,7 @@ export async function* linesOf(
     return text.slice(from, text.endsWith("\r") ? -1 : undefined);
   };
   for await (const part of parts) {
-    if (number === 1 && length === 0 && part.startsWith("\uFFFD\uFFFD"))
+    if (number === 1 && length === 0 && /^[\uFFFD\uFFFE]{2}/.test(part))
       throw new Error(`${file}: it is no UTF-8; if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8`);
     let from = 0;
     for (let end = part.indexOf("\n"); end >= 0; end = part.indexOf("\n", from)) {

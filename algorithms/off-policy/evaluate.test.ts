@@ -3,7 +3,8 @@ import { normalQuantile } from "../numeric/gaussian.ts";
 import { empiricalBernstein } from "./bernstein.ts";
 import { drawKey, poissonWeight } from "./bootstrap.ts";
 import { difference, evaluate, type IntervalKind } from "./evaluate.ts";
-import { randomLog, workedLog } from "./log.testing.ts";
+import { decided, randomLog, workedLog } from "./log.testing.ts";
+import { logOf } from "./log.ts";
 
 const plain = { cap: Infinity, costWeight: 0 };
 const by = (kind: IntervalKind) => ({ kind, confidence: 0.95, seed: 1 });
@@ -68,6 +69,36 @@ describe("intervals", () => {
       expect(Math.abs(drawn.low - normal.low) / width).toBeLessThan(0.12);
       expect(Math.abs(drawn.high - normal.high) / width).toBeLessThan(0.12);
     }
+  });
+
+  it("are none where a few equal rewards would make a value certain; policies that choose alike differ by 0", () => {
+    const log = logOf(
+      [0.9, 0.6, 0.3].map((share) => decided([share, 1 - share], 0, 1)),
+      1,
+    );
+    const [always, never] = [Float64Array.of(1, 0, 1, 0, 1, 0), Float64Array.of(0, 1, 0, 1, 0, 1)];
+    for (const kind of ["normal", "bootstrap"] as const) {
+      const none = {
+        value: 1,
+        error: null,
+        interval: null,
+        intervalBy: expect.stringContaining("all terms are equal"),
+      };
+      expect(evaluate("snips", log, always, plain, by(kind))).toMatchObject(none);
+      expect(evaluate("ips", log, never, plain, by(kind))).toMatchObject({ ...none, value: 0 });
+    }
+    const alike = difference("ips", log, { target: always, base: always }, plain, by("normal"));
+    expect(alike).toMatchObject({ value: 0, interval: { low: 0, high: 0 } });
+    expect(evaluate("ips", log, always, plain, by("normal")).interval).not.toBeNull();
+    const even = logOf(
+      [1, 2, 3, 4].map(() => decided([0.5, 0.5], 0, 1)),
+      1,
+    );
+    const [all, half] = [Float64Array.of(1, 0, 1, 0, 1, 0, 1, 0), new Float64Array(8).fill(0.5)];
+    expect(difference("ips", even, { target: all, base: half }, plain, by("normal"))).toMatchObject({
+      ...{ value: 1, interval: null },
+    });
+    expect(evaluate("ips", even, all, { ...plain, cap: 2 }, by("bernstein")).interval).not.toBeNull();
   });
 
   it("say why there is none", () => {

@@ -43,6 +43,8 @@ export function evaluate(
   const { value, error } = ratio;
   const known = { estimator, value, error: Number.isFinite(error) ? error : null };
   if (estimator === "dm") return { ...known, error: null, interval: null, intervalBy: ofTheModel };
+  if (interval.kind !== "bernstein" && error < leastError)
+    return { ...known, error: null, interval: null, intervalBy: allEqual };
   if (interval.kind === "bootstrap")
     return { ...known, interval: bootstrapInterval(terms, null, interval), intervalBy: percentile };
   if (interval.kind === "bernstein") {
@@ -73,6 +75,9 @@ export function difference(
   const error = errorOf(one.influence.map((term, i) => term - other.influence[i]!));
   const known = { estimator, value, error: Number.isFinite(error) ? error : null };
   if (estimator === "dm") return { ...known, error: null, interval: null, intervalBy: ofTheModel };
+  // Policies that choose alike differ by 0, for certain.
+  if (interval.kind !== "bernstein" && error < leastError && Math.abs(value) > leastError)
+    return { ...known, error: null, interval: null, intervalBy: allEqual };
   if (interval.kind === "bootstrap")
     return { ...known, interval: bootstrapInterval(terms[0]!, terms[1]!, interval), intervalBy: percentile };
   if (interval.kind === "bernstein") {
@@ -96,6 +101,9 @@ function only({ numerator, denominator }: Terms, rows: Int32Array | undefined): 
   return { numerator: picked(numerator), denominator: denominator === null ? null : picked(denominator) };
 }
 
+/** Below it a standard error is rounding: a few equal rewards don't make a value certain. */
+const leastError = 1e-12;
+const allEqual = "none: all terms are equal, which shows no spread";
 const percentile = "percentile bootstrap";
 const ofTheModel = "none: the error of dm is that of its reward model, which its terms don't show";
 const unbounded = "none: empirical Bernstein needs a mean of bounded terms (not snips, a finite cap)";

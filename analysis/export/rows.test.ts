@@ -33,7 +33,7 @@ const row: Exported = {
 
 it.each([true, false])("is read by import as it was (flat: %s)", (flat) => {
   const written = JSON.parse(JSON.stringify(importRow(row, flat))) as Record<string, unknown>;
-  const { request, answer } = logRowOf(written, { name: "f", index: 1 });
+  const { request, answer } = logRowOf(written, { index: 1 });
   expect(request).toMatchObject({
     ...{ id: "r1", tenant: "acme", domain: "geo/x", messages: row.messages, metadata: row.metadata },
     ...{ createdAt: row.createdAt, params: { maxTokens: 9, temperature: 0.5 } },

@@ -197,3 +197,83 @@ it("takes members that only look like a dialect's for an answer in a format of i
   expect(answerOf('{"choices":[]}')).toBeNull();
   expect(answerOf('{"choices":[{"message":{"content":null},"finish_reason":"content_filter"}]}')).toBeNull();
 });
+
+const sse = (events: readonly object[], done = "") =>
+  events.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join("") + done;
+const chunk = (delta: object, reason: string | null = null) => ({
+  choices: [
+    { index: 1, delta: { content: "another" } },
+    { index: 0, delta, finish_reason: reason },
+  ],
+});
+const ls = (part: string) => ({ tool_calls: [{ index: 0, function: { arguments: part } }] });
+const { arguments: written } = call.function;
+it.each([
+  [
+    "OpenAI",
+    [
+      chunk({ role: "assistant", content: "" }),
+      chunk({ content: "a" }),
+      chunk({ reasoning_content: "t" }),
+      chunk({ tool_calls: [{ index: 0, id: "c1", function: { name: "ls", arguments: "" } }] }),
+      ...[chunk(ls(written.slice(0, 4))), chunk(ls(written.slice(4))), chunk({}, "tool_calls")],
+      { choices: [], usage: { prompt_tokens: 5 } },
+    ],
+  ],
+  [
+    "Anthropic",
+    [
+      { type: "message_start", message: { role: "assistant", content: [], usage: { input_tokens: 5 } } },
+      { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "t" } },
+      { type: "content_block_start", index: 1, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "a" } },
+      { type: "content_block_start", index: 2, content_block: { type: "tool_use", id: "c1", name: "ls", input: {} } },
+      ...[written.slice(0, 4), written.slice(4)].map((part) => ({
+        ...{ type: "content_block_delta", index: 2, delta: { type: "input_json_delta", partial_json: part } },
+      })),
+      { type: "message_delta", delta: { stop_reason: "tool_calls" }, usage: { output_tokens: 3 } },
+    ],
+  ],
+  [
+    "Responses",
+    [
+      { type: "response.output_text.delta", delta: "a" },
+      {
+        type: "response.completed",
+        response: {
+          incomplete_details: { reason: "tool_calls" },
+          output: [
+            { type: "message", content: [{ type: "output_text", text: "a" }] },
+            { type: "function_call", call_id: "c1", name: "ls", arguments: written },
+          ],
+        },
+      },
+    ],
+  ],
+])("puts an answer together that was logged as the stream of %s", (_name, events) => {
+  const expected = { text: "a", calls: [call], finishReason: "tool_calls" };
+  for (const given of [events, JSON.stringify(events), sse(events), sse(events, "data: [DONE]\n\n")])
+    expect(answerOf(given)).toEqual(expected);
+});
+
+it("takes a text for a stream only where events are in it", () => {
+  for (const text of ["data: a, b", "event: none", 'data: {"a":1}', "id: 7\ndata: x"])
+    expect(answerOf(text)).toEqual({ text, calls: [], finishReason: null });
+});
+
+it("reads messages of OpenTelemetry's GenAI conventions", () => {
+  const text = (content: string) => ({ type: "text", content });
+  expect(
+    conversationOf([
+      { role: "user", parts: [text("q")] },
+      { role: "assistant", parts: [{ type: "tool_call", id: "c1", name: "ls", arguments: written }] },
+      { role: "tool", parts: [{ type: "tool_call_response", id: "c1", response: "out" }] },
+    ]),
+  ).toEqual(withCalls);
+  const parts = [{ type: "reasoning", content: "t" }, text("a")];
+  expect(answerOf([{ role: "assistant", parts, finish_reason: "stop" }])).toMatchObject({
+    text: "a",
+    finishReason: "stop",
+  });
+});

@@ -1,7 +1,8 @@
 // Conversations as others store them, as OpenAI's messages: OpenAI's chat and Responses, Anthropic,
-// Gemini, LangChain, Vercel AI, TensorZero. Text, calls of tools and their results are kept; images
-// and the like are not. Pure; null where nothing can be read.
+// Gemini, LangChain, Vercel AI, TensorZero, OpenTelemetry. Text, calls of tools and their results
+// are kept; images and the like are not. Pure; null where nothing can be read.
 import { listOf } from "../../algorithms/text/json-shape.ts";
+import { unstreamed } from "./stream.ts";
 import { firstName, isNone, objectOf, parsed, type Json } from "./foreign.ts";
 
 export interface ToolCall {
@@ -47,7 +48,7 @@ const callsOf = (values: unknown): ToolCall[] =>
   });
 
 const callTypes = new Set(["tool_call", "tool_use", "tool-call", "function_call"]);
-const resultTypes = new Set(["tool_result", "tool-result", "function_call_output"]);
+const resultTypes = new Set(["tool_result", "tool-result", "function_call_output", "tool_call_response"]);
 /** Thoughts are not what was answered. */
 const textTypes = new Set([undefined, "text", "input_text", "output_text", "raw_text", "refusal"]);
 
@@ -79,7 +80,7 @@ function partsOf(content: unknown): Parts {
     else if (resultTypes.has(type ?? "") || "functionResponse" in part) found.results.push(resultOf(part));
     else if (type === "template") found.text = (found.text ?? "") + written(part["arguments"]);
     else if (textTypes.has(type) && part["thought"] !== true) {
-      const given = [part["text"], part["refusal"], part["value"], part["arguments"]];
+      const given = [part["text"], part["refusal"], part["value"], part["arguments"], part["content"]];
       const text = given.find((one) => typeof one === "string") ?? given.find((one) => objectOf(one) !== undefined);
       if (text !== undefined) found.text = (found.text ?? "") + written(text);
     }
@@ -142,7 +143,7 @@ function listIn(body: Json): unknown {
 
 /** What was answered, in any of the dialects; null: nothing that is an answer. */
 export function answerOf(value: unknown): ForeignAnswer | null {
-  const read = parsed(value);
+  const read = unstreamed(parsed(value));
   if (typeof read === "string") return { text: read, calls: [], finishReason: null };
   const list = listOf(read);
   // A conversation's last message, or the blocks of one.

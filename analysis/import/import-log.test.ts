@@ -17,7 +17,7 @@ const log = (row: number, more: object = {}): ImportRow => ({
       answer: "to eve@acme.org",
       ...more,
     },
-    { name: "f", index: row },
+    { index: row },
   ),
 });
 const feedback = (more: Partial<ForeignFeedback>): ImportRow => ({

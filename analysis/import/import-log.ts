@@ -42,11 +42,14 @@ export function createLogImport(dependencies: ImportDependencies) {
   const { tablesOf, feedbackRows } = createTables(dependencies);
 
   async function insert(tables: readonly TableRows[]): Promise<void> {
-    const byTable = new Map<string, Row[]>();
-    for (const { table, rows } of tables) byTable.set(table, (byTable.get(table) ?? []).concat(rows));
     for (const table of inOrder) {
-      const rows = byTable.get(table) ?? [];
-      if (rows.length > 0)
+      // An INSERT is atomic within a month alone, and only all of it is known to be a repeated one.
+      const months = new Map<string, Row[]>();
+      for (const row of tables.flatMap((one) => (one.table === table ? one.rows : []))) {
+        const month = row.created_at.slice(0, 7);
+        if (!months.get(month)?.push(row)) months.set(month, [row]);
+      }
+      for (const rows of months.values())
         await clickhouse.insert(table, redact === undefined ? rows : redactedRows(table, rows, redact));
     }
   }

@@ -1,10 +1,13 @@
 // A row of docs/import.md's columns as a row of the log. Pure; RowProblem says what is wrong.
+import { hash } from "node:crypto";
 import { finishReasonOf } from "../../algorithms/text/finish-reason.ts";
 import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
 import { answerOf, conversationOf, type Turn } from "./conversation.ts";
+import { unstreamed } from "./stream.ts";
+import { usageOf } from "./usage.ts";
 import { listOf } from "../../algorithms/text/json-shape.ts";
 import {
   amountOf,
@@ -126,8 +129,15 @@ function passthroughOf(turns: readonly Turn[], tools: unknown): string | null {
 /** Endpoints take 2 at most. */
 const mostHeat = 100;
 
-/** `name`: of the file, for ids of rows without one; index: of the row in it, from 1. */
-export function logRowOf(row: Json, { name, index }: { name: string; index: number }): LogRow {
+export interface RowContext {
+  /** Of the row in its file, from 1. */
+  index: number;
+  /** What an arm's answer costs, by the file's name for the arm; absent: nothing. */
+  costOf?:
+    ((arm: string, usage: { prompt: number; cached: number; completion: number }, at: number) => number) | undefined;
+}
+
+export function logRowOf(row: Json, { index, costOf }: RowContext): LogRow {
   const ids = {
     ...{ id: named(row, "id"), tenant: named(row, "tenant"), domain: named(row, "domain"), arm: named(row, "arm") },
   };
@@ -138,13 +148,14 @@ export function logRowOf(row: Json, { name, index }: { name: string; index: numb
   if (problem !== null) throw new RowProblem(problem);
   const turns = turnsOf(row).map((turn) => ({ ...turn, content: turn.content.toWellFormed() }));
   const passthrough = passthroughOf(turns, row["tools"]);
+  const createdAt = timeAt(row, index);
   const request = plainRequest("", {
-    id: ids.id ?? `${name}-${index}`,
+    id: ids.id ?? ownId(index, createdAt, turns),
     tenant: ids.tenant ?? "default",
     domain: ids.domain,
     messages: turns.map(({ role, content }) => ({ role, content })),
     metadata: metadataOf(row),
-    createdAt: timeAt(row, index),
+    createdAt,
     passthrough,
     requires: passthrough === null ? [] : ["tools"],
   });
@@ -153,19 +164,43 @@ export function logRowOf(row: Json, { name, index }: { name: string; index: numb
   const rated = { reward: share(row, "reward") ?? share(row, "outcome"), propensity: number(row, "propensity", 0, 1) };
   // A probability of 0 can't have led to what was chosen.
   const propensity = rated.propensity || null;
-  const answer = ids.arm === null ? null : { ...loggedAnswer(row, ids.arm), reward: rated.reward, propensity };
+  const answer =
+    ids.arm === null ? null : { ...loggedAnswer(row, ids.arm, createdAt, costOf), reward: rated.reward, propensity };
   return { request, answer, correction: text(row, "correction"), load: 0, saturation: {} };
 }
 
-function loggedAnswer(row: Json, arm: string): Omit<NonNullable<LogRow["answer"]>, "reward" | "propensity"> {
-  const calls = isNone(row["tool_calls"]) ? [] : (answerOf({ tool_calls: parsed(row["tool_calls"]) })?.calls ?? []);
-  const prompt = count(row, "prompt_tokens") ?? 0;
+/** The same in a copy of the file under another name, and another in another file. */
+const ownId = (index: number, createdAt: number, turns: readonly Turn[]): string =>
+  `row-${index}-${hash("sha256", JSON.stringify([createdAt, turns])).slice(0, 16)}`;
+
+function loggedAnswer(
+  row: Json,
+  arm: string,
+  at: number,
+  costOf: RowContext["costOf"],
+): Omit<NonNullable<LogRow["answer"]>, "reward" | "propensity"> {
+  const stored = unstreamed(row["answer"]);
+  // A provider's body, or what it streamed; a text is the answer itself.
+  const isBody = typeof stored === "object" && stored !== null;
+  const body = isBody ? answerOf(stored) : null;
+  const used = usageOf(membersOf(objectOf(stored)?.["usage"]));
+  const calls = isNone(row["tool_calls"])
+    ? (body?.calls ?? [])
+    : (answerOf({ tool_calls: parsed(row["tool_calls"]) })?.calls ?? []);
+  const given = count(row, "prompt_tokens") ?? used.prompt ?? 0;
+  const cached = count(row, "cached_tokens") ?? used.cached ?? 0;
+  const completion = count(row, "completion_tokens") ?? used.completion ?? 0;
+  // More than the prompt has: they are counted beside it, as by Anthropic.
+  const prompt = cached > given ? Math.min(mostCount, given + cached) : given;
   return {
-    ...{ arm, model: named(row, "model"), text: text(row, "answer") ?? (calls.length === 0 ? null : "") },
+    ...{ arm, model: named(row, "model") },
+    text: (isBody ? body?.text.toWellFormed() : text(row, "answer")) ?? (calls.length === 0 ? null : ""),
     passthrough: calls.length === 0 ? null : wellFormedJson({ message: { tool_calls: calls } }),
-    finishReason: finishReasonOf(named(row, "finish_reason")) ?? (calls.length === 0 ? "stop" : "tool_calls"),
-    ...{ promptTokens: prompt, prefilledTokens: Math.max(0, prompt - (count(row, "cached_tokens") ?? 0)) },
-    ...{ completionTokens: count(row, "completion_tokens") ?? 0, cost: amount(row, "cost") ?? 0 },
+    finishReason:
+      finishReasonOf(named(row, "finish_reason") ?? body?.finishReason ?? null) ??
+      (calls.length === 0 ? "stop" : "tool_calls"),
+    ...{ promptTokens: prompt, prefilledTokens: prompt - cached, completionTokens: completion },
+    cost: amount(row, "cost") ?? costOf?.(arm, { prompt, cached, completion }, at) ?? 0,
     ...{ firstTokenMs: amount(row, "first_token_ms"), serviceMs: amount(row, "total_ms") },
   };
 }

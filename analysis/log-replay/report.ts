@@ -106,6 +106,8 @@ export async function policyReport(source: ReportSource): Promise<PolicyReport> 
     INNER JOIN (SELECT request_id, tenant, arm FROM ${lane}.decisions FINAL) AS decision
       ON decision.request_id = asked.request_id AND decision.tenant = asked.tenant`);
   const [estimate] = await query<PolicyReport["estimate"]>(estimateOf(source));
+  // Rewards that are all equal show no spread: what is left is rounding.
+  const reach = finite(estimate?.reach ?? null) ?? 0;
   const { decided = 0, requests = 0 } = sums ?? {};
   const services = await serviceReports(source, requests);
   const unknown = { logged: 0, fitted: 0, p50Ms: null, p99Ms: null, firstTokenP50Ms: null };
@@ -115,7 +117,7 @@ export async function policyReport(source: ReportSource): Promise<PolicyReport> 
     ...{ sameArm: finite(known?.same ?? null), degraded: sums?.degraded ?? 0 },
     ...{ rewarded: sums?.rewarded ?? 0, quality: finite(sums?.quality ?? null) },
     estimate: {
-      ...{ value: finite(estimate?.value ?? null), reach: finite(estimate?.reach ?? null) },
+      ...{ value: finite(estimate?.value ?? null), reach: reach > 1e-7 ? reach : null },
       ...{ decisions: estimate?.decisions ?? 0, effective: finite(estimate?.effective ?? null) },
     },
     ...{ meanCost: finite(sums?.mean_cost ?? null), totalCost: sums?.total_cost ?? 0 },

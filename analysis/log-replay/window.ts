@@ -77,7 +77,7 @@ const selectRequests = `
 const selectAnswers = `
   SELECT request_id AS id, tenant, arm, model, text, finish_reason, prompt_tokens, cached_tokens, completion_tokens, cost,
     plan_ms + queue_ms AS waited, first_token_ms, total_ms
-  FROM responses FINAL WHERE request_id IN {ids:Array(String)} AND NOT duplicate AND status = 'ok' AND source = 'generated'`;
+  FROM responses FINAL WHERE request_id IN {ids:Array(String)} AND NOT duplicate AND status = 'ok' AND source IN ('generated', 'imported')`;
 const selectDecisions = `
   SELECT request_id AS id, tenant, arm,
     if(feature_version = ${FEATURE_VERSION} AND NOT hasAny(degraded, ['policy', 'features']), probability, 0) AS probability, load, saturation

@@ -61,10 +61,13 @@ SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[arm_index]
 FROM (${reasoned}) WHERE reason IN ('', 'feedback_missing')
 GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
-/** Decisions of a page. {unheard:Bool}: without feedback, too; {never:Bool}: never asked ones. */
+/**
+ * Decisions of a page, by hash: ids may be in the order of time. {unheard:Bool}: without feedback,
+ * too; {never:Bool}: never asked ones.
+ */
 export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(arm_index - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,
        arms.probability AS probability, ask_probability
 FROM (${reasoned}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing' AND ({never:Bool} OR ask_probability > 0))
-ORDER BY request_id, tenant ${settings}`;
+ORDER BY cityHash64(request_id), request_id, tenant ${settings}`;

@@ -22,7 +22,7 @@ export const readerLimits: Limits = { ...stageLimits, max_memory_usage: Math.flo
 
 const grants =
   "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP DATABASE, DROP TABLE, DROP VIEW, ALTER UPDATE, " +
-  "ALTER DELETE, ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER ORDER BY, ALTER TTL, ALTER VIEW, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY";
+  "ALTER DELETE, ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER ORDER BY, ALTER TTL, ALTER SETTINGS, ALTER VIEW, TRUNCATE, OPTIMIZE, SHOW, KILL QUERY";
 
 const element = (name: string, content: string | number): string => `<${name}>${content}</${name}>`;
 

@@ -108,6 +108,7 @@ describe("a writer", () => {
     "CREATE TABLE IF NOT EXISTS t (`a` Int8) ENGINE = ReplacingMergeTree(a) ORDER BY a SETTINGS index_granularity = 1024",
     "ALTER TABLE t (ADD COLUMN IF NOT EXISTS `a` Int8)",
     "ALTER TABLE t (REMOVE TTL)",
+    "ALTER TABLE t (MODIFY SETTING non_replicated_deduplication_window = 100)",
     "DROP DATABASE IF EXISTS d",
   ])("may run %j", (sql) => expect(() => checkStatement(sql, writer)).not.toThrow());
 
@@ -127,6 +128,9 @@ describe("a writer", () => {
     "DETACH DATABASE default",
     "ALTER TABLE t (FREEZE)",
     "ALTER TABLE t (MODIFY SETTING index_granularity = 1)",
+    "ALTER TABLE t (MODIFY SETTING non_replicated_deduplication_window = 100, index_granularity = 1)",
+    "ALTER TABLE t (MODIFY SETTING non_replicated_deduplication_window = 100, MODIFY SETTING storage_policy = 'x')",
+    "ALTER TABLE t (RESET SETTING index_granularity)",
     "BACKUP TABLE t TO File('/x')",
     "RESTORE TABLE t FROM File('/x')",
     "SYSTEM FLUSH LOGS",

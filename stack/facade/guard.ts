@@ -26,7 +26,10 @@ const writable =
   "INSERT INTO a table, CREATE or DROP of TABLE, VIEW and DATABASE, ALTER, TRUNCATE, OPTIMIZE and RENAME TABLE, DELETE FROM";
 // Parts of a statement that reach beyond its tables, wherever they stand.
 const refusedWords = new Set(["OUTFILE", "INFILE", "PARALLEL"]);
-const refusedInAlter = new Set(["ATTACH", "DETACH", "FETCH", "FREEZE", "UNFREEZE", "MOVE", "EXPORT", "SETTING"]);
+const refusedInAlter = new Set(["ATTACH", "DETACH", "FETCH", "FREEZE", "UNFREEZE", "MOVE", "EXPORT"]);
+/** The only setting of a table that may change later. */
+const isAlterable = (name?: Token, _equals?: Token, _value?: Token, end?: Token): boolean =>
+  name?.text === "non_replicated_deduplication_window" && isSymbol(end, ")");
 
 /** First word in capitals, comments and brackets skipped; "" if none. */
 export function firstKeyword(sql: string): string {
@@ -63,7 +66,8 @@ function checkTokens(tokens: readonly Token[], keyword: string, permission: Perm
     const next = tokens[index + 1];
     if (token.kind === "word") {
       const word = token.text.toUpperCase();
-      if (refusedWords.has(word) || (keyword === "ALTER" && refusedInAlter.has(token.text)))
+      const isFixed = token.text === "SETTING" && !isAlterable(...tokens.slice(index + 1, index + 5));
+      if (refusedWords.has(word) || (keyword === "ALTER" && (isFixed || refusedInAlter.has(token.text))))
         throw refused(`${word} is not served here: a statement reads and writes tables, and nothing else.`);
       if (token.text === "SETTINGS" || token.text === "SETTING") checkSettings(tokens, index + 1, permission);
       if (token.text === "FORMAT") checkFormat(next, refused);

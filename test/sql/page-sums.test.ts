@@ -99,6 +99,27 @@ describe("the overview's sums", () => {
   });
 });
 
+it("count the answers of an INSERT once that is sent again, and others that are alike", async () => {
+  const answer = (id: number, month: string) => ({
+    ...{ request_id: `twice-${id}`, tenant: "twice", status: "ok", source: "generated", arm: "small", cost: 0.25 },
+    ...{ total_ms: 5, prompt_tokens: 7, created_at: `2025-${month}-01 00:00:00.000`, kafka_offset: id },
+  });
+  // record and import put a month into an INSERT.
+  const [one, other] = [[answer(1, "02"), answer(2, "02")], [answer(3, "03")]];
+  for (const rows of [one, one, other, other, one, [answer(4, "02"), answer(5, "02")]])
+    await clickhouse.insert("responses", rows);
+  for (const [table, time] of Object.entries({ answer_hours: "hour", answer_days: "day" })) {
+    const rows = await clickhouse.query(
+      `SELECT toMonth(${time}) AS month, sum(answers) AS answers, sum(cost) AS cost, sum(prompt_tokens) AS tokens
+       FROM ${table} WHERE tenant = 'twice' GROUP BY month ORDER BY month`,
+    );
+    expect(rows, table).toEqual([
+      { month: 2, answers: 4, cost: 1, tokens: 28 },
+      { month: 3, answers: 1, cost: 0.25, tokens: 7 },
+    ]);
+  }
+});
+
 const columns = { cost: "cost", latency: "total_ms" } as const;
 type Sorted = RequestFilter & { sort: keyof typeof columns };
 

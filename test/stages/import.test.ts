@@ -98,6 +98,21 @@ test("an import that ends in the middle goes on, and one that is done again adds
   await system.eventually("the rewards", async () => ((await counts())["rewards"] === 60 ? true : undefined));
   expect(await bring()).toMatchObject({ requests: 0, answers: 0, rewards: 0, known: 60 });
   expect(await counts()).toEqual({ ...whole, rewards: 60 });
+  // Its answers were inserted twice, and count once.
+  for (const table of ["answer_hours", "answer_days"])
+    expect(await clickhouse.query(`SELECT sum(answers) AS answers, round(sum(cost), 9) AS cost FROM ${table}`)).toEqual(
+      [{ answers: 60, cost: 1.77 }],
+    );
+});
+
+test("a replay of the imported window has the answers that were imported", async () => {
+  const replayed = await run("replay", "log-replay", "run", "--from", "2026-10-20", "--to", "2026-10-21", "--json");
+  expect(replayed, replayed.note).toMatchObject({ code: 0 });
+  const [policy] = (JSON.parse(replayed.out) as { policies: Record<string, number>[] }).policies;
+  // What it can't answer is what another arm answered.
+  expect(policy).toMatchObject({ requests: 60, decided: 60, estimate: { decisions: 60 } });
+  expect(policy!["rewarded"]).toBeGreaterThan(0);
+  expect(policy!["notRecorded"]).toBe(60 - policy!["rewarded"]!);
 });
 
 test("the views show the rows as they were", async () => {
@@ -149,7 +164,9 @@ test("rows that can't be imported are left out with the reason, and imported onc
     { ...rows[0], id: "bad-1", arm: "gpt" },
     { ...rows[0], id: "bad-2" },
   ];
-  const given = [{ ...timeless, id: "bad-0" }, one, { ...one, reward: 2 }, other, other];
+  // By which all that was ever learnt would be as good as forgotten.
+  const late = { ...rows[0], id: "bad-3", time: new Date(Date.now() + 2 * 86_400_000).toISOString() };
+  const given = [{ ...timeless, id: "bad-0" }, one, { ...one, reward: 2 }, other, other, late];
   await writeFile(bad, given.map((row) => JSON.stringify(row)).join("\n"));
   const done = await bring({ file: bad });
   expect(done).toMatchObject({ requests: 1, rewards: 1, known: 1 });
@@ -157,6 +174,7 @@ test("rows that can't be imported are left out with the reason, and imported onc
     expect.stringMatching(/^ {2}1: it has no time.*--columns time=NAME.*\(row 1\)$/),
     "  1: no arm is called gpt; --arms ARM=gpt says which one it is (row 2)",
     expect.stringMatching(/^ {2}1: reward: .*\(row 3\)$/),
+    expect.stringMatching(/^ {2}1: time: it lies in the future.*\(row 6\)$/),
   ]);
   const again = await bring({ file: bad, options: { arms: "small=cheap-model,large=gpt" } });
   expect(again).toMatchObject({ requests: 1, rewards: 1, known: 2 });
@@ -242,7 +260,9 @@ test("feedback in a file of its own is on the requests of another, of one tenant
   const write = (name: string, given: readonly object[]): Promise<void> =>
     writeFile(join(folder, name), given.map((row) => JSON.stringify(row)).join("\n"));
   await write("chat.jsonl", [1, 2, 3].map(inference));
-  await write("metric.jsonl", [metric(1, `${id}3`), metric(2, "episode-1"), metric(3, "of another")]);
+  // A time that can't be right is that of the request.
+  const late = { ...metric(1, `${id}3`), timestamp: "2099-01-01 00:00:00" };
+  await write("metric.jsonl", [late, metric(2, "episode-1"), metric(3, "of another")]);
   await write("shown.jsonl", [{ id: "d1", inference_id: `${id}3`, value: '[{"type":"text","text":"better"}]' }]);
   const preset = (name: string) => bring({ file: join(folder, name), options: { preset: "tensorzero" } });
   expect(await preset("chat.jsonl")).toMatchObject({ requests: 3, answers: 3, rewards: 0 });
@@ -250,6 +270,10 @@ test("feedback in a file of its own is on the requests of another, of one tenant
   expect(done).toMatchObject({ requests: 0, rewards: 3 });
   expect(done.leftOut.describe()).toEqual(["  1: no request that it is on is imported (row 3)"]);
   expect(await preset("metric.jsonl")).toMatchObject({ rewards: 0, known: 3 });
+  const [newest] = await system.session.clickhouse.query<{ at: number }>(
+    `SELECT max(toUnixTimestamp64Milli(created_at)) AS at FROM feedback FINAL WHERE request_id = '${id}3'`,
+  );
+  expect(Number(newest!.at)).toBe(hour);
   expect(await preset("shown.jsonl")).toMatchObject({ corrections: 1 });
   const given = await system.session.clickhouse.query(
     `SELECT request_id AS id, kind, value, text FROM feedback FINAL WHERE request_id LIKE '${id}%' ORDER BY id, kind`,

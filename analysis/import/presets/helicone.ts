@@ -4,7 +4,6 @@ import { answerOf } from "../conversation.ts";
 import {
   amountOf,
   booleanOf,
-  countOf,
   first,
   firstMembers,
   firstCount,
@@ -18,6 +17,8 @@ import {
   RowProblem,
   textsOf,
 } from "../foreign.ts";
+import { unstreamed } from "../stream.ts";
+import { usageOf } from "../usage.ts";
 import { answered, asked, type Preset } from "./preset.ts";
 
 /** The table counts costs in billionths. */
@@ -33,9 +34,10 @@ export const helicone: Preset = (row) => {
   // Helicone logs calls of tools and vector stores, too.
   if (/embedding|image|audio|moderation/.test(path) || "_type" in body) throw new RowProblem("its request is no chat");
   const turns = asked(Object.keys(body).length === 0 ? row["request_body"] : body, "request_body");
-  const response = parsed(row["response_body"]);
+  const response = unstreamed(parsed(row["response_body"]));
   const answer = answerOf(response);
-  const usage = membersOf(objectOf(response)?.["usage"]);
+  // The row counts cached tokens among those of the prompt or beside them; the body says which.
+  const usage = usageOf(membersOf(objectOf(response)?.["usage"]));
   const properties = textsOf(firstMembers(row, "request_properties", "properties"));
   const cost = amountOf(first(row, "costUSD", "cost_usd", "cost"));
   const rating = booleanOf(row["feedback_rating"]);
@@ -57,9 +59,9 @@ export const helicone: Preset = (row) => {
       ...{ messages: turns, tools: body["tools"] ?? null, ...answered(answer) },
       ...{ arm: firstName(row["model"], row["request_model"]) ?? model, model },
       cost: cost !== null && isTable ? cost / tableCost : cost,
-      prompt_tokens: firstCount(row["prompt_tokens"], usage["prompt_tokens"], usage["input_tokens"]),
-      completion_tokens: firstCount(row["completion_tokens"], usage["completion_tokens"], usage["output_tokens"]),
-      cached_tokens: countOf(row["prompt_cache_read_tokens"]),
+      prompt_tokens: firstCount(usage.prompt, row["prompt_tokens"]),
+      completion_tokens: firstCount(usage.completion, row["completion_tokens"]),
+      cached_tokens: firstCount(usage.cached, row["prompt_cache_read_tokens"]),
       total_ms: isHit ? null : amountOf(first(row, "delay_ms", "latency")),
       first_token_ms: isHit ? null : amountOf(row["time_to_first_token"]),
       max_tokens: firstCount(body["max_completion_tokens"], body["max_tokens"], body["max_output_tokens"]),

@@ -18,6 +18,7 @@ import {
   parsed,
   RowProblem,
 } from "../foreign.ts";
+import { usageOf } from "../usage.ts";
 import { answered, asked, type Preset } from "./preset.ts";
 
 const chats = /completion|responses|anthropic_messages|generate_content/;
@@ -41,12 +42,7 @@ export const litellm: Preset = (row) => {
   if (texts.some((text) => text.includes(truncated))) throw new RowProblem("its texts are cut off by LiteLLM");
 
   const usage = { ...membersOf(metadata["usage_object"]), ...membersOf(membersOf(parsed(row["response"]))["usage"]) };
-  const more = membersOf(metadata["additional_usage_values"]);
-  const cached = [usage, more].flatMap((one) => [
-    membersOf(one["prompt_tokens_details"])["cached_tokens"],
-    membersOf(one["input_tokens_details"])["cached_tokens"],
-    one["cache_read_input_tokens"],
-  ]);
+  const [used, more] = [usageOf(usage), usageOf(membersOf(metadata["additional_usage_values"]))];
   const { startTime, completionStartTime, endTime } = row;
   // An answer from LiteLLM's own cache says nothing of the arm's times.
   const isHit = booleanOf(row["cache_hit"]) === true;
@@ -58,9 +54,9 @@ export const litellm: Preset = (row) => {
       ...(answer?.text === redacted ? answered(null) : answered(answer)),
       ...{ arm: first(row, "model_group", "model"), model: row["model"] },
       cost: amountOf(first(row, "response_cost", "spend")),
-      prompt_tokens: firstCount(row["prompt_tokens"], usage["prompt_tokens"], usage["input_tokens"]),
-      completion_tokens: firstCount(row["completion_tokens"], usage["completion_tokens"], usage["output_tokens"]),
-      cached_tokens: firstCount(...cached),
+      prompt_tokens: firstCount(row["prompt_tokens"], used.prompt),
+      completion_tokens: firstCount(row["completion_tokens"], used.completion),
+      cached_tokens: firstCount(used.cached, more.cached),
       total_ms: isHit ? null : total,
       first_token_ms: isHit ? null : between(startTime, completionStartTime),
       max_tokens: firstCount(body["max_completion_tokens"], body["max_tokens"], body["max_output_tokens"]),

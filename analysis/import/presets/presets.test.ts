@@ -8,7 +8,7 @@ import type { ForeignFeedback } from "./preset.ts";
 
 function read(preset: string, row: Json): LogRow | ForeignFeedback {
   const mapped = presets[preset]!(row);
-  return "feedback" in mapped ? mapped.feedback : logRowOf(mapped.columns, { name: "f", index: 1 });
+  return "feedback" in mapped ? mapped.feedback : logRowOf(mapped.columns, { index: 1 });
 }
 const log = (preset: string, row: Json): LogRow => read(preset, row) as LogRow;
 const question = [{ role: "user", content: "list files" }];
@@ -287,6 +287,13 @@ describe("Helicone", () => {
         ...{ serviceMs: 700, firstTokenMs: 100 },
       },
     });
+    // Anthropic's cache is beside the input, in the body as in the row.
+    const usage = { input_tokens: 4, cache_read_input_tokens: 100, output_tokens: 1 };
+    const anthropic = { content: [{ type: "text", text: "ls" }], role: "assistant" };
+    for (const response_body of [{ ...anthropic, usage }, anthropic])
+      expect(log("helicone", { ...heliconeRow, prompt_cache_read_tokens: 100, response_body }).answer).toMatchObject({
+        ...{ promptTokens: 104, prefilledTokens: 4, text: "ls" },
+      });
     expect(log("helicone", { ...heliconeRow, feedback_rating: "false" }).answer?.reward).toBe(0);
   });
 
