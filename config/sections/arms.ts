@@ -77,6 +77,8 @@ const endpoint = z.strictObject({
 });
 /** Keys shared by arms that are endpoints. */
 const endpointArm = {
+/** Members of a call that follow from requests and the arm's other keys. */
+const ownMembers = ["model", "messages", "system", "tools", "stream", "stream_options", "max_tokens", "stop"];
   ...waitingArm,
   /** Replicas, in place of baseUrl: URLs, or { baseUrl, apiKey, metricsUrl }. */
   endpoints: z
@@ -112,6 +114,13 @@ const endpointArm = {
   parameters: z.boolean().default(true),
   /** provider: answers lines of /v1/batches alone, at half the price. */
   batch: z.enum(["off", "provider"]).default("off"),
+  /** Further members of every call; they replace a request's of the same name. */
+  body: z
+    .record(z.string(), z.json())
+    .refine((body) => ownMembers.every((name) => !(name in body)), {
+      error: `has keys of its own for ${ownMembers.join(", ")}`,
+    })
+    .default({}),
   /** How long lines are collected for a batch; it is looked at as often, at least every 60 s. */
   batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
 };
