@@ -66,8 +66,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     const { delta, usage: reported } = event;
     note(reported);
     blocks.end({ ...first, ...event }, usage);
-    const reason = isObject(delta) ? delta["stop_reason"] : null;
-    answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason ?? null }] });
+    const { stop_reason: reason = null, stop_sequence } = isObject(delta) ? delta : {};
+    answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason, stop_sequence }] });
   };
 
   const event = (value: Json, json: string): void => {
@@ -118,7 +118,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
             ...(calls.length > 0 && { tool_calls: calls }),
             ...blocks.members(),
           },
-          finish_reason: stop_reason,
+          ...{ finish_reason: stop_reason, stop_sequence: rest["stop_sequence"] },
         },
       ],
     });

@@ -31,6 +31,8 @@ export function answerOf(config: EndpointArmConfig, request: ArmRequest, reporte
     text: reported.text,
     ...(reported.extra !== null && { passthrough: reported.extra }),
     finishReason: reported.finishReason,
+    // Engines also name the stop strings of their templates.
+    stopSequence: request.params.stop.find((stop) => stop === reported.stop),
     model: (reported.model ?? config.model).slice(0, longestName),
     usage,
     cost: answerCost({ ...usage, hourWrite }, priceList(config), call.now),

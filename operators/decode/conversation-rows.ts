@@ -144,6 +144,7 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   text: record.text,
   passthrough: record.passthrough ?? "",
   finish_reason: record.finishReason,
+  stop_sequence: record.stopSequence,
   arm: record.arm,
   model: record.model,
   failed_arms: record.failedArms.map(({ cost, ms, ...failed }) => ({ ...failed, cost: double(cost), ms: double(ms) })),
