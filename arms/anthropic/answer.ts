@@ -29,6 +29,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const start = ({ index, content_block: block }: Json, json: string): void => {
     if (!isObject(block)) return;
     const { type, text, thinking, id, name, input } = block;
+    if (runsCode(block)) answer.take({ usage: codeRun });
     if (type === "text" && typeof text === "string" && text !== "") chunk({ content: text });
     if (type === "thinking" && typeof thinking === "string") chunk({ reasoning_content: thinking });
     if (type !== "tool_use") return;
@@ -97,6 +98,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     const parts = listOf(content).filter(isObject);
     for (const [index, block] of listOf(content).entries()) {
       if (!isObject(block)) continue;
+      if (runsCode(block)) answer.take({ usage: codeRun });
       blocks.whole(block, inputs[index] ?? "{}");
       if (block["type"] === "tool_use")
         calls.push({
@@ -141,3 +143,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     },
   };
 }
+
+/** Code runs in a container, which the usage leaves out: it counts as one use of a tool. */
+const runsCode = ({ type, name }: Json): boolean =>
+  type === "server_tool_use" && typeof name === "string" && name.endsWith("code_execution");
+const codeRun: Json = { server_tool_use: { code_execution_requests: 1 } };

@@ -24,6 +24,8 @@ const prices = z.strictObject({
   completion: factor.optional(),
   /** Reasoning tokens; absent: the catalogue's, else `completion`. */
   reasoning: factor.optional(),
+  /** Per thousand uses of the provider's tools, such as searches; absent: 10 where tokens cost. */
+  toolUses: factor.optional(),
   /** A provider batch's share of these prices; absent: .5. */
   batchShare: factor.optional(),
   /** provider/model of the catalogue, for absent prices. */
@@ -75,10 +77,10 @@ const endpoint = z.strictObject({
   apiKey: z.string().optional(),
   metricsUrl: metricsUrl.optional(),
 });
-/** Keys shared by arms that are endpoints. */
-const endpointArm = {
 /** Members of a call that follow from requests and the arm's other keys. */
 const ownMembers = ["model", "messages", "system", "tools", "stream", "stream_options", "max_tokens", "stop"];
+/** Keys shared by arms that are endpoints. */
+const endpointArm = {
   ...waitingArm,
   /** Replicas, in place of baseUrl: URLs, or { baseUrl, apiKey, metricsUrl }. */
   endpoints: z
@@ -112,8 +114,6 @@ const ownMembers = ["model", "messages", "system", "tools", "stream", "stream_op
   vision: z.boolean().default(true),
   /** false: it takes no `response_format`, `logprobs` and the like. */
   parameters: z.boolean().default(true),
-  /** provider: answers lines of /v1/batches alone, at half the price. */
-  batch: z.enum(["off", "provider"]).default("off"),
   /** Further members of every call; they replace a request's of the same name. */
   body: z
     .record(z.string(), z.json())
@@ -121,6 +121,8 @@ const ownMembers = ["model", "messages", "system", "tools", "stream", "stream_op
       error: `has keys of its own for ${ownMembers.join(", ")}`,
     })
     .default({}),
+  /** provider: answers lines of /v1/batches alone, at half the price. */
+  batch: z.enum(["off", "provider"]).default("off"),
   /** How long lines are collected for a batch; it is looked at as often, at least every 60 s. */
   batchCollectMs: millisecondsUpTo(3_600_000).default(60_000),
 };
