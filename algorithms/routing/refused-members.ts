@@ -52,7 +52,7 @@ const mostNested = 4;
 const mostProbabilities = 20;
 const probabilities = new Set(["logprobs", "top_logprobs", "prompt_logprobs", "n_probs"]);
 
-export interface RefusedMember {
+interface RefusedMember {
   /** Where in the body. */
   path: string;
   /** Words for a sentence. */
@@ -79,7 +79,7 @@ export function refusedMember(name: string, value: unknown, isNative = false, de
 type Json = Readonly<Record<string, unknown>>;
 
 /** The first such member of a body, or of a part of its messages. */
-export function refusedIn(body: Json, isNative = false): RefusedMember | null {
+function refusedIn(body: Json, isNative = false): RefusedMember | null {
   for (const [name, value] of Object.entries(body)) {
     const found = refusedMember(name, value, isNative);
     if (found !== null) return found;
