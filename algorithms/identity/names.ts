@@ -21,7 +21,7 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
   return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
 }
 
-/** Bytes of metadata at most: of a request, and of one that is recorded alone (observed, imported). */
+/** Bytes of metadata at most: of a request, and of what is recorded alone (observed, imported). */
 export const mostMetadataBytes = { request: 16_384, recorded: 65_536 };
 
 export const metadataBytes = (metadata: Readonly<Record<string, string>>): number =>
