@@ -38,6 +38,8 @@ export interface ArmAnswer {
   text: string;
   /** A FinishReason (algorithms/text/finish-reason.ts). */
   finishReason: string;
+  /** The stop string of the request that ended the text; absent: none did, or it is unknown. */
+  stopSequence?: string | undefined;
   model: string;
   /** Policy of linked prefill that applied; absent where an arm links nothing. */
   linkPolicy?: string;

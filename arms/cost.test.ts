@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { priceList } from "../config/prices.ts";
 import { armSchema, type ArmConfig } from "../config/schema.ts";
 import { splitmix64 } from "../algorithms/numeric/random.ts";
 import { answerCost, costAtMost, normalisedCosts } from "./cost.ts";
@@ -95,6 +96,46 @@ describe("what is written to a cache for an hour", () => {
   it("is within the bound of a call whose client may have asked for it", () => {
     const arm = { maxTokens: 0, prices: list };
     expect([costAtMost(arm, million, 0), costAtMost(arm, million, 0, "{}")]).toEqual([5, 8]);
+  });
+});
+
+describe("what a provider charges beside tokens", () => {
+  const list = { prompt: 2, completion: 10, toolUses: 10 };
+  const body = (more: object): string => JSON.stringify({ anthropic: { messages: [], ...more } });
+  const search = { type: "web_search_20260209", name: "web_search" };
+  const bound = (more: object): number => costAtMost({ maxTokens: 100_000, prices: list }, 500_000, null, body(more));
+
+  it("is added by use, and tokens cost a tenth more in one country", () => {
+    const usage = { prompt: 500_000, completion: 100_000 };
+    expect(answerCost({ ...usage, toolUses: 7 }, list)).toBeCloseTo(2.07, 9);
+    expect(answerCost({ ...usage, toolUses: 7 }, { prompt: 2, completion: 10 })).toBeCloseTo(2, 9);
+    expect(answerCost({ ...usage, toolUses: 7, isRegional: true }, list)).toBeCloseTo(2.27, 9);
+    expect(answerCost({ ...usage, toolUses: -7 }, list)).toBeCloseTo(2, 9);
+  });
+
+  it.each<[string, object, number]>([
+    ["no tools", {}, 2],
+    ["searches with a bound", { tools: [{ ...search, max_uses: 5 }] }, 2.05],
+    ["searches without one", { tools: [search] }, 2.2],
+    ["searches whose bound is none", { tools: [{ ...search, max_uses: "x" }] }, 2.2],
+    ["code", { tools: [{ type: "code_execution_20250825" }, { name: "own" }, null] }, 2.01],
+    ["a country", { inference_geo: "us" }, 2.2],
+    ["any country", { inference_geo: "global", tools: "x" }, 2],
+  ])("is within the bound of a call that asks for %s", (_what, more, expected) => {
+    expect(bound(more)).toBeCloseTo(expected, 9);
+  });
+
+  it("is 10 a thousand where tokens cost something, whatever a batch costs, unless it is configured", () => {
+    const uses = (prices: ArmConfig["prices"]) => priceList(arm("a", prices)).toolUses;
+    expect(uses({ prompt: 1, completion: 0 })).toBe(10);
+    expect(uses({ prompt: 0, completion: 0 })).toBe(0);
+    expect(uses({ prompt: 0, completion: 0, toolUses: 3 })).toBe(3);
+    expect(uses({ catalogue: "anthropic/claude-sonnet-4-5" })).toBe(10);
+    expect(
+      priceList({ name: "a", batch: "provider", prices: { prompt: 4, completion: 4, toolUses: 6 } }),
+    ).toMatchObject({
+      ...{ prompt: 2, toolUses: 6 },
+    });
   });
 });
 

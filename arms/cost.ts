@@ -1,5 +1,7 @@
 // What an answer costs, and how expensive each arm is relative to the others (C_i of
 // docs/design/routing.md, Cost).
+import { isObject, jsonOf, listOf } from "../algorithms/text/json-shape.ts";
+import { nativeMember } from "../algorithms/text/message-blocks.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Usage } from "../schemas/types.ts";
 import { pricesAt, pricesUpTo, type PriceList, type Prices } from "../config/price-bands.ts";
@@ -13,11 +15,16 @@ interface Tokens
   extends Pick<Usage, "prompt" | "completion">, Partial<Pick<Usage, "cached" | "cacheWrite" | "reasoning">> {
   /** Part of cacheWrite that is kept for an hour. */
   hourWrite?: number | undefined;
+  toolUses?: number | undefined;
+  isRegional?: boolean | undefined;
 }
 
 /** Anthropic: five minutes at 1.25 times the prompt's price, an hour at twice that price. */
 const hourPrice = ({ prompt, cacheWrite }: Prices): number =>
   cacheWrite > prompt ? Math.max(cacheWrite, 2 * prompt) : cacheWrite;
+
+/** Anthropic's price of tokens that are computed in one country, of the price elsewhere. */
+const regionalShare = 1.1;
 
 /** A part of `whole`, whatever a log says of it. */
 const within = (part: number | undefined, whole: number): number =>
@@ -36,7 +43,9 @@ export function answerCost(usage: Tokens, list: PriceList, at = Date.now()): num
   const prices = pricesAt(list, at, prompt);
   const writes = (written - hour) * prices.cacheWrite + hour * hourPrice(prices);
   const input = (prompt - cached - written) * prices.prompt + cached * prices.cachedPrompt + writes;
-  return (input + (completion - reasoning) * prices.completion + reasoning * prices.reasoning) / million;
+  const tokens = input + (completion - reasoning) * prices.completion + reasoning * prices.reasoning;
+  const uses = (Math.max(0, usage.toolUses ?? 0) * (list.toolUses ?? 0)) / 1_000;
+  return (tokens * (usage.isRegional === true ? regionalShare : 1)) / million + uses;
 }
 
 /** C_i, [0, 1]: relative to the most expensive arm, or as configured; 0 without prices. */
@@ -98,5 +107,26 @@ export function costAtMost(
       input * Math.max(one.prompt, one.cachedPrompt, passthrough === null ? one.cacheWrite : hourPrice(one)) +
       output * Math.max(one.completion, one.reasoning),
   );
-  return Math.max(...costs) / million;
+  const { toolUses, isRegional } = askedBeside(passthrough);
+  return (
+    (Math.max(...costs) * (isRegional ? regionalShare : 1)) / million + (toolUses * (arm.prices.toolUses ?? 0)) / 1_000
+  );
+}
+
+/** Searches of a call whose client sets no bound (max_uses). */
+const assumedSearches = 20;
+
+/** What a body of the Messages API may cost beside tokens at their prices. */
+function askedBeside(passthrough: string | null): { toolUses: number; isRegional: boolean } {
+  const members = passthrough === null ? null : jsonOf(passthrough);
+  const body = isObject(members) ? members[nativeMember] : null;
+  if (!isObject(body)) return { toolUses: 0, isRegional: false };
+  const uses = listOf(body["tools"]).map((tool) => {
+    const { type, max_uses: most } = isObject(tool) ? tool : {};
+    const name = typeof type === "string" ? type : "";
+    if (name.startsWith("code_execution")) return 1;
+    return name.startsWith("web_search") ? (typeof most === "number" && most >= 0 ? most : assumedSearches) : 0;
+  });
+  const { inference_geo: place = null } = body;
+  return { toolUses: uses.reduce((sum, one) => sum + one, 0), isRegional: place !== null && place !== "global" };
 }

@@ -252,6 +252,7 @@ describe("ask", () => {
         status: "refused",
         text: "",
         finishReason: null,
+        stopSequence: null,
         arm: null,
         model: null,
         source: "none",

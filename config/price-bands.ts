@@ -26,6 +26,8 @@ export interface PriceBand {
 export interface PriceList extends SomePrices {
   prompt: number;
   completion: number;
+  /** Per thousand uses of the provider's tools. */
+  toolUses?: number | undefined;
   bands?: readonly PriceBand[];
   /** The model's context, as the catalogue has it. */
   contextTokens?: number | undefined;

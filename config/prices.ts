@@ -5,7 +5,8 @@ import type { PriceList, Prices, SomePrices } from "./price-bands.ts";
 
 /** The prices of an arm's section. */
 export type ConfiguredPrices =
-  "catalogue" | (SomePrices & { catalogue?: string | undefined; batchShare?: number | undefined });
+  | "catalogue"
+  | (SomePrices & { [K in "batchShare" | "toolUses"]?: number | undefined } & { catalogue?: string | undefined });
 
 export interface PricedArm {
   name: string;
@@ -20,6 +21,8 @@ export interface PricedArm {
 
 /** What providers take for a batch, as a share of the price of a call. */
 const usualBatchShare = 0.5;
+/** Anthropic's thousand searches, in dollars: $10, also within batches. */
+const usualToolUses = 10;
 
 const lists = new WeakMap<PricedArm, PriceList>();
 
@@ -62,16 +65,19 @@ const entryOf = ({
 function listOf(arm: PricedArm): PriceList | string {
   const entry = entryOf(arm);
   if (typeof entry === "string") return entry;
-  const { catalogue: _name, batchShare = usualBatchShare, ...own } = arm.prices === "catalogue" ? {} : arm.prices;
+  const configured = arm.prices === "catalogue" ? {} : arm.prices;
+  const { catalogue: _name, batchShare = usualBatchShare, toolUses, ...own } = configured;
   const charged = <P extends SomePrices>(prices: P): P =>
     arm.batch === "provider" ? scaled(prices, batchShare) : prices;
   if (entry === null) {
     const { prompt, completion } = own;
-    if (prompt !== undefined && completion !== undefined) return charged({ ...own, prompt, completion });
+    const usual = [prompt, completion].some((price) => (price ?? 0) > 0) ? usualToolUses : 0;
+    if (prompt !== undefined && completion !== undefined)
+      return { ...charged({ ...own, prompt, completion }), toolUses: toolUses ?? usual };
     return "needs prompt and completion, or the catalogue's name of a model (catalogue: provider/model)";
   }
   const bands = entry.bands.map((band) => ({ ...band, prices: charged(overridden(band.prices, own)) }));
-  return { ...bands[0]!.prices, bands, contextTokens: entry.contextTokens };
+  return { ...bands[0]!.prices, bands, toolUses: toolUses ?? usualToolUses, contextTokens: entry.contextTokens };
 }
 
 const scaled = <P extends SomePrices>(prices: P, share: number): P =>

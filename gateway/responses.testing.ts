@@ -9,6 +9,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   status: "ok",
   text: "ls -a",
   finishReason: "stop",
+  stopSequence: null,
   arm: "small",
   model: "small-1",
   failedArms: [],

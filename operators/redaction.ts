@@ -15,6 +15,7 @@ type TextSession = Pick<SessionOf<object>, "config" | "text">;
 /** What of a response a client reads. */
 interface ClientText {
   text: string;
+  stopSequence: string | null;
   passthrough: string | null;
   error: ResponseError | null;
   /** Absent: a first response, which is repeated without them. */
@@ -31,12 +32,14 @@ function redactsClientText({ config, text }: TextSession) {
       { text: reported.text, scope },
       { text: reported.passthrough ?? "", scope, form: "json" },
       { text: reported.error?.message ?? "", scope },
+      { text: reported.stopSequence ?? "", scope },
       ...(reported.failedArms ?? []).map(({ message }) => ({ text: message, scope })),
     ];
-    const [answer = "", passthrough = "", message = "", ...failures] = await text.mask(items, options);
+    const [answer = "", passthrough = "", message = "", stop = "", ...failures] = await text.mask(items, options);
     return {
       ...reported,
       text: answer,
+      stopSequence: reported.stopSequence === null ? null : stop,
       passthrough: reported.passthrough === null ? null : passthrough,
       error: reported.error === null ? null : { ...reported.error, message },
       ...(reported.failedArms && {

@@ -15,6 +15,7 @@ export const noAnswer = (): Omit<Response, Own> => ({
   attempt: 0,
   text: "",
   finishReason: null,
+  stopSequence: null,
   arm: null,
   model: null,
   failedArms: [],

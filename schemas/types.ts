@@ -117,6 +117,7 @@ export interface CacheEntry {
   requestId: string;
   text: string;
   finishReason: string | null;
+  stopSequence: string | null;
   arm: string;
   model: string;
   cost: number;
@@ -496,6 +497,7 @@ export interface Response {
   status: "ok" | "failed" | "refused";
   text: string;
   finishReason: string | null;
+  stopSequence: string | null;
   arm: string | null;
   model: string | null;
   failedArms: FailedArm[];

@@ -21,8 +21,8 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
   return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
 }
 
-/** Maximum bytes of metadata; of requests fewer (operators/validate/bounds.ts). */
-export const mostMetadataBytes = 65_536;
+/** Bytes of metadata at most: of a request, and of what is recorded alone (observed, imported). */
+export const mostMetadataBytes = { request: 16_384, recorded: 65_536 };
 
 export const metadataBytes = (metadata: Readonly<Record<string, string>>): number =>
   Object.entries(metadata).reduce((sum, [key, value]) => sum + bytesOf(key) + bytesOf(value), 0);

@@ -2,6 +2,7 @@
 // and the capabilities that an arm must declare to receive them. Pure; linear in the text.
 import { isObject } from "../text/json-shape.ts";
 import { nativeMember } from "../text/message-blocks.ts";
+import { refusedImage, refusedMember, refusedNatively } from "./refused-members.ts";
 
 /**
  * common: parameters that both formats have; an arm with `parameters` takes them, too.
@@ -23,18 +24,7 @@ const reserved: ReadonlySet<string> = new Set([
   ...["prompt_cache_key", "cache_salt", nativeMember],
   // Who asks is the key's alone.
   "tenant",
-  // Other names of the longest answer, more answers than one, or other models: what they cost would
-  // not be bounded.
-  ...["max_output_tokens", "max_new_tokens", "max_tokens_to_sample", "n_predict", "num_predict", "best_of"],
-  ...["num_return_sequences", "candidate_count", "use_beam_search"],
 ]);
-/** Where vLLM and SGLang fetch a KV cache, perhaps another tenant's; models at other prices. */
-const elsewhere: ReadonlySet<string> = new Set([
-  ...["kv_transfer_params", "bootstrap_host", "bootstrap_port", "bootstrap_room", "disagg_prefill_dp_rank"],
-  ...["models", "fallbacks"],
-]);
-/** Whether no body may have it, whatever its format. */
-export const pointsElsewhere = (name: string): boolean => elsewhere.has(name);
 /** Tiers of OpenAI and Groq that cost no more than the arm's prices. */
 const tiers: ReadonlySet<unknown> = new Set(["auto", "default", "flex", "scale", "on_demand"]);
 
@@ -43,7 +33,7 @@ const ofTools: ReadonlySet<string> = new Set([
 ]);
 
 export const isReserved = (name: string, value: unknown): boolean =>
-  reserved.has(name) || pointsElsewhere(name) || (name === "service_tier" && value !== null && !tiers.has(value));
+  reserved.has(name) || (name === "service_tier" && value !== null && !tiers.has(value));
 export function requiredByMember(name: string, value: unknown): Capability {
   if (ofTools.has(name)) return "tools";
   const isSchema = name === "response_format" && isObject(value) && value["type"] === "json_schema";
@@ -56,6 +46,8 @@ export interface Beyond {
   requires: Capability | null;
   /** It changes no answer: which of the prompt the endpoint shall cache. */
   isHint?: true;
+  /** Why no arm can get it. */
+  why?: string;
 }
 
 const roles = new Set(["system", "developer", "user", "assistant"]);
@@ -79,7 +71,9 @@ export function beyondText(message: Members): Beyond[] {
     for (const [at, part] of (content as unknown[]).entries()) {
       const path = `content[${at}]`;
       const type = isObject(part) ? part["type"] : undefined;
-      if (type === "image_url") found.push({ path, requires: "vision" });
+      const refused = isObject(part) && type === "image_url" ? refusedImage(part) : null;
+      if (refused !== null) found.push({ path: `${path}.${refused.path}`, requires: null, why: refused.why });
+      else if (type === "image_url") found.push({ path, requires: "vision" });
       else if (type === "refusal") found.push({ path, requires: "parameters" });
       else if (type === "text" && hasHint(part)) found.push({ path, requires: "parameters", isHint: true });
       else if (type !== "text" || !isText(part)) found.push({ path, requires: null });
@@ -116,10 +110,12 @@ export function readPassthrough(json: string): Passthrough {
   for (const [name, value] of Object.entries(members)) {
     if (name === nativeMember) {
       if (!isObject(value) || !Array.isArray(value["messages"])) return { problem: `${name} is no body with messages` };
-      const refused = Object.keys(value).find(pointsElsewhere);
-      if (refused !== undefined) return { problem: `${name}.${refused} is not served` };
+      const refused = refusedNatively(value);
+      if (refused !== null) return { problem: `${name}.${refused.path} is not served: ${refused.why}` };
       continue;
     }
+    const refused = refusedMember(name, value);
+    if (refused !== null) return { problem: `${refused.path} is not served: ${refused.why}` };
     if (isReserved(name, value)) return { problem: `${name} is a field of the request, or not served` };
     if (name !== "messages") requires.add(requiredByMember(name, value));
   }

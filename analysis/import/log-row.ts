@@ -86,7 +86,7 @@ function metadataOf(row: Json): Record<string, string> {
   const isUser = (name: string, value: string): boolean => (name === "user_id" || name === "userId") && value === user;
   const given = Object.entries(textsOf(row["metadata"])).filter(([name, value]) => !isUser(name, value));
   const more = { ...Object.fromEntries(given), ...(user === null ? {} : { user }) };
-  const kept = metadataBytes(more) <= mostMetadataBytes ? more : user === null ? {} : { user };
+  const kept = metadataBytes(more) <= mostMetadataBytes.recorded ? more : user === null ? {} : { user };
   return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name.toWellFormed(), one.toWellFormed()]));
 }
 

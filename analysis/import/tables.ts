@@ -107,7 +107,8 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
   return {
     ...{ requestId: request.id, tenant: request.tenant, domain: sharingDomain(request.tenant, request.domain) },
     ...{ attempt: 1, status: "ok", text: answer.text ?? "", exampleTokens: 0 },
-    ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
+    ...{ finishReason: answer.finishReason, stopSequence: null, arm: answer.arm, model: answer.model },
+    ...{ failedArms: [], source: "imported" },
     ...{ asked: false, alternative: null },
     ...{ exampleIds: [], usage, duplicate: false, account: null },
     ...{ cost: answer.cost, failedCost: 0, billed: 1, savedCost: 0 },

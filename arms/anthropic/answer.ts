@@ -29,6 +29,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const start = ({ index, content_block: block }: Json, json: string): void => {
     if (!isObject(block)) return;
     const { type, text, thinking, id, name, input } = block;
+    if (runsCode(block)) answer.take({ usage: codeRun });
     if (type === "text" && typeof text === "string" && text !== "") chunk({ content: text });
     if (type === "thinking" && typeof thinking === "string") chunk({ reasoning_content: thinking });
     if (type !== "tool_use") return;
@@ -66,8 +67,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     const { delta, usage: reported } = event;
     note(reported);
     blocks.end({ ...first, ...event }, usage);
-    const reason = isObject(delta) ? delta["stop_reason"] : null;
-    answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason ?? null }] });
+    const { stop_reason: reason = null, stop_sequence } = isObject(delta) ? delta : {};
+    answer.take({ usage: reported, choices: [{ index: 0, delta: {}, finish_reason: reason, stop_sequence }] });
   };
 
   const event = (value: Json, json: string): void => {
@@ -97,6 +98,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     const parts = listOf(content).filter(isObject);
     for (const [index, block] of listOf(content).entries()) {
       if (!isObject(block)) continue;
+      if (runsCode(block)) answer.take({ usage: codeRun });
       blocks.whole(block, inputs[index] ?? "{}");
       if (block["type"] === "tool_use")
         calls.push({
@@ -118,7 +120,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
             ...(calls.length > 0 && { tool_calls: calls }),
             ...blocks.members(),
           },
-          finish_reason: stop_reason,
+          ...{ finish_reason: stop_reason, stop_sequence: rest["stop_sequence"] },
         },
       ],
     });
@@ -141,3 +143,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     },
   };
 }
+
+/** Code runs in a container, which the usage leaves out: it counts as one use of a tool. */
+const runsCode = ({ type, name }: Json): boolean =>
+  type === "server_tool_use" && typeof name === "string" && name.endsWith("code_execution");
+const codeRun: Json = { server_tool_use: { code_execution_requests: 1 } };

@@ -358,6 +358,34 @@ describe("an answer", () => {
     expect(all).toEqual(said.anthropic.pieces);
   });
 
+  it.each([true, false])("names the request's stop sequence that ended it, streamed: %s", async (isStreamed) => {
+    const ending = { stop: "stop_sequence", ending: { stop_sequence: "END" } };
+    const whole = { ...message({ ...hello, ...ending }), stop_sequence: "END" };
+    const { arm: large } = await arm(
+      isStreamed ? says({ ...hello, ...ending }) : (_request, response) => json(response, whole),
+    );
+    for (const passthrough of [undefined, JSON.stringify(native)]) {
+      const asked = { ...request({ params: { stop: ["END"] } }), passthrough };
+      expect(await large.answer(asked, never())).toMatchObject({ finishReason: "stop", stopSequence: "END" });
+    }
+  });
+
+  it.each([true, false])("costs its searches and code, and more in one country, streamed: %s", async (isStreamed) => {
+    const prices = { prompt: 1, cachedPrompt: 0.1, cacheWrite: 1.25, completion: 5 };
+    const code = { type: "server_tool_use", id: "s", name: "bash_code_execution", input: { command: "ls" } };
+    const usage = {
+      ...{ output_tokens: 7, inference_geo: "us" },
+      server_tool_use: { web_search_requests: 3, web_fetch_requests: 9 },
+    };
+    const said = { content: [code, { ...code, id: "s2" }, ...hello.content], more: { usage } };
+    const whole = message(said);
+    const all = { ...whole, usage: { ...(message(hello)["usage"] as object), ...usage } };
+    const { arm: large } = await arm(isStreamed ? says(said) : (_request, response) => json(response, all), { prices });
+    const answer = await large.answer(passing(native), never());
+    const tokens = 10 + 20 * 1.25 + 30 * 0.1 + 7 * 5;
+    expect(answer.kind === "answer" && answer.cost).toBeCloseTo((1.1 * tokens) / 1e6 + (4 * 10) / 1_000, 9);
+  });
+
   it.each([
     ["max_tokens", "length"],
     ["stop_sequence", "stop"],

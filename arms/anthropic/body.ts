@@ -25,7 +25,7 @@ export function messagesBody(config: AnthropicArmConfig, request: ArmRequest): s
     ...(stop.length > 0 && { stop_sequences: stop }),
     stream: config.stream,
   };
-  for (const [name, value] of Object.entries(ours)) body.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries({ ...config.body, ...ours })) body.set(name, JSON.stringify(value));
   // A client that sets marks of its own knows where its prefixes end; the API takes four in all.
   if (![...body].some(([name, json]) => name === "cache_control" || json.includes('"cache_control"'))) markStable(body);
   return objectOf(body);

@@ -24,6 +24,7 @@ import { createPrefixCache, type PrefixCache } from "../linked/prefix-cache.ts";
 export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   /** Without chunks where they can't be linked. */
   chunked(pieces: readonly Piece[]): ChunkedPrompt;
+  textOf(tokens: Int32Array): string;
   model: LinkedModel;
   idle: IdleWork;
   /**
@@ -104,6 +105,7 @@ export async function loadLlama({
   return {
     ...{ name, fingerprint, devices, flashAttention, unlinkable, scored, model, store, inventory, prefixes },
     chunked: chunkedOf,
+    textOf: (tokens) => opened.detokenize(tokens),
     prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, maker, vocabulary }),
     async build(pieces, domain, signal, mostMs = Infinity) {

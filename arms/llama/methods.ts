@@ -72,6 +72,8 @@ export type Generated =
       kind: "done";
       text: string;
       finishReason: "stop" | "length";
+      /** The stop string that ended the text; undefined: the model did. */
+      stop: string | undefined;
       /** Policy that applied to the prompt's chunks, by kind where it has both. */
       linkPolicy: string;
       /** Prompt tokens in all, linked, recomputed, uncached; and generated ones. */

@@ -30,7 +30,7 @@ export function resultOf(
   config: LlamaArmConfig,
   model: string,
   { queueMs, before, attempt }: { queueMs: number; before: number; attempt: number },
-  { pieces }: Pick<ArmRequest, "pieces">,
+  { pieces, params }: Pick<ArmRequest, "pieces" | "params">,
   result: Generated,
 ): ArmResult | null {
   if (result.kind === "cancelled") return null;
@@ -39,7 +39,8 @@ export function resultOf(
     return { ...failure("prompt_too_large", message, false, attempt), param: "messages" };
   }
   if (result.kind === "refused") return refused(config, pieces, result.message, attempt);
-  const { text, finishReason, linkPolicy, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
+  const { text, finishReason, stop, linkPolicy, firstTokenMs, prompt, linked, recomputed, prefilled, completion } =
+    result;
   const cached = Math.max(0, prompt - prefilled - recomputed);
   const usage = {
     ...{ prompt, linked, recomputed, prefilled, cached, cacheWrite: 0 },
@@ -49,6 +50,8 @@ export function resultOf(
     kind: "answer",
     text,
     finishReason,
+    // Not one of the arm's own.
+    stopSequence: params.stop.find((one) => one === stop),
     model,
     linkPolicy,
     usage,

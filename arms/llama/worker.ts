@@ -68,6 +68,7 @@ async function generate(
       kind: "done",
       text: result.text,
       finishReason: result.finish === "length" ? "length" : "stop",
+      stop: result.finish === "stop" ? endedBy(stop, result.text, loaded.textOf(result.generated)) : undefined,
       // Without caches, or with none to be used, all of it is prefilled.
       linkPolicy: mayStore && prompt.chunks.length > 0 ? policiesName(policiesOf(policy, prompt.chunks)) : "full",
       ...{ prompt: length, linked, recomputed, prefilled, completion: result.generated.length, firstTokenMs },
@@ -76,6 +77,12 @@ async function generate(
     if (error instanceof LlamaError && error.code === "cancelled") return { kind: "cancelled" };
     throw error;
   }
+}
+
+/** The stop string behind the text in all that was generated. */
+function endedBy(stops: readonly string[], text: string, generated: string): string | undefined {
+  const rest = generated.startsWith(text) ? generated.slice(text.length) : "";
+  return stops.find((stop) => rest.startsWith(stop));
 }
 
 serveCalls<LlamaMethods>(

@@ -16,6 +16,8 @@ export interface Completion {
   /** JSON of the message's members besides its text; null: none, or not requested. */
   extra: string | null;
   finishReason: FinishReason;
+  /** The stop string that ended it, as the endpoint says; null: it says none. */
+  stop: string | null;
   model: string | null;
   /** Tokens; `prompt`: an estimate for where the endpoint reports none. */
   usage(prompt: () => number): Counted;
@@ -61,6 +63,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   let [text, reasoning] = ["", ""];
   let reason: FinishReason | null = null;
   let model: string | null = null;
+  let stop: string | null = null;
   let firstTokenAt: number | null = null;
   let hasMessage = false;
   /** A refusal in pieces goes out with the whole answer, which says that it is one. */
@@ -70,6 +73,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     const { message, finishReason } = choice;
     if (finishReason === "error") throw new APIError(undefined, { code: "error" }, undefined, headers);
     reason = laterReason(reason, finishReason);
+    stop = choice.stop ?? stop;
     hasMessage ||= message !== null;
     text += choice.text;
     reasoning += choice.reasoning;
@@ -89,7 +93,7 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   };
 
   const soFar = (): Completion => ({
-    ...{ text: text.toWellFormed(), extra: null, finishReason: "unknown", model, firstTokenAt },
+    ...{ text: text.toWellFormed(), extra: null, finishReason: "unknown", stop, model, firstTokenAt },
     usage: (prompt) =>
       counts.result({ prompt, written: () => writtenTokens([text, reasoning, ...legacy.texts(), ...calls.texts()]) }),
   });

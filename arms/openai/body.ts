@@ -32,7 +32,7 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): st
     ...engineHints(config, request),
   };
   if (messages !== undefined) members.set("messages", withSystem(messages, pieces));
-  for (const [name, value] of Object.entries(ours)) members.set(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries({ ...config.body, ...ours })) members.set(name, JSON.stringify(value));
   return objectOf(members);
 }
 

@@ -32,6 +32,17 @@ it.each<[string, Json[]]>([
   expect(textOf(choices)).toBe("Hello");
 });
 
+it.each<[string, Json[], string | null]>([
+  ["vLLM and TensorRT-LLM", [...pieces, { delta: {}, ...stop, stop_reason: "END" }], "END"],
+  ["SGLang, before the last piece", [{ ...pieces[0], ...stop, matched_stop: "END" }, pieces[1]!], "END"],
+  ["those that say a token's number", [...pieces, { delta: {}, ...stop, stop_reason: 128_009, matched_stop: 2 }], null],
+  ["others", [...pieces, { delta: {}, ...stop }], null],
+])("what stopped it is named by %s", (_engine, choices, expected) => {
+  const answer = createAnswer({ isWhole: false, extra: false, headers: new Headers() });
+  for (const choice of choices) answer.take({ choices: [{ index: 0, ...choice }] });
+  expect(answer.complete(true)).toMatchObject({ text: "Hello", finishReason: "stop", stop: expected });
+});
+
 it("calls that only the message behind the pieces has are kept", () => {
   const called = { id: "a", type: "function", function: { name: "f", arguments: "{}" } };
   const answer = createAnswer({ isWhole: false, extra: true, headers: new Headers() });

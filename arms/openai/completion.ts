@@ -23,6 +23,8 @@ export interface Choice {
   message: Json | null;
   logprobs: Json | null;
   finishReason: FinishReason | "error" | null;
+  /** The stop string that ended it, where the endpoint names it. */
+  stop: string | null;
 }
 
 export interface PartReader {
@@ -70,6 +72,7 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
         message: given,
         logprobs: isObject(choice["logprobs"]) ? choice["logprobs"] : null,
         finishReason: finishReasonOf(choice["finish_reason"] ?? choice["finishReason"]),
+        stop: stopOf(choice),
       });
     }
     return found;
@@ -94,6 +97,10 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
     },
   };
 }
+
+/** As vLLM and TensorRT-LLM, SGLang, and Anthropic name it; a token that ends it is a number. */
+const stopOf = ({ stop_reason: ofVllm, matched_stop: ofSglang, stop_sequence: ofAnthropic }: Json): string | null =>
+  [ofVllm, ofSglang, ofAnthropic].find((one) => typeof one === "string") ?? null;
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);

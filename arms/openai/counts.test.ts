@@ -338,6 +338,18 @@ describe("details are", () => {
     }
   });
 
+  it.each<[string, unknown[], number | undefined]>([
+    ["the most of each kind", [{ web_search_requests: 1 }, { web_search_requests: 3 }, { web_search_requests: 2 }], 3],
+    ["kinds together", [{ web_search_requests: 2, code_execution_requests: 1 }], 3],
+    ["none that is free", [{ web_fetch_requests: 5, tool_search_requests: 2 }], undefined],
+    ["none that is no count", [{ web_search_requests: -1, other_requests: "x" }, 5, null], undefined],
+    ["sixteen kinds at most", [Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`t${n}`, 1]))], 16],
+  ])("uses of the provider's tools: %s", (_what, reports, expected) => {
+    const counts = createCounts();
+    for (const report of reports) counts.add({ ...usage(10, 5), server_tool_use: report });
+    expect(counts.result({ prompt: () => 7, written: () => 3 }).toolUses).toBe(expected);
+  });
+
   it("parts of their wholes and whole numbers, whatever is reported", () => {
     const odd = [0, -1, 1, 3.5, 7, 100, "12", "x", null, undefined, true, [], {}, NaN, Infinity, 1e12];
     const names = [

@@ -34,6 +34,10 @@ const mostRecorded = 2 ** 31 - 1;
 export interface Counted extends Omit<Usage, "linked" | "recomputed" | "prefilled"> {
   /** Part of cacheWrite that is kept for an hour (Anthropic); absent: none. */
   hourWrite?: number;
+  /** Uses of the provider's tools that have a price; absent: none. */
+  toolUses?: number;
+  /** Computed where tokens cost more (Anthropic's inference_geo: us); absent: it was not. */
+  isRegional?: true;
 }
 
 export interface Counts {
@@ -48,6 +52,9 @@ type Name = keyof typeof names | "input" | "parts" | "cachedBeside" | "writtenBe
 export function createCounts(): Counts {
   const read: Partial<Record<Name, number>> = {};
   let isZero = false;
+  let isRegional = false;
+  /** Key: kind. */
+  const uses = new Map<string, number>();
 
   /** Reports in a stream grow, or end with zeros: the highest stands. */
   const note = (name: Name, count: number | undefined): void => {
@@ -85,10 +92,16 @@ export function createCounts(): Counts {
       note("writtenBeside", countOf(written) ?? byTime);
       for (const of of parts) if (of[1] in usage) note("parts", sumOf(of.map((key) => usage[key])));
       note("slot", countOf(usage["tokens_cached"]));
+      // As Anthropic and OpenRouter count them.
+      for (const [name, count] of Object.entries(isObject(usage["server_tool_use"]) ? usage["server_tool_use"] : {}))
+        if (!freeUses.has(name) && (uses.size < mostKinds || uses.has(name)))
+          uses.set(name, Math.max(uses.get(name) ?? 0, countOf(count) ?? 0));
+      isRegional ||= usage["inference_geo"] === "us";
       isZero ||= usage["completion_tokens"] === 0 || usage["output_tokens"] === 0;
     },
     result({ prompt: ofPrompt, written: ofWritten }) {
       const { total, reasoning = 0, written = 0, slot = 0 } = read;
+      const toolUses = sumOf([...uses.values()]);
       let { completion, cached = 0 } = read;
       const answered = ofWritten();
       let prompt = promptOf(completion);
@@ -115,11 +128,17 @@ export function createCounts(): Counts {
       return {
         ...{ prompt, completion, cached: inCache, cacheWrite },
         ...(read.hourWrite !== undefined && { hourWrite: Math.min(cacheWrite, read.hourWrite) }),
+        ...(toolUses !== undefined && { toolUses }),
+        ...(isRegional && { isRegional }),
         ...{ reasoning: Math.min(completion, thought), estimated },
       };
     },
   };
 }
+
+/** Of the tools of Anthropic's servers: they have no price. */
+const freeUses = new Set(["web_fetch_requests", "tool_search_requests"]);
+const mostKinds = 16;
 
 interface Reported {
   prompt: number;

@@ -1,6 +1,7 @@
 // Against a real HTTP server on the loopback: what is asked and answered, and how long it may take.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { armSchema } from "../../config/schema.ts";
 import type { Piece } from "../../schemas/types.ts";
 import {
   chunk,
@@ -109,6 +110,29 @@ describe("a healthy endpoint", () => {
     await arm.answer(request(), never());
     expect(received[0]?.body).toMatchObject({ max_completion_tokens: 9 });
     expect(received[0]?.body).not.toHaveProperty("max_tokens");
+  });
+
+  it.each([
+    ["END", "END"],
+    ["<|im_end|>", undefined],
+    [7, undefined],
+  ])("whose endpoint stopped at %s ended by the request's stop string alone: %s", async (stopped, expected) => {
+    const choices = [{ index: 0, message: { content: "a" }, finish_reason: "stop", stop_reason: stopped }];
+    const { arm } = await endpoint((_request, response) => void response.end(JSON.stringify({ choices })));
+    const answer = await arm.answer(request({ params: { stop: ["x", "END"] } }), never());
+    expect(answer.kind === "answer" && answer.stopSequence).toBe(expected);
+  });
+
+  it("gets the members that the operator sets, in place of a request's, and its own fields behind them", async () => {
+    const { arm, received } = await endpoint(good, {
+      body: { priority: 5, provider: { zdr: true }, top_k: 1, seed: 1 },
+    });
+    await arm.answer({ ...request({ params: { seed: 7 } }), passthrough: '{"top_k":40,"min_p":0.1}' }, never());
+    expect(received[0]?.body).toMatchObject({ priority: 5, provider: { zdr: true }, top_k: 1, min_p: 0.1, seed: 7 });
+    for (const name of ["model", "messages", "stream", "max_tokens"]) {
+      const own = { name: "a", type: "openai", baseUrl: "http://a/v1", model: "m", body: { [name]: 1 } };
+      expect(armSchema.safeParse(own).error?.message).toContain("has keys of its own for");
+    }
   });
 
   it("is asked for no longest answer that neither the request nor the arm names", async () => {

@@ -24,16 +24,18 @@ interface Made {
 }
 
 export function answerOf(config: EndpointArmConfig, request: ArmRequest, reported: Completion, call: Made): ArmAnswer {
-  const { hourWrite, ...counted } = reported.usage(() => estimatedPrompt(request));
+  const { hourWrite, toolUses, isRegional, ...counted } = reported.usage(() => estimatedPrompt(request));
   const usage = { ...counted, linked: 0, recomputed: 0, prefilled: counted.prompt - counted.cached };
   return {
     kind: "answer",
     text: reported.text,
     ...(reported.extra !== null && { passthrough: reported.extra }),
     finishReason: reported.finishReason,
+    // Engines also name the stop strings of their templates.
+    stopSequence: request.params.stop.find((stop) => stop === reported.stop),
     model: (reported.model ?? config.model).slice(0, longestName),
     usage,
-    cost: answerCost({ ...usage, hourWrite }, priceList(config), call.now),
+    cost: answerCost({ ...usage, hourWrite, toolUses, isRegional }, priceList(config), call.now),
     attempts: call.attempts,
     queueMs: call.queueMs,
     firstTokenMs: reported.firstTokenAt === null ? null : reported.firstTokenAt - call.started,

@@ -25,6 +25,7 @@ function problem(status: number | undefined, body: unknown, asked: Asked = {}, h
   const maxTokens = "maxTokens" in asked ? asked.maxTokens : 256;
   const config = armSchema.parse({
     ...{ name: "a", type: "openai", baseUrl: "http://x/v1", model: "m", apiKey, system, stop: ["\n"], maxTokens },
+    body: { priority: 1 },
   });
   if (config.type !== "openai") throw new Error("unreachable");
   const request = {
@@ -247,6 +248,7 @@ describe("a parameter", () => {
       { maxTokens: undefined },
       "maxTokens (it has none)",
     ],
+    ["a member of its body", open("priority needs the priority policy", { param: "priority" }), {}, "body.priority"],
     ["its stop strings", open("stop is not supported", { param: "stop" }), {}, "stop"],
     ["streaming", open("Your organization must be verified to stream this model.", { param: "stream" }), {}, "stream"],
   ])("that the arm has set is the arm's fault: %s", (_name, body, asked, setting) => {

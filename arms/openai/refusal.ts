@@ -8,7 +8,7 @@ import type { ErrorBody } from "./error-body.ts";
 
 /** The call that was refused. */
 export interface Sent {
-  config: Pick<OpenAiArmConfig, "apiKey" | "system" | "maxTokensField">;
+  config: Pick<OpenAiArmConfig, "apiKey" | "system" | "maxTokensField" | "body">;
   request: Pick<ArmRequest, "params" | "pieces" | "passthrough">;
   /** JSON. */
   body: string;
@@ -126,6 +126,7 @@ function paramOf({ param, message }: ErrorBody, body: Json): string | undefined 
 
 /** The arm's setting that a member of the body comes from; undefined: the request's own. */
 function settingOf(root: string, reported: ErrorBody, { request: { params }, config, body }: Read): string | undefined {
+  if (Object.hasOwn(config.body, root)) return `body.${root}`;
   if (root === "model") return "model";
   if (root === "stream" || root === "stream_options") return "stream";
   if (root === "stop") return params.stop.length === 0 ? "stop" : undefined;

@@ -24,6 +24,8 @@ const prices = z.strictObject({
   completion: factor.optional(),
   /** Reasoning tokens; absent: the catalogue's, else `completion`. */
   reasoning: factor.optional(),
+  /** Per thousand uses of the provider's tools, such as searches; absent: 10 where tokens cost. */
+  toolUses: factor.optional(),
   /** A provider batch's share of these prices; absent: .5. */
   batchShare: factor.optional(),
   /** provider/model of the catalogue, for absent prices. */
@@ -75,6 +77,8 @@ const endpoint = z.strictObject({
   apiKey: z.string().optional(),
   metricsUrl: metricsUrl.optional(),
 });
+/** Members of a call that follow from requests and the arm's other keys. */
+const ownMembers = ["model", "messages", "system", "tools", "stream", "stream_options", "max_tokens", "stop"];
 /** Keys shared by arms that are endpoints. */
 const endpointArm = {
   ...waitingArm,
@@ -110,6 +114,13 @@ const endpointArm = {
   vision: z.boolean().default(true),
   /** false: it takes no `response_format`, `logprobs` and the like. */
   parameters: z.boolean().default(true),
+  /** Further members of every call; they replace a request's of the same name. */
+  body: z
+    .record(z.string(), z.json())
+    .refine((body) => ownMembers.every((name) => !(name in body)), {
+      error: `has keys of its own for ${ownMembers.join(", ")}`,
+    })
+    .default({}),
   /** provider: answers lines of /v1/batches alone, at half the price. */
   batch: z.enum(["off", "provider"]).default("off"),
   /** How long lines are collected for a batch; it is looked at as often, at least every 60 s. */

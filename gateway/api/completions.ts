@@ -5,9 +5,9 @@ import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { badRequest, errorBody } from "../errors.ts";
 import type { Chunks, ChunksOf } from "./chunks.ts";
-import type { ChatBody, Served } from "./request.ts";
+import { unservedMember, type ChatBody, type Served } from "./request.ts";
 import { openAiReason, ownFields, textIdPrefix, usageOf } from "./response.ts";
-import { copied, translatedRequest, unservedMember } from "./translated.ts";
+import { copied, translatedRequest } from "./translated.ts";
 
 /** Values without effect: treated as absent. */
 const neutral = new Map<string, (value: unknown) => boolean>(

@@ -37,9 +37,7 @@ function partText(part: Record<string, unknown>): string {
   return typeof refusal === "string" ? refusal : `[${String(type).slice(0, 40)}]`;
 }
 
-export const unservedMessage = (path: string): ApiError =>
-  badRequest(
-    `${path} is not served: messages are text, but for arms that declare more (tools, vision, parameters).`,
-    path,
-    "unsupported_value",
-  );
+export const unservedMessage = (
+  path: string,
+  why = "messages are text, but for arms that declare more (tools, vision, parameters)",
+): ApiError => badRequest(`${path} is not served: ${why}.`, path, "unsupported_value");

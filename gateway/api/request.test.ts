@@ -92,6 +92,23 @@ describe("the body of a chat completion", () => {
     expect(refusal({ ...hello, ...change })).toMatchObject({ status: 400, param });
   });
 
+  it.each<[string, object, RegExp]>([
+    [
+      "priority",
+      { priority: 1 },
+      /The parameter priority is not served: it may go before other tenants' requests\. Leave/,
+    ],
+    ["options.num_ctx", { options: { num_ctx: 9 } }, /loads it anew/],
+    ["tools[0]", { tools: [{ type: "web_search" }] }, /prices/],
+    ["messages[0].content[0].uuid", { messages: [image({ uuid: "x" })] }, /another tenant's/],
+    ["messages[0].content[0].image_url", { messages: [image({ image_url: { url: "file:///x" } })] }, /are of the web/],
+  ])("says why %s is never served, whatever the arms declare", (param, change, message) => {
+    const served = new Set(["tools", "vision", "parameters"] as const);
+    const refused = (): unknown => chatRequest({ ...hello, ...change }, served);
+    expect(refused).toThrow(expect.objectContaining({ status: 400, param }) as Error);
+    expect(refused).toThrow(message);
+  });
+
   it("never lets the body name a tenant", () => {
     expect(refusal({ ...hello, tenant: "other" })).toMatchObject({ code: "unsupported_parameter" });
   });
@@ -220,6 +237,7 @@ describe("what arms declare to serve besides text", () => {
     const schema = '{"type":"integer","maximum":9223372036854775807, "multipleOf":1.0}';
     const text = `{"model":"auto","prompt":["hi"],"guided_json":${schema},"__proto__":{"n":1e400},"service_tier":"flex"}`;
     const { request } = completionRequest(JSON.parse(text), all, text);
+    expect(() => completionRequest({ ...JSON.parse(text), priority: 1 }, all)).toThrow(/priority/);
     expect(request.passthrough).toBe(`{"guided_json":${schema},"__proto__":{"n":1e400},"service_tier":"flex"}`);
     expect(request.messages).toEqual([{ role: "user", content: "hi" }]);
   });
@@ -274,3 +292,7 @@ describe("hints for an engine's cache", () => {
     expect(read(["parameters"], documents)).toMatchObject({ passthrough: null, documents: ["d"] });
   });
 });
+
+function image(more: object): object {
+  return { role: "user", content: [{ type: "image_url", image_url: { url: "https://a.example/x.png" }, ...more }] };
+}

@@ -10,6 +10,7 @@ import {
   requiredByMember,
   type Capability,
 } from "../../algorithms/routing/passthrough.ts";
+import { refusedMember } from "../../algorithms/routing/refused-members.ts";
 import { objectOf, rawMembers } from "../../algorithms/text/exact-json.ts";
 import { badRequest, type ApiError } from "../errors.ts";
 import { storedMark } from "../previous-response.ts";
@@ -50,8 +51,10 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   for (const [name, value] of Object.entries(body)) {
     if (names.has(name) || value === null) continue;
     if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
+    const refused = refusedMember(name, value);
+    if (refused !== null) throw unservedMember(refused.path, refused.why);
     const required = requiredByMember(name, value);
-    if (isReserved(name, value) || !covers(declared, required)) throw unsupported(name);
+    if (isReserved(name, value) || !covers(declared, required)) throw unservedMember(name);
     if (!fields.has(required)) fields.set(required, name);
     through.push(name);
   }
@@ -61,8 +64,8 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   const read = messages.map(messageOf);
   const found = read.flatMap((one) => one.beyond);
   const beyond = found.filter(({ isHint }) => isHint !== true);
-  for (const { path, requires } of beyond) {
-    if (requires === null || !covers(declared, requires)) throw unservedMessage(path);
+  for (const { path, requires, why } of beyond) {
+    if (requires === null || !covers(declared, requires)) throw unservedMessage(path, why);
     if (!fields.has(requires)) fields.set(requires, path);
   }
   const hasDocuments = (precedent?.documents ?? []).length > 0;
@@ -133,12 +136,12 @@ function only(text: string, names: readonly string[]): string {
   return objectOf(names.map((name) => [name, members.get(name) ?? "null"] as const));
 }
 
-const unsupported = (name: string): ApiError =>
-  badRequest(
-    `The parameter ${name.slice(0, 80)} is not served with this value: leave it out.`,
-    name.slice(0, 80),
-    "unsupported_parameter",
-  );
+/** why: words for a sentence; absent: another value may be served. */
+export function unservedMember(name: string, why?: string): ApiError {
+  const of = name.slice(0, 80);
+  const told = why === undefined ? " with this value: leave it out." : `: ${why}. Leave it out.`;
+  return badRequest(`The parameter ${of} is not served${told}`, of, "unsupported_parameter");
+}
 
 /** The first problem, with its path. */
 export function invalid({ issues }: z.ZodError): ApiError {

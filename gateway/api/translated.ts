@@ -32,13 +32,6 @@ export function translatedRequest({ chat, origins, names }: Translation, served:
   }
 }
 
-export const unservedMember = (name: string): ApiError =>
-  badRequest(
-    `The parameter ${name.slice(0, 80)} is not served with this value: leave it out.`,
-    name.slice(0, 80),
-    "unsupported_parameter",
-  );
-
 /** Members of the client's body by name, as they are written. */
 export type Written = ReadonlyMap<string, string>;
 

@@ -16,7 +16,7 @@ const createEntry = (isClean = () => Promise.resolve(true), maxBytes = 1_000) =>
 
 describe("keep", () => {
   it("keeps an answer under its domain and key, until its time is over", async () => {
-    expect(await createEntry()(work, response())).toEqual([
+    expect(await createEntry()(work, response({ stopSequence: "END" }))).toEqual([
       {
         output: "response-cache",
         key: "acme/default/h",
@@ -28,6 +28,7 @@ describe("keep", () => {
             requestId: "r1",
             text: "ls -a",
             finishReason: "stop",
+            stopSequence: "END",
           },
           ...{ arm: "small", model: "small-1", cost: 0.25, bytes: 19, expiresAt: 2_500, createdAt: 2_000 },
         },

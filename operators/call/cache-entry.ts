@@ -19,7 +19,7 @@ const completeReasons: readonly (string | null)[] = ["stop", "length"];
 
 export function createCacheEntry({ ttlMs, maxBytes, isClean }: CacheEntryDependencies): ToCacheEntry {
   return async function keep({ request, decision, cacheKey }, response) {
-    const { text, finishReason, arm, model, cost, createdAt, requestId } = response;
+    const { text, finishReason, stopSequence, arm, model, cost, createdAt, requestId } = response;
     const ttl = ttlMs(decision.domain);
     const isComplete =
       response.status === "ok" &&
@@ -36,7 +36,8 @@ export function createCacheEntry({ ttlMs, maxBytes, isClean }: CacheEntryDepende
         output: "response-cache",
         key: `${domain}/${cacheKey}`,
         record: {
-          ...{ tenant, domain, hash: cacheKey, requestId, text, finishReason, arm, model: model ?? "", cost, bytes },
+          ...{ tenant, domain, hash: cacheKey, requestId, text, finishReason, stopSequence, arm },
+          ...{ model: model ?? "", cost, bytes },
           expiresAt: createdAt + ttl,
           createdAt,
         },

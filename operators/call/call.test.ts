@@ -9,7 +9,7 @@ import type { Fallback } from "./fallback.ts";
 import { anAnswer, aTaken } from "./values.testing.ts";
 import { NO_USAGE } from "../../schemas/no-usage.ts";
 
-const answer = anAnswer({ text: "ls -a é", attempts: 2, queueMs: 4 });
+const answer = anAnswer({ text: "ls -a é", stopSequence: "END", attempts: 2, queueMs: 4 });
 const failed = (code: string): ArmFailure => ({ kind: "failure", code, message: "why", attempts: 3, retriable: true });
 
 interface Run {
@@ -94,6 +94,7 @@ describe("call", () => {
           status: "ok",
           text: "ls -a é",
           finishReason: "stop",
+          stopSequence: "END",
           arm: "small",
           model: "small-1",
           failedArms: [],
@@ -162,6 +163,7 @@ describe("call", () => {
           status: "refused",
           text: "",
           finishReason: null,
+          stopSequence: null,
           source: "none",
           error: { code: "deadline_exceeded" },
           timings: { total: 120_000 },

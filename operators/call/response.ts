@@ -22,6 +22,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     ...asking(work),
     text: answer.text,
     finishReason: answer.finishReason,
+    stopSequence: answer.stopSequence ?? null,
     model: answer.model,
     linkPolicy: answer.linkPolicy ?? null,
     usage: answer.usage,
@@ -118,6 +119,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     status: "failed",
     text: "",
     finishReason: null,
+    stopSequence: null,
     arm,
     model: shown?.model ?? null,
     failedArms: [...failed],
@@ -145,7 +147,8 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
 }
 
 const notAsking = { asked: false, alternative: null } as const;
-const withoutAnswer = { text: "", passthrough: null, finishReason: null, ...notAsking, source: "none" } as const;
+const nothing = { text: "", passthrough: null, finishReason: null, stopSequence: null } as const;
+const withoutAnswer = { ...nothing, ...notAsking, source: "none" } as const;
 
 /** Only an answer is asked about, and only the one that the client waits for asks. */
 const asking = ({ role, decision }: Work): Pick<Response, "asked" | "alternative"> =>

@@ -24,7 +24,8 @@ const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null 
     });
     if (name !== null) return name;
     const bytes = metadataBytes(request.metadata);
-    return bytes > mostMetadataBytes ? `metadata has ${bytes} bytes, and it may have ${mostMetadataBytes}.` : null;
+    const most = mostMetadataBytes.recorded;
+    return bytes > most ? `metadata has ${bytes} bytes, and it may have ${most}.` : null;
   },
 };
 

@@ -48,7 +48,7 @@ export function requestRow(record: Request, position: RowPosition): Row {
     passthrough: record.passthrough ?? "",
     requires: record.requires,
     // Refused by plan; its row is there all the same.
-    metadata: metadataBytes(request.metadata) > mostMetadataBytes ? {} : request.metadata,
+    metadata: metadataBytes(request.metadata) > mostMetadataBytes.recorded ? {} : request.metadata,
     created_at: time(clientTime(record.createdAt, position)),
     reported_at: timeOrNull(record.createdAt),
     request_hash: requestHash(record),
@@ -144,6 +144,7 @@ export const responseRow = (record: Response, position: RowPosition): Row => ({
   text: record.text,
   passthrough: record.passthrough ?? "",
   finish_reason: record.finishReason,
+  stop_sequence: record.stopSequence,
   arm: record.arm,
   model: record.model,
   failed_arms: record.failedArms.map(({ cost, ms, ...failed }) => ({ ...failed, cost: double(cost), ms: double(ms) })),

@@ -36,6 +36,7 @@ const response: RecordOf["responses"] = {
   status: "ok",
   text: "ls -a",
   finishReason: "stop",
+  stopSequence: "END",
   arm: "small",
   model: "smol",
   source: "generated",

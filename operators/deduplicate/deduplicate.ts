@@ -120,10 +120,11 @@ export function createDeduplicate({
 }
 
 function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs, now: number): Response {
-  const { attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded } = first;
+  const { attempt, status, text, passthrough, finishReason, stopSequence, arm, model, source, exampleIds } = first;
   return {
     ...noAnswer(),
-    ...{ attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded },
+    ...{ attempt, status, text, passthrough, finishReason, stopSequence, arm, model, source, exampleIds },
+    ...{ error: first.error, degraded: first.degraded },
     requestId: request.id,
     tenant: request.tenant,
     domain: sharingDomain(request.tenant, request.domain),

@@ -14,6 +14,7 @@ export interface FirstResponse {
   text: string;
   passthrough: string | null;
   finishReason: string | null;
+  stopSequence: string | null;
   arm: string | null;
   model: string | null;
   source: Response["source"];
@@ -43,7 +44,7 @@ interface Row extends Omit<FirstResponse, "error">, Omit<SentPosition, "offset">
 // Bounded by time as well, for the table is partitioned by it. A copy is never copied: its source
 // is the first response.
 const QUERY = `
-  SELECT attempt, status, text, nullIf(passthrough, '') AS passthrough, finish_reason AS finishReason, arm, model, source, example_ids AS exampleIds,
+  SELECT attempt, status, text, nullIf(passthrough, '') AS passthrough, finish_reason AS finishReason, stop_sequence AS stopSequence, arm, model, source, example_ids AS exampleIds,
          error_code AS errorCode, error_message AS errorMessage, degraded,
          redacted, topic, kafka_partition AS partition, kafka_offset AS offset
   FROM responses FINAL

@@ -66,6 +66,7 @@ export const hitResponse = (
     status: "ok",
     text: answer.text,
     finishReason: answer.finishReason,
+    stopSequence: answer.stopSequence,
     arm: answer.arm === "" ? null : answer.arm,
     model: answer.model === "" ? null : answer.model,
     source: "cache",

@@ -5,7 +5,15 @@ import { createLookup, type CacheLookup, type CacheResult, type LookupDependenci
 import type { CachedAnswer } from "../../state/response-cache/entries.ts";
 
 const answer: CachedAnswer = {
-  ...{ requestId: "first", text: "ls -a", finishReason: "stop", arm: "small", model: "m", cost: 0.25 },
+  ...{
+    requestId: "first",
+    text: "ls -a",
+    finishReason: "stop",
+    stopSequence: "END",
+    arm: "small",
+    model: "m",
+    cost: 0.25,
+  },
 };
 const arm = { name: "small", model: "m", template: "chat-turns" as const };
 
@@ -52,7 +60,15 @@ describe("an exact repeat", () => {
           output: "responses",
           key: "second",
           partition: 3,
-          record: { status: "ok", text: "ls -a", source: "cache", cost: 0, savedCost: 0.25, attempt: 0 },
+          record: {
+            status: "ok",
+            text: "ls -a",
+            stopSequence: "END",
+            source: "cache",
+            cost: 0,
+            savedCost: 0.25,
+            attempt: 0,
+          },
         },
       ],
     });

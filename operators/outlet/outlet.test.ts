@@ -5,7 +5,15 @@ import { aContext, NOW } from "../values.testing.ts";
 import { createOutlet, outletContract } from "./outlet.ts";
 
 const response: Response = {
-  ...{ requestId: "r1", tenant: "acme", attempt: 1, status: "ok", text: "answer", finishReason: "stop" },
+  ...{
+    requestId: "r1",
+    tenant: "acme",
+    attempt: 1,
+    status: "ok",
+    text: "answer",
+    finishReason: "stop",
+    stopSequence: null,
+  },
   ...{
     arm: "small",
     model: "m",

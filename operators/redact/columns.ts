@@ -32,16 +32,19 @@ const metadataOf = (value: unknown, clean: Clean, key: string): Record<string, s
 
 /** Sets `redacted` where the row is not what the client got: no repeat is answered with it. */
 const answer: Rewrite = (row, clean) => {
-  const given = { text: textOf(row.text), passthrough: textOf(row.passthrough), error_message: row.error_message };
+  const { error_message, stop_sequence = null } = row;
+  const given = { text: textOf(row.text), passthrough: textOf(row.passthrough), error_message, stop_sequence };
   const cleaned = {
     text: clean(given.text),
     passthrough: clean(given.passthrough, "json"),
     error_message: orNull(given.error_message, clean),
+    stop_sequence: orNull(given.stop_sequence, clean),
   };
   const redacted =
     cleaned.text !== given.text ||
     cleaned.passthrough !== given.passthrough ||
-    cleaned.error_message !== given.error_message;
+    cleaned.error_message !== given.error_message ||
+    cleaned.stop_sequence !== given.stop_sequence;
   // Not among what a repeat gets.
   const failed_arms = ((row.failed_arms ?? []) as { message: string }[]).map((failed) => ({
     ...failed,

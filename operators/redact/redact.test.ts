@@ -66,7 +66,10 @@ describe("redact", () => {
     const { rows } = await redacted({
       decisions: [{ created_at: "x", text: "bob@x.org stays: it is no text of anybody" }],
       requests: [request("mail bob@x.org", "mail eve@x.org")],
-      responses: [response("to bob@x.org", { passthrough: '{"a":"Dear Bob,\\nhi"}' }), response("nothing")],
+      responses: [
+        response("to bob@x.org", { passthrough: '{"a":"Dear Bob,\\nhi"}', stop_sequence: "bob@x.org" }),
+        response("nothing", { stop_sequence: "END" }),
+      ],
       feedback: [{ ...response("say eve@x.org"), author: "ann", comment: null }],
     });
     const mail = /<EMAIL_\d{9}>/.exec(String(rows.responses![0]!.text))![0];
@@ -84,8 +87,12 @@ describe("redact", () => {
       note: expect.stringMatching(/^from <EMAIL_\d{9}>$/),
     });
     expect(rows.responses).toMatchObject([
-      { redacted: true, passthrough: expect.stringMatching(/^\{"a":"Dear <NAME_\d{9}>,\\nhi"\}$/) },
-      { redacted: false, text: "nothing", passthrough: "" },
+      {
+        redacted: true,
+        stop_sequence: mail,
+        passthrough: expect.stringMatching(/^\{"a":"Dear <NAME_\d{9}>,\\nhi"\}$/),
+      },
+      { redacted: false, text: "nothing", passthrough: "", stop_sequence: "END" },
     ]);
     expect(rows.feedback).toMatchObject([
       { author: expect.stringMatching(/^author-[0-9a-f]{16}$/), text: messages[1]!.content.replace("mail", "say") },

@@ -10,7 +10,15 @@ const answered: Emit[] = [
   {
     ...{ output: "responses", key: "r" },
     record: {
-      ...{ requestId: "r", tenant: "t", attempt: 1, status: "ok", text: "a secret", finishReason: "stop" },
+      ...{
+        requestId: "r",
+        tenant: "t",
+        attempt: 1,
+        status: "ok",
+        text: "a secret",
+        finishReason: "stop",
+        stopSequence: null,
+      },
       ...{
         arm: "small",
         model: "m",

@@ -4,7 +4,15 @@ import type { CacheEntry } from "../../schemas/types.ts";
 import { createCacheEntries, type CachedAnswer } from "./entries.ts";
 
 const anEntry = (change: Partial<CacheEntry> = {}): CacheEntry => ({
-  ...{ tenant: "acme", domain: "acme/default", hash: "h", requestId: "r1", text: "ls -a", finishReason: "stop" },
+  ...{
+    tenant: "acme",
+    domain: "acme/default",
+    hash: "h",
+    requestId: "r1",
+    text: "ls -a",
+    finishReason: "stop",
+    stopSequence: null,
+  },
   ...{ arm: "small", model: "m", cost: 0.25, bytes: 100, expiresAt: 1_000, createdAt: 10 },
   ...change,
 });

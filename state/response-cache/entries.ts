@@ -3,7 +3,10 @@
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import type { CacheEntry } from "../../schemas/types.ts";
 
-export type CachedAnswer = Pick<CacheEntry, "requestId" | "text" | "finishReason" | "arm" | "model" | "cost">;
+export type CachedAnswer = Pick<
+  CacheEntry,
+  "requestId" | "text" | "finishReason" | "stopSequence" | "arm" | "model" | "cost"
+>;
 
 export interface CacheEntries {
   /** What came by the topic under that key; null: nothing may be given under it any more. */

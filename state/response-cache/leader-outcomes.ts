@@ -33,7 +33,7 @@ interface Row extends Omit<CachedAnswer, "arm" | "model">, Omit<SentPosition, "o
 }
 
 const QUERY = `
-  SELECT tenant, request_id AS requestId, status, text, finish_reason AS finishReason, arm, model,
+  SELECT tenant, request_id AS requestId, status, text, finish_reason AS finishReason, stop_sequence AS stopSequence, arm, model,
          greatest(cost, saved_cost) AS cost, toUnixTimestamp64Milli(created_at) AS createdAt,
          redacted, topic, kafka_partition AS partition, kafka_offset AS offset
   FROM responses FINAL
@@ -48,11 +48,15 @@ export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">, sent
   let turn = 0;
 
   async function answerOf(row: Row): Promise<CachedAnswer | null> {
-    const { tenant, requestId, status, text, finishReason, arm, model, cost, redacted, topic, partition } = row;
+    const { tenant, requestId, status, text, finishReason, stopSequence, arm, model, cost, redacted } = row;
     if (status !== "ok") return null;
-    const answer = { requestId, text, finishReason, arm: arm ?? "", model: model ?? "", cost };
+    const answer = { requestId, text, finishReason, stopSequence, arm: arm ?? "", model: model ?? "", cost };
     if (!redacted) return answer;
-    const whole = await sent({ topic, partition, offset: Number(row.offset) }, tenant, requestId);
+    const whole = await sent(
+      { topic: row.topic, partition: row.partition, offset: Number(row.offset) },
+      tenant,
+      requestId,
+    );
     return whole === null ? null : { ...answer, text: whole.text };
   }
 

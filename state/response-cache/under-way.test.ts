@@ -5,7 +5,15 @@ import type { LeaderOutcome } from "./leader-outcomes.ts";
 import { createUnderWay, type Asking, type Released } from "./under-way.ts";
 
 const log = pino({ level: "silent" });
-const answer = { requestId: "a", text: "42", finishReason: "stop", arm: "small", model: "m", cost: 1 };
+const answer = {
+  requestId: "a",
+  text: "42",
+  finishReason: "stop",
+  stopSequence: null,
+  arm: "small",
+  model: "m",
+  cost: 1,
+};
 const asking = (id: string, change: Partial<Asking> = {}): Asking => ({
   ...{ tenant: "acme", id, arrivedAt: Date.now(), deadline: Date.now() + 100_000 },
   ...change,

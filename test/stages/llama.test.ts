@@ -100,10 +100,10 @@ function armTests(model: string, called: string): void {
   it("ends at a stop string or at the number of tokens, and streams exactly the answer", async () => {
     const parts: string[] = [];
     const stopped = await arm.answer(request("show the date", { stop: ["te"] }), never(), (part) => parts.push(part));
-    expect(stopped).toMatchObject({ text: "da", finishReason: "stop" });
+    expect(stopped).toMatchObject({ text: "da", finishReason: "stop", stopSequence: "te" });
     expect(parts.join("")).toBe("da");
     const cut = await arm.answer(request("Tell me a story.", { maxTokens: 3, stop: [] }), never());
-    expect(cut).toMatchObject({ finishReason: "length", usage: { completion: 3 } });
+    expect(cut).toMatchObject({ finishReason: "length", stopSequence: undefined, usage: { completion: 3 } });
   });
 
   // One at a time and computed in full: other work in a batch, and links, change the last digits of

@@ -51,6 +51,7 @@ const response: Response = {
   status: "ok",
   text: "ls -la",
   finishReason: "stop",
+  stopSequence: null,
   arm: "small",
   model: "small-model",
   source: "generated",

@@ -19,10 +19,12 @@ const stopReasons: Readonly<Record<FinishReason, string | null>> = {
   ...{ error: null, unknown: null },
 };
 /** Endpoints say stop where the client named the tool that is called. */
-export function stopReason(response: Response): string | null {
+export function ending(response: Response): { stop_reason: string | null; stop_sequence: string | null } {
   const reason = openAiReason(response);
   const hasCalls = listOf(extraOf(response).message["tool_calls"]).length > 0;
-  return stopReasons[reason === "stop" && hasCalls ? "tool_calls" : reason];
+  const stop_sequence = reason === "stop" && !hasCalls ? response.stopSequence : null;
+  const stop_reason = stopReasons[reason === "stop" && hasCalls ? "tool_calls" : reason];
+  return { stop_reason: stop_sequence === null ? stop_reason : "stop_sequence", stop_sequence };
 }
 
 /** Its last call may be incomplete. */
@@ -59,13 +61,14 @@ export function finishedMessage(response: Response, of: Named): string {
   return exactJson({
     ...openMessage(of),
     content: [...text, ...calls],
-    ...{ stop_reason: stopReason(response), usage: anthropicUsage(response), precedent: ownFields(response) },
+    ...ending(response),
+    ...{ usage: anthropicUsage(response), precedent: ownFields(response) },
   });
 }
 
 /** Members of the endpoint's last events, unchanged. */
 function nativeEnd(response: Response, { delta, ...more }: Record<string, unknown>): object {
-  return { ...more, stop_reason: stopReason(response), ...(isObject(delta) ? delta : {}) };
+  return { ...more, ...ending(response), ...(isObject(delta) ? delta : {}) };
 }
 
 const isWhole = (call: unknown): boolean =>

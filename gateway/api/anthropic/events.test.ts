@@ -222,6 +222,19 @@ describe("an answer", () => {
       output_tokens: 2,
     });
   });
+  it("that a stop sequence ended says so, streamed or not, but not beside calls of tools", () => {
+    const ended = { stop_reason: "stop_sequence", stop_sequence: "END" };
+    const response = aResponse({ text: "x", stopSequence: "END" });
+    expect(JSON.parse(finishedMessage(response, of))).toMatchObject(ended);
+    const events = eventsOf(createMessageEvents(of).end(response, []));
+    expect(events.at(-2)).toMatchObject({ type: "message_delta", delta: ended });
+    for (const other of [
+      { ...withCalls("", [call("a", "f", "{}")]), stopSequence: "END" },
+      aResponse({ text: "x", finishReason: "length", stopSequence: "END" }),
+      aResponse({ text: "x" }),
+    ])
+      expect(JSON.parse(finishedMessage(other, of))).toMatchObject({ stop_sequence: null });
+  });
   it.each([
     ["stop", "end_turn"],
     ["content_filter", "refusal"],

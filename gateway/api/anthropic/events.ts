@@ -8,7 +8,7 @@ import { nativeAnswer, ownFields } from "../response.ts";
 import { pieceOf } from "../tool-pieces.ts";
 import type { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
-import { anthropicUsage, brokenCall, isCut, openMessage, stopReason } from "./answer.ts";
+import { anthropicUsage, brokenCall, ending, isCut, openMessage } from "./answer.ts";
 import { anthropicErrorBody } from "./errors.ts";
 
 const event = (type: string, more: object = {}): string =>
@@ -103,7 +103,7 @@ export function createMessageEvents(of: Named): Chunks {
       if (native !== null) {
         const usage = { ...anthropicUsage(response), ...native.usage };
         const { delta: ended, ...more } = native.end;
-        const reason = { stop_reason: stopReason(response), stop_sequence: null, ...(isObject(ended) ? ended : {}) };
+        const reason = { ...ending(response), ...(isObject(ended) ? ended : {}) };
         return (
           stop() +
           event("message_delta", { ...more, delta: reason, usage, precedent: ownFields(response) }) +
@@ -119,7 +119,7 @@ export function createMessageEvents(of: Named): Chunks {
         held === "" ? "" : text(held),
         stop(),
         event("message_delta", {
-          delta: { stop_reason: stopReason(response), stop_sequence: null },
+          delta: ending(response),
           ...{ usage: anthropicUsage(response), precedent: ownFields(response) },
         }),
         event("message_stop"),

@@ -84,6 +84,9 @@ describe("a request", () => {
       { container: "c", top_p: 7 },
       { container: "c", kv_transfer_params: { do_remote_prefill: true } },
       { container: "c", fallbacks: [{ model: "another" }] },
+      { container: "c", priority: 1 },
+      { container: "c", tools: [{ type: "advisor_20260301", name: "advisor", model: "another" }] },
+      { messages: [{ role: "user", content: [{ type: "image", source: { type: "url", url: "file:///x" } }] }] },
     ])
       expect(() => requestOf(wrong)).toThrow();
   });

@@ -1,12 +1,13 @@
 // A body of Anthropic's API for arms of the same format: what a chat completion has no member for
 // goes to them as it is written. What can be translated goes along, for arms of the other format.
-import { pointsElsewhere, type Capability } from "../../../algorithms/routing/passthrough.ts";
+import type { Capability } from "../../../algorithms/routing/passthrough.ts";
+import { refusedNatively } from "../../../algorithms/routing/refused-members.ts";
 import { objectOf, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../../algorithms/text/message-blocks.ts";
 import { ApiError } from "../../errors.ts";
-import type { ChatBody, Served } from "../request.ts";
-import { translatedRequest, unservedMember } from "../translated.ts";
+import { unservedMember, type ChatBody, type Served } from "../request.ts";
+import { translatedRequest } from "../translated.ts";
 
 type Json = Record<string, unknown>;
 
@@ -20,8 +21,8 @@ export interface NativeBody {
 
 /** translate: to a chat completion. Throws ApiError. */
 export function servedNatively(of: NativeBody, translate: () => ChatBody): ChatBody {
-  const refused = Object.keys(of.body).find(pointsElsewhere);
-  if (refused !== undefined) throw unservedMember(refused);
+  const refused = refusedNatively(of.body);
+  if (refused !== null) throw unservedMember(refused.path, refused.why);
   let translated: ChatBody;
   try {
     translated = translate();

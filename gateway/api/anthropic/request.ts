@@ -3,9 +3,9 @@
 import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
-import type { ChatBody, Served } from "../request.ts";
+import { unservedMember, type ChatBody, type Served } from "../request.ts";
 import { servedNatively } from "./native.ts";
-import { copied, listedIn, translatedRequest, unservedMember, type Written } from "../translated.ts";
+import { copied, listedIn, translatedRequest, type Written } from "../translated.ts";
 import { chatTurns, systemContent, toolChoiceOf, toolOf } from "./blocks.ts";
 
 type Json = Record<string, unknown>;

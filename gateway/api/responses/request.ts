@@ -3,8 +3,8 @@ import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest } from "../../errors.ts";
 import { storedMark } from "../../previous-response.ts";
-import type { ChatBody, Served } from "../request.ts";
-import { copied, listedIn, translatedRequest, unservedMember } from "../translated.ts";
+import { unservedMember, type ChatBody, type Served } from "../request.ts";
+import { copied, listedIn, translatedRequest } from "../translated.ts";
 import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
 
 type Json = Record<string, unknown>;

@@ -22,7 +22,7 @@ export function Costs({ conversation: { response, prices } }: { conversation: Wh
     <Panel
       title="Cost, by kind of token"
       note={`Charged: ${cost(response.cost)}${failedCost > 0 ? `, ${cost(failedCost)} of it for failed calls` : ""}.${
-        differs ? " The prices that are configured now are not those that it was charged at." : ""
+        differs ? " The rest is for the provider's tools, or by prices that are not the present ones." : ""
       }`}
     >
       <Table
