@@ -21,7 +21,7 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
   return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
 }
 
-/** Maximum bytes of metadata; of requests fewer (operators/validate/bounds.ts). */
+/** Maximum bytes of metadata; of requests fewer (operators/validate/validate.ts). */
 export const mostMetadataBytes = 65_536;
 
 export const metadataBytes = (metadata: Readonly<Record<string, string>>): number =>
