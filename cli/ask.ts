@@ -1,5 +1,6 @@
 // precedent ask "…": produces a request as any client would and prints its response and the
 // decision behind it.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { plainRequest } from "../schemas/plain-request.ts";
@@ -158,20 +159,5 @@ function promised<T>(): { promise: Promise<T>; resolve: (value: T) => void; reje
 }
 
 /** The promise's value, or null when the time is over; rejects when the signal is aborted. */
-async function within<T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T | null> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"));
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", abort);
-      resolve(null);
-    }, ms);
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-    });
-  });
-}
+const within = <T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T | null> =>
+  Promise.race([promise, sleep(ms, null, { signal, ref: false })]);

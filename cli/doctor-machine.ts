@@ -63,35 +63,26 @@ export async function machineChecks(
     faissProblem(),
     llamas.length > 0 ? llamaLibrary(config) : null,
   ]);
+  const needsPython = (config.embedder.type === "onnx" && embedding.state !== "fine") || lost.length > 0;
   const checks: Check[] = [
     atLeast(process.version, "20.15")
-      ? { name: "node", state: "fine", detail: process.version }
+      ? fine("node", process.version)
       : { name: "node", state: "missing", detail: process.version, remedy: "install Node 20.15 or newer" },
-    present(
-      "java",
-      java,
-      embedded,
-      "needed by the embedded Kafka and registry",
-      "apt-get install openjdk-17-jre-headless",
-    ),
-    // It only downloads the servers.
-    present("mvn", maven, embedded && !servers, "downloads the embedded servers, once", "apt-get install maven"),
-    present(
-      "python",
-      python,
-      (config.embedder.type === "onnx" && embedding.state !== "fine") || lost.length > 0,
-      "fetches and makes the models, once",
-      "apt-get install python3 python3-venv",
-    ),
-    present(
-      "compiler",
-      compiler === null || make === null ? null : compiler,
-      false,
-      "builds the addons for FAISS and llama.cpp",
-      "apt-get install g++ make",
-    ),
+    ...[
+      present("java", java, embedded, "needed by the embedded Kafka and registry", "openjdk-17-jre-headless"),
+      // It only downloads the servers.
+      present("mvn", maven, embedded && !servers, "downloads the embedded servers, once", "maven"),
+      present("python", python, needsPython, "fetches and makes the models, once", "python3 python3-venv"),
+      present(
+        "compiler",
+        make === null ? null : compiler,
+        false,
+        "builds the addons for FAISS and llama.cpp",
+        "g++ make",
+      ),
+    ],
     faiss === null
-      ? { name: "faiss", state: "fine", detail: "built against the system's libfaiss" }
+      ? fine("faiss", "built against the system's libfaiss")
       : {
           name: "faiss",
           state: "lacking",
@@ -100,50 +91,42 @@ export async function machineChecks(
         },
     embedding,
   ];
+  const unfetched = "not downloaded yet (190 MB, at the first start)";
   if (embedded)
     checks.push(
       servers
-        ? { name: "servers", state: "fine", detail: "Kafka and the registry are downloaded" }
-        : {
-            name: "servers",
-            state: "waiting",
-            detail: "not downloaded yet (190 MB, at the first start)",
-            remedy: setup,
-          },
+        ? fine("servers", "Kafka and the registry are downloaded")
+        : { name: "servers", state: "waiting", detail: unfetched, remedy: setup },
     );
+  const lacking = (name: string, files: string[], remedy: string): Check => ({
+    ...{ name, state: "missing", detail: `${files.join(", ")} is not there`, remedy },
+  });
   if (llamas.length > 0)
     checks.push(
       lost.length === 0
-        ? { name: "language model", state: "fine", detail: llamas.join(", ") }
-        : {
-            name: "language model",
-            state: "missing",
-            detail: `${lost.join(", ")} is not there`,
-            remedy: `${setup}, or name a GGUF file in arms.model`,
-          },
+        ? fine("language model", llamas.join(", "))
+        : lacking("language model", lost, `${setup}, or name a GGUF file in arms.model`),
     );
   if (llama !== null) checks.push(...llama);
   if (logs.length > 0)
-    checks.push({
-      name: "recorded answers",
-      state: "missing",
-      detail: `${logs.join(", ")} is not there`,
-      remedy: 'name a log of {"request", "response"} lines in arms.file',
-    });
+    checks.push(lacking("recorded answers", logs, 'name a log of {"request", "response"} lines in arms.file'));
   return checks;
 }
+
+const fine = (name: string, detail: string): Check => ({ name, state: "fine", detail });
 
 /** Whether one of the servers is ours to run. */
 export const isEmbedded = ({ kafka, registry, clickhouse }: Config): boolean =>
   kafka.brokers === undefined || registry.url === undefined || clickhouse.url === undefined;
 
-function present(name: string, found: string | null, needed: boolean, what: string, remedy: string): Check {
-  if (found !== null) return { name, state: "fine", detail: found };
+/** packages: those of Debian that have it. */
+function present(name: string, found: string | null, needed: boolean, what: string, packages: string): Check {
+  if (found !== null) return fine(name, found);
   return {
     name,
     state: needed ? "missing" : "lacking",
     detail: `not there: ${what}${needed ? "" : " (not needed now)"}`,
-    remedy,
+    remedy: `apt-get install ${packages}`,
   };
 }
 
@@ -165,7 +148,7 @@ async function llamaLibrary(config: Config): Promise<Check[]> {
     const devices = await probeLlama(libraries);
     const detail = devices.map((device) => `${device.name} (${device.description})`).join(", ");
     const found = { devices, libraries, remedy: gpuRemedy() };
-    return [{ name, state: "fine", detail }, ...deviceChecks(config, found)];
+    return [fine(name, detail), ...deviceChecks(config, found)];
   } catch (error) {
     const why = (messageOf(error).split("\n")[0] ?? "").slice(0, 120);
     return [

@@ -11,7 +11,7 @@ import { sendFeedback } from "./feedback.ts";
 import { feedbackRecord } from "./feedback-record.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount } from "./options.ts";
-import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { ago, jsonLines, oneLine, tableOf, withClickHouse } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
 
 /**
@@ -62,8 +62,7 @@ export function addQuarantine(examples: Command, io: Io): void {
     .option("--json", "one object a line, with all texts")
     .action(async (options: { tenant?: string; limit: number; json?: boolean }, command: Command) => {
       const rows = await withClickHouse(command, io, (clickhouse) => readWaiting(clickhouse, options));
-      if (options.json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
-      else io.out(describe(rows, Date.now()));
+      io.out(options.json === true ? jsonLines(rows) : describe(rows, Date.now()));
     });
   examples
     .command("confirm")
@@ -94,13 +93,9 @@ function describe(rows: readonly Waiting[], now: number): string {
   return tableOf(
     ["id", "tenant", "domain", "what", "age", "request", "text"],
     rows.map((row) => [
-      oneLine(row.id, 40),
-      oneLine(row.tenant),
-      oneLine(row.domain),
-      row.source === "correction" ? "correction" : "answer",
-      ago(now - row.decidedAt),
-      oneLine(row.request, 40),
-      oneLine(row.text, 40),
+      ...[oneLine(row.id, 40), oneLine(row.tenant), oneLine(row.domain)],
+      ...[row.source === "correction" ? "correction" : "answer", ago(now - row.decidedAt)],
+      ...[oneLine(row.request, 40), oneLine(row.text, 40)],
     ]),
   );
 }

@@ -4,11 +4,10 @@ import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { once } from "node:events";
 import type { Command } from "commander";
-import { sharingDomain } from "../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { CommandError, type Io } from "./io.ts";
-import { parseCount } from "./options.ts";
-import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { domainNamed, parseCount } from "./options.ts";
+import { ago, jsonLines, oneLine, tableOf, withClickHouse } from "./reading.ts";
 
 interface Where {
   tenant?: string;
@@ -39,7 +38,7 @@ const within =
   "NOT deleted AND ({tenant:String} = '' OR tenant = {tenant:String}) AND ({domain:String} = '' OR domain = {domain:String})";
 const scope = ({ tenant, domain }: Where): Record<string, string> => ({
   tenant: tenant ?? "",
-  domain: domain === undefined || domain.includes("/") ? (domain ?? "") : sharingDomain(tenant ?? "default", domain),
+  domain: domainNamed(domain, tenant) ?? "",
 });
 
 export function addReadingExamples(examples: Command, io: Io): void {
@@ -60,8 +59,7 @@ export function addReadingExamples(examples: Command, io: Io): void {
           { ...scope(where), limit },
         ),
       );
-      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
-      else io.out(describeList(rows, Date.now()));
+      io.out(json === true ? jsonLines(rows) : describeList(rows, Date.now()));
     });
 
   reading(
@@ -72,23 +70,7 @@ export function addReadingExamples(examples: Command, io: Io): void {
     .option("--json", "one object a line")
     .action(async ({ limit, json, ...where }: Where & { limit: number; json?: boolean }, command: Command) => {
       const rows = await withClickHouse(command, io, (clickhouse) => readRanking(clickhouse, scope(where), limit));
-      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
-      else
-        io.out(
-          tableOf(
-            ["gain", "uses", "rated", "mean quality", "replays", "source", "id", "request"],
-            rows.map((row) => [
-              Number(row.gain.toPrecision(3)),
-              row.uses,
-              row.rated,
-              Number(row.quality.toFixed(2)),
-              row.replays,
-              row.source,
-              row.id.slice(0, 12),
-              oneLine(row.request, 50),
-            ]),
-          ),
-        );
+      io.out(json === true ? jsonLines(rows) : describeRanking(rows));
     });
 
   reading("export", "all examples as JSONL that import reads; - is the standard output")
@@ -126,18 +108,21 @@ export async function findExamples(clickhouse: ClickHouse, id: string): Promise<
   return rows;
 }
 
+const describeRanking = (rows: readonly Ranked[]): string =>
+  tableOf(
+    ["gain", "uses", "rated", "mean quality", "replays", "source", "id", "request"],
+    rows.map(({ gain, uses, rated, quality, replays, source, id, request }) => [
+      ...[Number(gain.toPrecision(3)), uses, rated, Number(quality.toFixed(2)), replays],
+      ...[source, id.slice(0, 12), oneLine(request, 50)],
+    ]),
+  );
+
 function describeList(rows: readonly Listed[], now: number): string {
   return tableOf(
     ["id", "domain", "quality", "bytes", "age", "source", "request", "response"],
-    rows.map((row) => [
-      row.id.slice(0, 12),
-      row.domain,
-      row.quality,
-      row.bytes,
-      ago(now - row.createdAt),
-      row.source,
-      oneLine(row.request, 40),
-      oneLine(row.response, 40),
+    rows.map(({ id, domain, quality, bytes, createdAt, source, request, response }) => [
+      ...[id.slice(0, 12), domain, quality, bytes, ago(now - createdAt)],
+      ...[source, oneLine(request, 40), oneLine(response, 40)],
     ]),
   );
 }
@@ -154,7 +139,7 @@ async function exportTo(clickhouse: ClickHouse, name: string, where: Record<stri
       `SELECT ${columns} FROM examples FINAL WHERE ${within} AND example_id > {after:String} ORDER BY example_id LIMIT ${page}`,
       { ...where, after },
     );
-    const text = rows.map((row) => `${JSON.stringify(exportLine(row))}\n`).join("");
+    const text = jsonLines(rows.map(exportLine));
     if (file === null) io.out(text);
     else if (!file.write(text)) await once(file, "drain");
     count += rows.length;

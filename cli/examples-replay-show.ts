@@ -7,7 +7,7 @@ import type { CutOff } from "../operators/example-replay/agenda.ts";
 import { CommandError, type Io } from "./io.ts";
 import { scheduleOf } from "../pipelines/replay/schedule.ts";
 import { configOf } from "./options.ts";
-import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { ago, jsonLines, oneLine, tableOf, withClickHouse } from "./reading.ts";
 
 export function addShowingExampleReplays(replay: Command, io: Io): void {
   replay
@@ -24,7 +24,7 @@ export function addShowingExampleReplays(replay: Command, io: Io): void {
       if (run !== undefined && rows.length === 0)
         throw new CommandError(`no example replay of a run ${run} is recorded`);
       const [first] = rows;
-      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
+      if (json === true) io.out(jsonLines(rows));
       else if (first === undefined) io.out("no example replays yet\n");
       else
         io.out(

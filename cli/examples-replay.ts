@@ -1,6 +1,6 @@
 // precedent examples replay run|show: asks the requests at the top of the ranking again and keeps
 // the better answers, on a budget; what was tried, what it cost, what changed.
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { mostWaitMs } from "../pipelines/replay/run.ts";
 import { openJudge, startExampleReplay } from "../pipelines/replay/start.ts";
@@ -10,7 +10,7 @@ import { createLog } from "../runtime/log.ts";
 import { showAgenda } from "./examples-replay-agenda.ts";
 import { addShowingExampleReplays, describeCutOff } from "./examples-replay-show.ts";
 import { UsageError, type Io } from "./io.ts";
-import { parseCount } from "./options.ts";
+import { parseCount, parseFromZero } from "./options.ts";
 import { ago, oneLine } from "./reading.ts";
 import { runningConfig } from "./running-config.ts";
 import { openRunning } from "./with-session.ts";
@@ -20,7 +20,7 @@ interface RunOptions {
   top?: number;
   samples?: number;
   budgetTokens?: number;
-  budgetCost?: string;
+  budgetCost?: number;
   arm?: string;
   cutOff?: number;
   anyLoad?: boolean;
@@ -50,12 +50,13 @@ export function addExampleReplay(examples: Command, io: Io): void {
     .option(
       "--budget-cost <money>",
       "in the prices' currency; curate.exampleReplay.budgetCost by default, or without a limit",
+      parseFromZero,
     )
     .option("-a, --arm <name>", "ask this arm instead of each example's own")
     .option(
       "--cut-off <gain>",
       "the least G(e) that is tried, 0 for any; learnt from past replays by default",
-      parseGain,
+      parseFromZero,
     )
     .option("--any-load", "do not wait while the arms are busy (limits.offPeakLoad)")
     .option(
@@ -129,13 +130,9 @@ export function addExampleReplay(examples: Command, io: Io): void {
 }
 
 function budgetOf({ budgetTokens, budgetCost }: RunOptions, config: Config): { tokens: number; cost: number } {
-  const cost = budgetCost === undefined ? (config.curate.exampleReplay.budgetCost ?? Infinity) : Number(budgetCost);
-  if (!(cost >= 0)) throw new UsageError(`--budget-cost ${budgetCost ?? ""}: a number of at least 0`);
-  return { tokens: budgetTokens ?? config.curate.exampleReplay.budgetTokens, cost };
-}
-
-function parseGain(text: string): number {
-  const gain = Number(text);
-  if (text.trim() === "" || !(gain >= 0)) throw new InvalidArgumentError("A number of at least 0.");
-  return gain;
+  const { exampleReplay } = config.curate;
+  return {
+    tokens: budgetTokens ?? exampleReplay.budgetTokens,
+    cost: budgetCost ?? exampleReplay.budgetCost ?? Infinity,
+  };
 }

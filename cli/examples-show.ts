@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findExamples, type Listed } from "./examples-read.ts";
 import { CommandError, type Io } from "./io.ts";
-import { ago, tableOf, withClickHouse } from "./reading.ts";
+import { ago, jsonLines, tableOf, withClickHouse } from "./reading.ts";
 
 export function addShowingExamples(examples: Command, io: Io): void {
   examples
@@ -25,9 +25,7 @@ export function addShowingExamples(examples: Command, io: Io): void {
     .option("--json", "one object a line")
     .action(async ({ tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
       const rows = await withClickHouse(command, io, (clickhouse) => readDomains(clickhouse, tenant));
-      io.out(
-        json === true ? rows.map((row) => `${JSON.stringify(row)}\n`).join("") : describeDomains(rows, Date.now()),
-      );
+      io.out(json === true ? jsonLines(rows) : describeDomains(rows, Date.now()));
     });
 }
 

@@ -1,6 +1,6 @@
 // precedent examples synthesize: makes the examples that members of a domain share where they show
 // each other none of their own (sharing.DOMAIN.synthetic).
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
@@ -12,7 +12,7 @@ import type { Observation } from "../schemas/types.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { armNamed, parseCount } from "./options.ts";
+import { armNamed, parseAboveZero, parseCount } from "./options.ts";
 import { runningConfig } from "./running-config.ts";
 import { openRunning } from "./with-session.ts";
 
@@ -36,11 +36,11 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
     .option("-w, --writer <name>", "the arm that writes them; the same by default")
     .option("-n, --count <count>", "examples to make", parseCount, 100)
     .option("--rounds <count>", "looks at the private examples, each through noise", parseCount, 5)
-    .option("--epsilon <epsilon>", "of this run; all that is left of the budget by default", parseNumber)
+    .option("--epsilon <epsilon>", "of this run; all that is left of the budget by default", parseAboveZero)
     .option(
       "--quality <quality>",
       "what the answers are taken for; curate.admit.minimumQuality by default",
-      parseNumber,
+      parseAboveZero,
     )
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
@@ -125,10 +125,4 @@ function createSteps() {
       current.progress.update(done);
     },
   };
-}
-
-function parseNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !(value > 0)) throw new InvalidArgumentError("A number above 0.");
-  return value;
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
-import { InvalidArgumentError, type Command } from "commander";
+import { Option, type Command } from "commander";
 import { readExported, type Exported } from "../analysis/export/read.ts";
 import { columnTypes, importRow, redacted, trainingRows, trainings, type Training } from "../analysis/export/rows.ts";
 import type { Config } from "../config/schema.ts";
@@ -10,7 +10,7 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { writeParquet } from "../stack/convert.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
-import { withClickHouse } from "./reading.ts";
+import { jsonLines, withClickHouse } from "./reading.ts";
 
 interface ExportOptions {
   tenant?: string;
@@ -24,10 +24,8 @@ export function addExport(program: Command, io: Io): void {
     .description("write requests with answers, rewards and corrections as import reads them, or for training")
     .argument("<file>", ".jsonl or .parquet")
     .option("-t, --tenant <name>", "of this tenant alone")
-    .option(
-      "--training <format>",
-      `${trainings.join(", ")}: rated answers and corrections, or preferences`,
-      parseTraining,
+    .addOption(
+      new Option("--training <format>", "rated answers and corrections, or preferences").choices([...trainings]),
     )
     .option("--redact", "replace personal data by placeholders, and users by pseudonyms")
     .action(async (name: string, options: ExportOptions, command: Command) => {
@@ -37,12 +35,6 @@ export function addExport(program: Command, io: Io): void {
       );
       io.out(`exported ${done} rows\n`);
     });
-}
-
-function parseTraining(text: string): Training {
-  const found = trainings.find((one) => one === text);
-  if (found === undefined) throw new InvalidArgumentError(`One of ${trainings.join(", ")}.`);
-  return found;
 }
 
 /** Number of rows. The file appears whole or not at all. */
@@ -72,9 +64,9 @@ async function exportLog(
   const write = async (handle: FileHandle): Promise<void> => {
     for await (const page of readExported(clickhouse, tenant ?? "")) {
       signal.throwIfAborted();
-      const lines = page.flatMap(linesOf).map((line) => `${JSON.stringify(line)}\n`);
+      const lines = page.flatMap(linesOf);
       count += lines.length;
-      await handle.appendFile(lines.join(""));
+      await handle.appendFile(jsonLines(lines));
     }
     if (count === 0) throw new CommandError("nothing was exported: there is no such row");
   };

@@ -12,7 +12,7 @@ import type { Feedback } from "../schemas/types.ts";
 import { sendFeedback } from "./feedback.ts";
 import { feedbackRecord } from "./feedback-record.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { armNamed, configOf } from "./options.ts";
+import { armNamed, configOf, numberThat } from "./options.ts";
 import { withSession } from "./with-session.ts";
 import { recordedId } from "./request-id.ts";
 
@@ -35,7 +35,7 @@ export function addJudge(program: Command, io: Io): void {
     .argument("[request-id]", "a recorded request; without it --question, --first and --second")
     .requiredOption("-a, --arm <name>", "the arm that judges")
     .option("-t, --tenant <name>", "owner of the request", "default")
-    .option("-n, --samples <count>", "verdicts of each order", parseCount, 8)
+    .option("-n, --samples <count>", "verdicts of each order", parseSamples, 8)
     .option("--question <text>", "what was asked")
     .option("--first <text>", "one answer")
     .option("--second <text>", "the other answer")
@@ -63,11 +63,10 @@ export function addJudge(program: Command, io: Io): void {
     });
 }
 
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1 || count > 64) throw new UsageError(`--samples ${text}: from 1 to 64`);
-  return count;
-}
+const parseSamples = numberThat(
+  "A whole number from 1 to 64.",
+  (value) => Number.isInteger(value) && value > 0 && value <= 64,
+);
 
 async function compareBy(
   config: Config,

@@ -8,6 +8,7 @@ import { readSpent } from "../gateway/keys/spent.ts";
 import { describeKeys } from "./describe-keys.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf, orNone, parseAmount, parseCount, parseDuration, parseNames } from "./options.ts";
+import { jsonLines } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
 
 /** Rejects with UsageError or CommandError in place of KeyRefused. */
@@ -80,9 +81,7 @@ export function addKeys(program: Command, io: Io): void {
         const found = (await readKeys(session)).filter((key) => tenant === undefined || key.tenant === tenant);
         const spent = await readSpent(session.clickhouse, found, Date.now());
         if (json !== true) return describeKeys(found, Date.now(), spent);
-        return found
-          .map((key) => `${JSON.stringify({ ...key, hash: undefined, spent: spent?.(key) ?? null })}\n`)
-          .join("");
+        return jsonLines(found.map((key) => ({ ...key, hash: undefined, spent: spent?.(key) ?? null })));
       });
     });
 

@@ -1,13 +1,12 @@
 // precedent kv build: caches of examples and documents before the first request shows them.
 import { constants, setPriority } from "node:os";
 import type { Command } from "commander";
-import { sharingDomain } from "../algorithms/identity/identity.ts";
 import type { Config, LlamaArmConfig } from "../config/schema.ts";
 import { buildCaches, type BuildSummary } from "../pipelines/generate/build-caches.ts";
 import { templates } from "../arms/templates.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { UsageError, type Io } from "./io.ts";
-import { configOf, parseCount } from "./options.ts";
+import { configOf, domainNamed, parseCount } from "./options.ts";
 import { withSession } from "./with-session.ts";
 
 interface Options {
@@ -35,7 +34,7 @@ export function addKvBuild(kv: Command, io: Io): void {
         let progress: Progress | undefined;
         const summary = await buildCaches(session, arm, {
           ...options,
-          domain: domain === undefined || domain.includes("/") ? domain : sharingDomain("default", domain),
+          domain: domainNamed(domain),
           signal: io.signal,
           onProgress: ({ done }, all) =>
             (progress ??= startProgress(

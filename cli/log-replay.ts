@@ -9,9 +9,9 @@ import { createLog } from "../runtime/log.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { describeLogReplay } from "./describe-log-replay.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { configOf, parseNames } from "./options.ts";
+import { configOf, parseAboveZero, parseNames } from "./options.ts";
 import { parseTime } from "./policy-window.ts";
-import { tableOf } from "./reading.ts";
+import { jsonLines, tableOf } from "./reading.ts";
 import { planOf, sourceOf, unreadable, type LogOptions } from "./log-replay-source.ts";
 
 export function addLogReplay(program: Command, io: Io): void {
@@ -50,7 +50,7 @@ export function addLogReplay(program: Command, io: Io): void {
           state: lanes.every(({ done }) => done) ? "kept" : "not finished",
         }),
       );
-      if (json === true) for (const state of states) io.out(`${JSON.stringify(state)}\n`);
+      if (json === true) io.out(jsonLines(states));
       else
         io.out(
           states.length === 0
@@ -117,11 +117,7 @@ async function runLogReplay(options: LogOptions, config: Config, io: Io): Promis
 const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
 function parseSpeed(text: string): number | null {
-  if (text === "max") return null;
-  const value = Number(text);
-  if (!(value > 0) || !Number.isFinite(value) || text.trim() === "")
-    throw new InvalidArgumentError("A number above 0, or max.");
-  return value;
+  return text === "max" ? null : parseAboveZero(text);
 }
 
 function parseSeed(text: string): bigint {

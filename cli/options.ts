@@ -1,5 +1,6 @@
 // Options that several commands share.
 import { InvalidArgumentError, type Command } from "commander";
+import { sharingDomain } from "../algorithms/identity/identity.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
 import type { ArmConfig, Config } from "../config/schema.ts";
 import { UsageError, type Io } from "./io.ts";
@@ -50,22 +51,29 @@ export function parseNames<Name extends string>(known?: readonly Name[]) {
   };
 }
 
-/** More than 0; a sum of so much loses nothing that matters. */
+/** Parses a number that fits; `what` is the message where it does not. */
+export const numberThat =
+  (what: string, fits: (value: number) => boolean) =>
+  (text: string): number => {
+    const value = text.trim() === "" ? NaN : Number(text);
+    if (!fits(value)) throw new InvalidArgumentError(what);
+    return value;
+  };
+
+export const parseCount = numberThat("A whole number above 0.", (value) => Number.isSafeInteger(value) && value > 0);
+export const parseAboveZero = numberThat("A number above 0.", (value) => value > 0 && value < Infinity);
+export const parseFromZero = numberThat("A number of at least 0.", (value) => value >= 0 && value < Infinity);
+
+/** A sum of so much loses nothing that matters. */
 const mostAmount = 1e12;
 
-export function parseAmount(text: string): number {
-  const value = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : NaN;
-  if (!(value > 0 && value <= mostAmount)) throw new InvalidArgumentError("An amount above 0, such as 2.50.");
-  return value;
-}
+export const parseAmount = numberThat("An amount above 0, such as 2.50.", (value) => value > 0 && value <= mostAmount);
 
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): T | "none" =>
     text === "none" ? "none" : parse(text);
 
-export function parseCount(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("A whole number above 0.");
-  return value;
-}
+/** A domain as tables write it; one without a tenant is of `tenant`. */
+export const domainNamed = (name: string | undefined, tenant = "default"): string | undefined =>
+  name === undefined || name.includes("/") ? name : sharingDomain(tenant, name);

@@ -1,6 +1,5 @@
 // Options of the commands that evaluate policies, and the reading that they share.
-import { InvalidArgumentError, type Command } from "commander";
-import { sharingDomain } from "../algorithms/identity/identity.ts";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import { estimators, type Estimator } from "../algorithms/off-policy/estimators.ts";
 import { intervalKinds, type IntervalKind } from "../algorithms/off-policy/evaluate.ts";
 import type { Config } from "../config/schema.ts";
@@ -10,7 +9,7 @@ import { leftOutReasons } from "../analysis/off-policy/statements.ts";
 import { servingOf, type Target } from "../operators/route/target.ts";
 import type { ValueOptions } from "../analysis/off-policy/values.ts";
 import { CommandError, type Io } from "./io.ts";
-import { parseCount, parseNames } from "./options.ts";
+import { domainNamed, numberThat, parseAboveZero, parseCount, parseFromZero, parseNames } from "./options.ts";
 
 export interface WindowOptions {
   since: number;
@@ -40,8 +39,13 @@ export function addWindowOptions(command: Command): Command {
     .option("--domain <name>", "of one domain: tenant/domain, or a domain of the tenant default")
     .option("--estimators <names>", `of ${estimators.join(", ")}, separated by commas`, chosenEstimators)
     .option("--cap <weight>", "weights are clipped at it; switch-dr takes the model alone above it", parseCap, 100)
-    .option("--cost-weight <weight>", "value the reward less this times the normalised cost of the arm", parseShare, 0)
-    .option("--interval <kind>", `${intervalKinds.join(", ")} (docs/off-policy.md)`, parseKind, "normal")
+    .option(
+      "--cost-weight <weight>",
+      "value the reward less this times the normalised cost of the arm",
+      parseFromZero,
+      0,
+    )
+    .addOption(new Option("--interval <kind>", "docs/off-policy.md").choices([...intervalKinds]).default("normal"))
     .option("--confidence <share>", "of the intervals", parseConfidence, 0.95)
     .option(
       "--decisions <count>",
@@ -78,7 +82,7 @@ export async function readWindow(
     window: {
       since,
       until,
-      domain: domain === undefined || domain.includes("/") ? domain : sharingDomain("default", domain),
+      domain: domainNamed(domain),
     },
     targets,
     serving: servingOf(config.routing),
@@ -110,28 +114,6 @@ export function parseTime(text: string, _previous?: number, now = Date.now()): n
   return time;
 }
 
-function parseCap(text: string): number {
-  const value = text === "none" ? Infinity : Number(text);
-  if (!(value > 0) || text.trim() === "") throw new InvalidArgumentError("A number above 0, or none.");
-  return value;
-}
+const parseCap = (text: string): number => (text === "none" ? Infinity : parseAboveZero(text));
 
-function parseShare(text: string): number {
-  const value = Number(text);
-  if (!(value >= 0) || !Number.isFinite(value) || text.trim() === "")
-    throw new InvalidArgumentError("A number from 0.");
-  return value;
-}
-
-function parseConfidence(text: string): number {
-  const value = Number(text);
-  if (!(value > 0 && value < 1) || text.trim() === "")
-    throw new InvalidArgumentError("A number between 0 and 1, such as 0.95.");
-  return value;
-}
-
-function parseKind(text: string): IntervalKind {
-  const kind = intervalKinds.find((one) => one === text);
-  if (kind === undefined) throw new InvalidArgumentError(`One of ${intervalKinds.join(", ")}.`);
-  return kind;
-}
+const parseConfidence = numberThat("A number between 0 and 1, such as 0.95.", (value) => value > 0 && value < 1);

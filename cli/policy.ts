@@ -1,6 +1,6 @@
 // precedent policy show|history|revert|resume|pin: what was learnt, since when, and the way back.
 // evaluate, compare and promote stand in policy-evaluate.ts.
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { policiesOf } from "../pipelines/policies.ts";
 import type { Session } from "../pipelines/session.ts";
@@ -10,6 +10,7 @@ import { resumePolicy, revertPolicy } from "../state/policies/revert.ts";
 import { ROUTER } from "../state/policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
+import { parseCount } from "./options.ts";
 import { addPolicyEvaluation } from "./policy-evaluate.ts";
 import { printWithSession } from "./with-session.ts";
 
@@ -22,7 +23,7 @@ export function addPolicy(program: Command, io: Io): void {
     .command("show")
     .description("the newest version, or one of the history")
     .argument("[name]", "which policy", ROUTER)
-    .argument("[version]", "which version", parseVersion)
+    .argument("[version]", "which version", parseCount)
     .option("--json", "the whole record")
     .action(async (name: string, version: number | undefined, { json }: { json?: boolean }, command: Command) => {
       await on(command, async ({ clickhouse }) => {
@@ -39,7 +40,7 @@ export function addPolicy(program: Command, io: Io): void {
     .command("history")
     .description("versions, newest first")
     .argument("[name]", "which policy", ROUTER)
-    .option("-n, --limit <count>", "how many", parseVersion, 20)
+    .option("-n, --limit <count>", "how many", parseCount, 20)
     .action(async (name: string, { limit }: { limit: number }, command: Command) => {
       await on(command, async ({ clickhouse }) => {
         const versions = await policyHistory(clickhouse, name, { limit });
@@ -52,7 +53,7 @@ export function addPolicy(program: Command, io: Io): void {
     .command("revert")
     .description("publish an old version again, as the newest; learning of this policy then pauses until it is resumed")
     .argument("<name>", "which policy")
-    .argument("[version]", "the version to go back to; by default the one before the newest", parseVersion)
+    .argument("[version]", "the version to go back to; by default the one before the newest", parseCount)
     .action(async (name: string, version: number | undefined, _options, command: Command) => {
       await on(command, async (session) => {
         const made = await revertPolicy(policiesOf(session), name, version, Date.now());
@@ -74,7 +75,7 @@ export function addPolicy(program: Command, io: Io): void {
   policy
     .command("pin")
     .description("hold a version of the router beside the newest, for variants of experiments that name it")
-    .argument("<version>", "which version of the router", parseVersion)
+    .argument("<version>", "which version of the router", parseCount)
     .action(async (version: number, _options, command: Command) => {
       await on(command, async (session) => {
         await pinPolicy(policiesOf(session), version, Date.now());
@@ -83,12 +84,6 @@ export function addPolicy(program: Command, io: Io): void {
     });
 
   addPolicyEvaluation(policy, io);
-}
-
-function parseVersion(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("A whole number from 1.");
-  return value;
 }
 
 /** A message if feedback waits for the router's first version; undefined: none waits. */

@@ -34,11 +34,21 @@ export function oneLine(text: string, most = 60): string {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
-export function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const numeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === "number"));
+/** One JSON object a line. */
+export const jsonLines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+type Cell = string | number;
+type Rows = readonly (readonly Cell[])[];
+
+/** isRight: whether a column is on the right; numbers are by default. */
+export function tableOf(
+  head: readonly string[],
+  rows: Rows,
+  isRight = (column: number) => rows.length > 0 && rows.every((row) => typeof row[column] === "number"),
+): string {
   const table = new Table({
     head: [...head],
-    colAligns: numeric.map((right) => (right ? "right" : "left")),
+    colAligns: head.map((_, column) => (isRight(column) ? "right" : "left")),
     style: { head: [], border: [], compact: true },
   });
   for (const row of rows) table.push(row.map(String));

@@ -1,11 +1,11 @@
 // precedent sql "…": a reading query in ClickHouse, while everything runs.
 import type { Command } from "commander";
-import Table from "cli-table3";
 import { rawItems } from "../algorithms/text/exact-json.ts";
 import { withoutControls } from "../algorithms/text/printable.ts";
 import { readOnlyQuery, type ConsoleTarget } from "../connections/clickhouse/console.ts";
 import { curlLine } from "./curl.ts";
 import { CommandError, type Io } from "./io.ts";
+import { tableOf } from "./reading.ts";
 import { runningClickHouse } from "./running-config.ts";
 
 interface Options {
@@ -72,13 +72,10 @@ const isNumber = /^(?:Nullable\(|LowCardinality\()*(?:U?Int|B?Float|Decimal)/;
 /** Lines of tableFormat as a table, cells cut at `widest`. */
 export function renderTable(text: string, widest = 100): string {
   const [names = "[]", types = "[]", ...rows] = text.split("\n").filter((line) => line !== "");
-  const table = new Table({
-    head: rawItems(names).map((name) => cell(name, widest)),
-    colAligns: rawItems(types).map((type) => (isNumber.test(JSON.parse(type) as string) ? "right" : "left")),
-    style: { head: [], border: [], compact: true },
-  });
-  for (const row of rows) table.push(rawItems(row).map((value) => cell(value, widest)));
-  return `${table.toString()}\n${rows.length} ${rows.length === 1 ? "row" : "rows"}\n`;
+  const cells = (row: string): string[] => rawItems(row).map((value) => cell(value, widest));
+  const numeric = rawItems(types).map((type) => isNumber.test(JSON.parse(type) as string));
+  const table = tableOf(cells(names), rows.map(cells), (column) => numeric[column] === true);
+  return `${table}${rows.length} ${rows.length === 1 ? "row" : "rows"}\n`;
 }
 
 /** A JSON value on one line: a prompt must not break the table. NULL as ClickHouse prints it. */

@@ -6,7 +6,7 @@ import { createFeedbackTokens } from "./feedback-token.ts";
 import type { KeyTable } from "./keys/table.ts";
 import { addMetrics } from "./measured.ts";
 import { createGatewayMetrics } from "./metrics.ts";
-import type { Dashboard } from "./page/data/port.ts";
+import type { Dashboard } from "./page/data/dashboard.ts";
 import { addPage } from "./page/open.ts";
 import { addApi, type ApiDependencies } from "./routes/api.ts";
 import { publish } from "./routes/feedback.ts";

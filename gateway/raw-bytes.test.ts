@@ -11,7 +11,7 @@ import { addFiles } from "./page/files.ts";
 import { aResponse } from "./responses.testing.ts";
 import { addCancel } from "./routes/cancel.ts";
 import { addChat } from "./routes/chat.ts";
-import { addHealth } from "./routes/health.ts";
+import { addHealth } from "./routes/api.ts";
 import { createServer } from "./server.ts";
 
 /** npm run soak sends all of them, npm test some. */

@@ -5,8 +5,9 @@
 import type { BlockPiece, CallPiece, Delta, Response } from "../schemas/types.ts";
 import { extraOf, nativeAnswer } from "./api/response.ts";
 import { createPrefixGuard } from "./prefix-guard.ts";
-import { createStreamBlocks } from "./stream-blocks.ts";
 import { createStreamCalls } from "./stream-calls.ts";
+import type { NativePiece } from "../algorithms/text/message-blocks.ts";
+import { createStreamHeads, type StreamHeads } from "./stream-heads.ts";
 
 /** Behind what was sent. */
 export interface Parts {
@@ -69,6 +70,33 @@ export function createStreamParts(native = false): StreamParts {
       return ofText === null || ofCalls === null || ofBlocks === null
         ? null
         : { text: ofText, calls: ofCalls, blocks: ofBlocks };
+    },
+  };
+}
+
+/** Heads are JSON. */
+interface StreamBlocks extends Pick<StreamHeads<string>, "restart" | "agree" | "next"> {
+  add(piece: BlockPiece): void;
+  /** Unsent rest of the final blocks; null: they do not begin with what was sent. */
+  rest(final: readonly NativePiece[]): BlockPiece[] | null;
+}
+
+function createStreamBlocks(): StreamBlocks {
+  const heads = createStreamHeads<string>((one, other) => one === other);
+  return {
+    ...heads,
+    add: ({ index, head, text }) => heads.add(index, head, text),
+    rest(final) {
+      if (heads.isBeyond(final.length)) return null;
+      const pieces: BlockPiece[] = [];
+      for (const [index, { head, text: whole }] of final.entries()) {
+        const sent = heads.sent(index);
+        const known = JSON.stringify(head);
+        const text = sent === null ? whole : sent.head === known ? sent.rest(whole) : null;
+        if (text === null) return null;
+        if (sent === null || text !== "") pieces.push({ index, head: sent === null ? known : null, text });
+      }
+      return pieces;
     },
   };
 }

@@ -48,18 +48,23 @@ export async function readTable<N extends TopicName, T extends string>(
   options: Omit<TableOptions<N, T>, "apply">,
 ): Promise<Map<string, RecordOf[N]>> {
   const found = new Map<string, RecordOf[N]>();
-  const reader = followTable({
-    ...options,
-    apply(changes) {
-      for (const { key, value } of changes) {
-        if (value === null) found.delete(key);
-        else found.set(key, value);
-      }
-    },
+  const apply = applyTo<RecordOf[N]>({
+    apply: (key, value) => void found.set(key, value),
+    remove: (key) => void found.delete(key),
   });
+  const reader = followTable({ ...options, apply });
   await reader.caughtUp.finally(() => reader.stop());
   return found;
 }
+
+/** Applies changes one by one. */
+export const applyTo =
+  <T>(table: { apply(key: string, value: T): void; remove(key: string): void }) =>
+  (changes: readonly TableChange<T>[]): void => {
+    for (const { key, value } of changes)
+      if (value === null) table.remove(key);
+      else table.apply(key, value);
+  };
 
 /** No partition at first: the follower says which. */
 export function followPartitions<N extends TopicName, T extends string>({

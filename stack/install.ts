@@ -6,6 +6,7 @@ import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../config/assets.ts";
+import { codeOf } from "./process.ts";
 import { stackFolder } from "./folder.ts";
 import { withMutex } from "../connections/process/lock.ts";
 import { takePrefetched } from "../connections/process/prefetched.ts";
@@ -106,10 +107,7 @@ async function maven(draft: string, say?: (line: string) => void): Promise<void>
   createInterface({ input: child.stdout }).on("line", read);
   createInterface({ input: child.stderr }).on("line", read);
   try {
-    const code = await new Promise<number | null>((settle, fail) => {
-      child.once("error", fail);
-      child.once("close", settle);
-    });
+    const code = await codeOf(child);
     if (code !== 0) throw new Error(`mvn failed with code ${code}:\n${tail.join("\n")}`);
   } catch (error) {
     if (isMissing(error))

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Kafka, logLevel, Partitioners } from "kafkajs";
+import { codeOf } from "./process.ts";
 import { newClusterId } from "./cluster-id.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
 import { kafkaClassPath } from "./install.ts";
@@ -80,10 +81,7 @@ async function format(java: string[], properties: string): Promise<void> {
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  const code = await new Promise<number | null>((settle, fail) => {
-    child.once("error", fail);
-    child.once("close", settle);
-  });
+  const code = await codeOf(child);
   if (code !== 0) throw new Error(`Kafka's storage can't be formatted (code ${code}): ${text.slice(-2_000)}`);
 }
 

@@ -1,5 +1,6 @@
 // Processes of the stack: identifies this one, and ends others, each identified by pid and start
 // time.
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { identify, isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
 
@@ -39,3 +40,10 @@ export async function gone(identity: ProcessIdentity, withinMs: number): Promise
   }
   return true;
 }
+
+/** The exit code of a child, once all of its output is there; null: a signal ended it. */
+export const codeOf = (child: ChildProcess): Promise<number | null> =>
+  new Promise((settle, fail) => {
+    child.once("error", fail);
+    child.once("close", settle);
+  });

@@ -1,7 +1,7 @@
 // Calls of inline arms under way in plan processes (topic inline-calls), as load.ts reads work
 // topics of queued ones. Best effort.
 import type { InlineCalls } from "../schemas/types.ts";
-import { followTable } from "../runtime/table.ts";
+import { applyTo, followTable } from "../runtime/table.ts";
 import { createRowTable, shareRows, voidMs, type RowSession, type RowTable } from "./process-rows.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -54,12 +54,7 @@ export function followCalls(
   const table = createCallTable(Date.now);
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("inline-calls"), record: "inline-calls" as const },
-    apply(changes) {
-      for (const { key, value } of changes) {
-        if (value === null) table.remove(key);
-        else table.apply(key, value);
-      }
-    },
+    apply: applyTo(table),
   });
   return { of: (arm) => table.others(arm, ""), caughtUp: reader.caughtUp, stop: () => reader.stop() };
 }

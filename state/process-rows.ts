@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TopicReader } from "../connections/kafka/port.ts";
 import { repeat } from "../runtime/repeat.ts";
-import { followTable } from "../runtime/table.ts";
+import { applyTo, followTable } from "../runtime/table.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -80,12 +80,7 @@ export function shareRows<N extends RowTopic>(
   const follow = (): TopicReader =>
     followTable({
       ...{ kafka, codec, log, topic: topic<RowTopic>(name), record: name },
-      apply(changes) {
-        for (const { key, value } of changes) {
-          if (value === null) table.remove(key);
-          else table.apply(key, value);
-        }
-      },
+      apply: applyTo(table),
     });
   let reader: TopicReader | undefined;
   const stopping = new AbortController();

@@ -99,3 +99,9 @@ export const documentOfPiece = (name: string): string => name.slice(0, name.last
  * example by itself (operators/admit).
  */
 export const tokenAuthor = "feedback-token";
+
+/** Undoes sharingDomain: the tenant's own name; null: the domain of requests without one. */
+export function ownDomain(sharing: string): string | null {
+  const name = decodeURIComponent(sharing.slice(sharing.indexOf("/") + 1));
+  return name === "default" ? null : name;
+}

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { normalQuantile } from "../numeric/gaussian.ts";
-import { empiricalBernstein } from "./bernstein.ts";
+import { empiricalBernstein, difference, evaluate, type IntervalKind } from "./evaluate.ts";
 import { drawKey, poissonWeight } from "./bootstrap.ts";
-import { difference, evaluate, type IntervalKind } from "./evaluate.ts";
 import { decided, randomLog, workedLog } from "./log.testing.ts";
 import { logOf } from "./log.ts";
 

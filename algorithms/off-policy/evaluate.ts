@@ -1,6 +1,5 @@
 // Evaluates a target policy, or two on the same decisions: value, interval, and the kind of
 // interval.
-import { empiricalBernstein } from "./bernstein.ts";
 import { bootstrapInterval } from "./bootstrap.ts";
 import { termBounds, termsOf, type Estimator, type EstimatorOptions } from "./estimators.ts";
 import type { LoggedChoices } from "./log.ts";
@@ -40,24 +39,11 @@ export function evaluate(
   const terms = only(termsOf(estimator, log, target, options), rows);
   const ratio = ratioOf(terms);
   if (ratio === null) return nothing(estimator);
-  const { value, error } = ratio;
-  const known = { estimator, value, error: Number.isFinite(error) ? error : null };
-  if (estimator === "dm") return { ...known, error: null, interval: null, intervalBy: ofTheModel };
-  if (interval.kind !== "bernstein" && error < leastError)
-    return { ...known, error: null, interval: null, intervalBy: allEqual };
-  if (interval.kind === "bootstrap")
-    return { ...known, interval: bootstrapInterval(terms, null, interval), intervalBy: percentile };
-  if (interval.kind === "bernstein") {
-    const bounds = termBounds(estimator, options);
-    if (bounds === null) return { ...known, interval: null, intervalBy: unbounded };
-    const { confidence } = interval;
-    return {
-      ...known,
-      interval: empiricalBernstein(terms.numerator, { ...bounds, confidence }),
-      intervalBy: "empirical Bernstein",
-    };
-  }
-  return { ...known, interval: normalInterval(value, error, interval.confidence), intervalBy: normalBy(estimator) };
+  return estimated(estimator, ratio, options, interval, {
+    isCertain: false,
+    bootstrap: () => bootstrapInterval(terms, null, interval),
+    bernstein: (bounds) => empiricalBernstein(terms.numerator, { ...bounds, confidence: interval.confidence }),
+  });
 }
 
 export function difference(
@@ -73,25 +59,44 @@ export function difference(
   if (!one || !other) return nothing(estimator);
   const value = one.value - other.value;
   const error = errorOf(one.influence.map((term, i) => term - other.influence[i]!));
+  return estimated(estimator, { value, error }, options, interval, {
+    // Policies that choose alike differ by 0.
+    isCertain: Math.abs(value) <= leastError,
+    bootstrap: () => bootstrapInterval(terms[0]!, terms[1]!, interval),
+    bernstein({ low, high }) {
+      const paired = terms[0]!.numerator.map((term, i) => term - terms[1]!.numerator[i]!);
+      const reach = high - low;
+      return empiricalBernstein(paired, { low: -reach, high: reach, confidence: interval.confidence });
+    },
+  });
+}
+
+/** How the intervals of a value follow from its terms; bernstein: from the bounds of a term. */
+interface Intervals {
+  /** Whether terms that are all equal leave no doubt. */
+  isCertain: boolean;
+  bootstrap: () => Interval | null;
+  bernstein: (bounds: Interval) => Interval | null;
+}
+
+function estimated(
+  estimator: Estimator,
+  { value, error }: { value: number; error: number },
+  options: EstimatorOptions,
+  { kind, confidence }: IntervalOptions,
+  intervals: Intervals,
+): Estimate {
   const known = { estimator, value, error: Number.isFinite(error) ? error : null };
   if (estimator === "dm") return { ...known, error: null, interval: null, intervalBy: ofTheModel };
-  // Policies that choose alike differ by 0, for certain.
-  if (interval.kind !== "bernstein" && error < leastError && Math.abs(value) > leastError)
+  if (kind !== "bernstein" && error < leastError && !intervals.isCertain)
     return { ...known, error: null, interval: null, intervalBy: allEqual };
-  if (interval.kind === "bootstrap")
-    return { ...known, interval: bootstrapInterval(terms[0]!, terms[1]!, interval), intervalBy: percentile };
-  if (interval.kind === "bernstein") {
-    const bounds = termBounds(estimator, options);
-    if (bounds === null) return { ...known, interval: null, intervalBy: unbounded };
-    const paired = terms[0]!.numerator.map((term, i) => term - terms[1]!.numerator[i]!);
-    const reach = bounds.high - bounds.low;
-    return {
-      ...known,
-      interval: empiricalBernstein(paired, { low: -reach, high: reach, confidence: interval.confidence }),
-      intervalBy: "empirical Bernstein",
-    };
-  }
-  return { ...known, interval: normalInterval(value, error, interval.confidence), intervalBy: normalBy(estimator) };
+  if (kind === "bootstrap") return { ...known, interval: intervals.bootstrap(), intervalBy: percentile };
+  if (kind === "normal")
+    return { ...known, interval: normalInterval(value, error, confidence), intervalBy: normalBy(estimator) };
+  const bounds = termBounds(estimator, options);
+  return bounds === null
+    ? { ...known, interval: null, intervalBy: unbounded }
+    : { ...known, interval: intervals.bernstein(bounds), intervalBy: "empirical Bernstein" };
 }
 
 /** The model is fitted on the whole log, whichever decisions the value is of. */
@@ -116,3 +121,23 @@ const nothing = (estimator: Estimator): Estimate => ({
   interval: null,
   intervalBy: "none: no decision has a weight",
 });
+
+/**
+ * Interval of the mean of independent terms (Maurer and Pontil, COLT 2009, theorem 4); null below
+ * two terms. RangeError for terms outside of [low, high].
+ */
+export function empiricalBernstein(
+  terms: Float64Array,
+  { low, high, confidence }: Interval & { confidence: number },
+): Interval | null {
+  const n = terms.length;
+  if (n < 2) return null;
+  const mean = terms.reduce((sum, term) => sum + term, 0) / n;
+  const outside = terms.find((term) => !(term >= low - 1e-9 && term <= high + 1e-9));
+  if (outside !== undefined) throw new RangeError(`a term of ${outside} is outside of [${low}, ${high}]`);
+  // Each side gets half of the error probability.
+  const logarithm = Math.log(4 / (1 - confidence));
+  const error = errorOf(terms.map((term) => term - mean));
+  const reach = error * Math.sqrt(2 * logarithm) + (7 * (high - low) * logarithm) / (3 * (n - 1));
+  return { low: Math.max(low, mean - reach), high: Math.min(high, mean + reach) };
+}

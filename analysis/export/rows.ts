@@ -1,4 +1,5 @@
 // An exported request as import reads it, and as files for training hold it. Pure.
+import { ownDomain } from "../../algorithms/identity/identity.ts";
 import { isDeepStrictEqual } from "node:util";
 import { mask, scopeOf, type MaskOptions } from "../../algorithms/privacy/mask.ts";
 import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
@@ -13,11 +14,6 @@ const toolsOf = ({ passthrough }: Exported): readonly unknown[] => listOf(passed
 const callsOf = ({ passthrough }: Pick<Answer, "passthrough">): readonly unknown[] =>
   listOf(objectOf(passed(passthrough, "message"))?.["tool_calls"]);
 
-/** Undoes sharingDomain of algorithms/identity/identity.ts. */
-function domainOf(sharing: string): string | null {
-  const name = decodeURIComponent(sharing.slice(sharing.indexOf("/") + 1));
-  return name === "default" ? null : name;
-}
 const measured = (milliseconds: number | null, waited: number): number | null =>
   milliseconds === null || milliseconds === 0 ? null : Math.max(0, milliseconds - waited);
 
@@ -47,7 +43,7 @@ export function importRow(row: Exported, flat: boolean): Record<keyof typeof col
   };
   const { answer } = row;
   return {
-    ...{ id: row.id, time: new Date(row.createdAt).toISOString(), tenant: row.tenant, domain: domainOf(row.domain) },
+    ...{ id: row.id, time: new Date(row.createdAt).toISOString(), tenant: row.tenant, domain: ownDomain(row.domain) },
     ...{ user: row.metadata["user"] ?? null, metadata: row.metadata },
     ...{ messages: list(listOf(conversation(row))), tools: list(toolsOf(row)) },
     ...{ max_tokens: row.max_tokens, temperature: row.temperature, reward: row.reward, propensity: row.propensity },

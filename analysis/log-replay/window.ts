@@ -1,7 +1,7 @@
 // A window of our own log, from ClickHouse: requests with what was decided, answered and thought of
 // the answer, page by page. Nothing is written.
 import { FEATURE_VERSION } from "../../algorithms/routing/features.ts";
-import { requestKey } from "../../algorithms/identity/identity.ts";
+import { requestKey, ownDomain } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { LoggedAnswer, LogRow } from "../../state/log-replay-row.ts";
 
@@ -116,7 +116,13 @@ export async function* readWindow(
 }
 
 const requestOf = (row: RequestRow): LogRow["request"] => ({
-  ...{ id: row.id, tenant: row.tenant, domain: domainOf(row.domain), messages: row.messages, documents: row.documents },
+  ...{
+    id: row.id,
+    tenant: row.tenant,
+    domain: ownDomain(row.domain),
+    messages: row.messages,
+    documents: row.documents,
+  },
   params: {
     ...{ maxTokens: row.max_tokens, temperature: row.temperature, topP: row.top_p, seed: row.seed, stop: row.stop },
   },
@@ -138,12 +144,6 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
     createdAt: row.at,
   },
 });
-
-/** Undoes sharingDomain of algorithms/identity/identity.ts. */
-function domainOf(sharing: string): string | null {
-  const name = decodeURIComponent(sharing.slice(sharing.indexOf("/") + 1));
-  return name === "default" ? null : name;
-}
 
 /** The reward and the propensity belong to the decision's arm: where another answered, to none. */
 function answerOf(

@@ -6,6 +6,14 @@ import { oauth, tls } from "./security.ts";
 const broker =
   /^(?:\[[\da-f:.]+\]|[\w.-]+):(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/i;
 
+const secretFiles = {
+  passwordFile: z.string().optional(),
+  /** Asks a token endpoint for bearer tokens. */
+  oauth: oauth.optional(),
+  /** File with a bearer token. */
+  tokenFile: z.string().optional(),
+};
+
 export const kafka = z.strictObject({
   /** Absent: the embedded stack's broker. */
   brokers: z.array(z.string().regex(broker, "host:port, without http://")).min(1).optional(),
@@ -18,11 +26,7 @@ export const kafka = z.strictObject({
       /** User name for plain and scram. */
       username: z.string().min(1).optional(),
       password: z.string().min(1).optional(),
-      passwordFile: z.string().optional(),
-      /** Token endpoint for oauthbearer. */
-      oauth: oauth.optional(),
-      /** File with the token. */
-      tokenFile: z.string().optional(),
+      ...secretFiles,
     })
     .optional(),
   /** Prefix of topics, groups and transactions. */
@@ -48,11 +52,7 @@ export const registry = z.strictObject({
   tls: tls.optional(),
   username: z.string().optional(),
   password: z.string().optional(),
-  passwordFile: z.string().optional(),
-  /** A bearer token instead of name and password. */
-  oauth: oauth.optional(),
-  /** File with a bearer token. */
-  tokenFile: z.string().optional(),
+  ...secretFiles,
 });
 
 export const clickhouse = z.strictObject({

@@ -1,12 +1,12 @@
 // One kafkajs client for a process: fast retries for transactions, TCP_NODELAY, its logs in ours.
 import net from "node:net";
 import tls from "node:tls";
-import type { Kafka as KafkaClient, RetryOptions } from "kafkajs";
+import type { Kafka as KafkaClient, RetryOptions, KafkaConfig } from "kafkajs";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
-import { tlsOptions } from "../security/files.ts";
+import { tlsOptions, secretOf } from "../security/files.ts";
 import { Kafka, logLevel } from "./kafkajs.ts";
-import { saslOf } from "./sasl.ts";
+import { createTokenSource } from "../security/oauth.ts";
 
 /**
  * The default retry sleeps 300 ms at CONCURRENT_TRANSACTIONS: 3 transactions a second. These give
@@ -61,4 +61,27 @@ export function createKafkaClient({ brokers, clientId, config, log }: KafkaClien
   client.consumer = (options) => consumer.call(client, { metadataMaxAge, ...options });
   client.producer = (options) => producer.call(client, { metadataMaxAge, ...options });
   return client;
+}
+
+type Sasl = NonNullable<Config["kafka"]["sasl"]>;
+
+/** Passwords in files and tokens are read again at every authentication. */
+function saslOf({
+  mechanism,
+  username = "",
+  password,
+  passwordFile,
+  ...tokens
+}: Sasl): NonNullable<KafkaConfig["sasl"]> {
+  if (mechanism === "oauthbearer") {
+    const token = createTokenSource(tokens);
+    return { mechanism, oauthBearerProvider: async () => ({ value: await token() }) };
+  }
+  return {
+    mechanism,
+    username,
+    get password() {
+      return secretOf(password, passwordFile) ?? "";
+    },
+  } as NonNullable<KafkaConfig["sasl"]>;
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import avro, { type Schema } from "avsc";
 import type { FastifyReply } from "fastify";
 import pino from "pino";
-import type { Dashboard } from "../page/data/port.ts";
+import type { Dashboard } from "../page/data/dashboard.ts";
 import type { TopicName } from "../../schemas/records.ts";
 import type { Cancel, Feedback, Request } from "../../schemas/types.ts";
 import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "../access.ts";
@@ -110,7 +110,7 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   addCancel(server, { callerOf, cancel, connectionLimit });
   // The rows of all tenants: a caller that gets access sees every one.
   const everything = () => Promise.resolve(tables.all().map(({ columns, gives }) => ({ ...columns, ...gives })));
-  const dashboard = { requests: everything, request: everything, examples: everything } as unknown as Dashboard;
+  const dashboard = { clickhouse: { query: everything } } as unknown as Dashboard;
   const publishing = { send, codec, topic: "feedback" as never, connectionLimit };
   const giveFeedback = (feedback: Feedback): Promise<void> => publish(publishing, [feedback]);
   addPageRoutes(server, { mayLook: createMayLook(mustBeAdmin), dashboard, giveFeedback, clock: now });

@@ -1,7 +1,7 @@
 // GET /page/api/live: requests as they happen, as server-sent events. A slow reader misses batches,
 // and its next batch counts the missed events; it delays no stage.
 import type { FastifyInstance } from "fastify";
-import { TooManyWatchers } from "./data/port.ts";
+import { TooManyWatchers } from "./data/live.ts";
 import type { LiveBatch } from "./data/types/requests.ts";
 import { closed } from "../closed.ts";
 import { ApiError } from "../errors.ts";
@@ -54,7 +54,7 @@ export function addLive(
     // Tells the page at once that it is watching.
     const ready = setImmediate(() => write(": \n\n"));
     try {
-      await dashboard.watch(take, signal);
+      await dashboard.live.watch(take, signal);
     } catch (error) {
       if (!raw.headersSent && error instanceof TooManyWatchers)
         throw new ApiError({ status: 429, code: "too_many_open", message: error.message, retryAfter: 10 });

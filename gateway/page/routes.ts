@@ -1,18 +1,34 @@
-// The page's questions as JSON. The browser names what it wants by a few checked parameters;
-// whatever becomes of them in SQL is the dashboard's.
+// The page's questions and acts as JSON. The browser names what it wants by a few checked
+// parameters; what becomes of them in SQL is below data/.
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { z } from "zod";
 import { feedbackOf } from "../api/feedback.ts";
 import type { Feedback } from "../../schemas/types.ts";
-import { PolicyRefused, type Dashboard } from "./data/port.ts";
 import { closed } from "../closed.ts";
 import { ApiError, badRequest } from "../errors.ts";
+import { findConversation } from "../find-conversation.ts";
+import { KeyRefused } from "../keys/manage.ts";
 import { createLookUps } from "../lookups.ts";
 import { unknownRequest } from "../routes/requests.ts";
 import { sameOrigin, type MayLook } from "./access.ts";
+import { dayMs, hourMs } from "./data/answers.ts";
+import { readBatches } from "./data/batches.ts";
+import { PolicyRefused, type Dashboard } from "./data/dashboard.ts";
+import { LetterRefused } from "./data/dead-letters.ts";
+import { readExample, readExamples } from "./data/examples.ts";
+import { readExperiments } from "./data/experiments.ts";
+import { checked, taken, timed } from "./data/filters.ts";
+import { readHealth } from "./data/health.ts";
+import { readNames } from "./data/names.ts";
+import { readOverview } from "./data/overview.ts";
+import { readOwners } from "./data/owners.ts";
+import { readPolicies, resume, revert } from "./data/policies.ts";
+import { readChange, readPolicyRewards } from "./data/policy-change.ts";
+import { readRequests } from "./data/requests.ts";
+import { readSessions } from "./data/sessions.ts";
+import type { WholeRequest } from "./data/types/asking.ts";
+import { readValues } from "./data/values.ts";
 import { setHeaders } from "./headers.ts";
-import { addOperatorRoutes } from "./operator-routes.ts";
 
 export interface PageDependencies {
   mayLook: MayLook;
@@ -22,51 +38,14 @@ export interface PageDependencies {
   clock: () => number;
 }
 
-const text = z.string().max(500).optional();
-const time = z.coerce.number().int().min(0).max(8_640_000_000_000_000).optional();
-const figure = z.coerce.number().min(0).max(1e12).optional();
-/** With a page and repeats beyond it, fewer rows than ClickHouse gives the page. */
-const mostOffset = 49_000;
-const filter = z.strictObject({
-  ...{ search: text, tenant: text, domain: text, arm: text, key: text, source: text, error: text },
-  ...{ answer: text, user: text, session: text, tag: text, from: time, until: time, last: time },
-  state: z.enum(["ok", "failed", "refused", "open", "unanswered"]).optional(),
-  ...{ minCost: figure, minMs: figure, maxReward: figure },
-  sort: z.enum(["time", "cost", "latency", "reward"]).optional(),
-  offset: z.coerce.number().int().min(0).max(mostOffset).optional(),
-  limit: z.coerce.number().int().min(1).max(200).optional(),
-});
-const named = z.strictObject({ id: z.string().min(1).max(1_000), tenant: z.string().min(1).max(500) });
-const span = z.strictObject({ from: time, until: time, last: time, tenant: text, domain: text, arm: text, key: text });
-const policy = z.strictObject({ name: text });
-const examples = z.strictObject({ search: text, sort: z.enum(["newest"]).optional() });
-const example = z.strictObject({ id: z.string().min(1).max(200) });
-/** Longer than any example may be; the rules of admission say how long. */
-const written = z.string().min(1).max(4_000_000);
-const edited = z.strictObject({ ...example.shape, request: written, response: written });
-const askingAgain = z
-  .strictObject({
-    ...{ ...named.shape, arm: z.string().min(1).max(200).optional(), maxCost: z.number().min(0).max(1e12) },
-    policyVersion: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
-  })
-  .refine(
-    ({ arm, policyVersion }) => (arm === undefined) !== (policyVersion === undefined),
-    "Name an arm or a policy.",
-  );
 /** Author of the page's feedback, by which it can be withdrawn. */
 const pageAuthor = "page";
-const onTenant = z.looseObject({ tenant: z.string().min(1).max(500) });
-const nothing = z.strictObject({});
-const name = z.string().min(1).max(200);
-const reverting = z.strictObject({ name, version: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
-const resuming = z.strictObject({ name });
-
-const hourMs = 3_600_000;
 
 export function addPageRoutes(
   server: FastifyInstance,
   { mayLook, dashboard, giveFeedback, clock }: PageDependencies,
 ): void {
+  const { clickhouse, policies, exampleActs, keys, letters } = dashboard;
   const lookUp = createLookUps();
   const answer = (path: string, work: (query: unknown) => Promise<unknown>): void => {
     server.get(`/page/api/${path}`, async (incoming, reply) => {
@@ -82,28 +61,41 @@ export function addPageRoutes(
     });
   };
 
-  answer("requests", (query) => dashboard.requests(timed(checked(filter, query), hourMs)));
-  answer("request", async (query) => {
-    const { id, tenant } = checked(named, query);
-    const found = await dashboard.request(id, tenant);
-    if (found === null) throw unknownRequest();
-    return found;
+  answer("requests", (query) => readRequests(clickhouse, timed(checked(taken.requests, query), hourMs)));
+  answer("request", (query) => wholeRequest(dashboard, checked(taken.request, query)));
+  answer("overview", (query) => readOverview(clickhouse, timed(checked(taken.overview, query), dayMs)));
+  answer("owners", (query) => readOwners(clickhouse, timed(checked(taken.owners, query), dayMs)));
+  answer("sessions", (query) => readSessions(clickhouse, timed(checked(taken.sessions, query), dayMs)));
+  answer("batches", (query) => readBatches(clickhouse, dashboard.batches(), checked(taken.tenant, query).tenant));
+  answer("policies", (query) => readPolicies(clickhouse, checked(taken.policy, query).name));
+  answer("policy-change", async (query) => {
+    const found = await readChange(clickhouse, checked(taken.version, query).version);
+    if (found !== null) return found;
+    throw new ApiError({ status: 404, code: "unknown_version", message: "No such version of the router is recorded." });
   });
-  answer("overview", (query) => dashboard.overview(timed(checked(span, query), 24 * hourMs)));
-  answer("policies", (query) => dashboard.policies(checked(policy, query).name));
-  answer("examples", (query) => dashboard.examples(checked(examples, query)));
-  answer("example", (query) => dashboard.example(checked(example, query).id));
-  answer("experiments", (query) => (checked(nothing, query), dashboard.experiments()));
-  answer("values", (query) => (checked(nothing, query), dashboard.values()));
-  answer("health", (query) => (checked(nothing, query), dashboard.health()));
-  answer("names", (query) => (checked(nothing, query), dashboard.names()));
+  answer("policy-rewards", (query) => (checked(taken.nothing, query), readPolicyRewards(clickhouse)));
+  answer("examples", (query) => readExamples(clickhouse, checked(taken.examples, query)));
+  answer("example", (query) => readExample(clickhouse, checked(taken.id, query).id));
+  answer("experiments", (query) => (checked(taken.nothing, query), readExperiments(clickhouse)));
+  answer("values", (query) => (checked(taken.nothing, query), readValues(clickhouse)));
+  answer("health", (query) => (checked(taken.nothing, query), readHealth({ ...dashboard.health, clickhouse })));
+  answer("names", (query) => (checked(taken.nothing, query), readNames(clickhouse)));
+  answer("keys", (query) => keys.list(checked(taken.keys, query)));
+  answer("letters", (query) => letters.list(checked(taken.letters, query)));
+  answer("letter", async (query) => {
+    const found = await letters.read(checked(taken.letter, query));
+    if (found !== null) return found;
+    throw new ApiError({ status: 404, code: "unknown_letter", message: "There is no such dead letter." });
+  });
+
   change("revert", (body) => {
-    const wanted = checked(reverting, body);
-    return dashboard.revert(wanted.name, wanted.version);
+    const { name, version } = checked(taken.revert, body);
+    return revert(policies, name, version, clock());
   });
+  change("resume", (body) => resume(policies, checked(taken.resume, body).name, clock()));
   // What POST /v1/feedback takes, and whose request it is on: an admin key is of no tenant.
   change("feedback", async (body) => {
-    const { tenant, ...reported } = checked(onTenant, body);
+    const { tenant, ...reported } = checked(taken.feedback, body);
     const feedback = feedbackOf({ author: pageAuthor, ...reported }, { tenant, id: randomUUID(), now: clock() });
     await giveFeedback(feedback);
     return { id: feedback.id };
@@ -112,41 +104,52 @@ export function addPageRoutes(
   server.post("/page/api/ask-again", async (incoming, reply) => {
     mayLook(incoming);
     sameOrigin(incoming);
-    return send(reply, await dashboard.askAgain(checked(askingAgain, incoming.body), closed(reply)).catch(refused));
+    const asking = checked(taken.askAgain, incoming.body);
+    return send(reply, await dashboard.askAgain(asking, closed(reply)).catch(refused));
   });
   change("example-keep", (body) => {
-    const { id, tenant } = checked(named, body);
-    return dashboard.keepAnswer(id, tenant);
+    const { id, tenant } = checked(taken.request, body);
+    return exampleActs.keep(id, tenant);
   });
-  change("example-edit", (body) => dashboard.editExample(checked(edited, body)));
-  change("example-remove", (body) => dashboard.removeExample(checked(example, body).id));
-  change("resume", (body) => dashboard.resume(checked(resuming, body).name));
-  addOperatorRoutes({ answer, change, checked, timed: (given) => timed(given, 24 * hourMs) }, dashboard);
+  change("example-edit", (body) => exampleActs.edit(checked(taken.edit, body)));
+  change("example-remove", (body) => exampleActs.remove(checked(taken.id, body).id));
+  change("key-create", (body) => keys.create(present(checked(taken.keyCreate, body))));
+  change("key-limit", (body) => {
+    const { id, ...limited } = checked(taken.keyLimit, body);
+    return keys.limit(id, present(limited));
+  });
+  change("key-revoke", (body) => keys.revoke(checked(taken.id, body).id));
+  change("letter-retry", (body) => letters.retry(checked(taken.letter, body)));
 }
 
-/** Without a time in the query, the default period that ends now. */
-function timed<T extends { from?: number | undefined; until?: number | undefined; last?: number | undefined }>(
-  { last, ...given }: T,
-  usualMs: number,
-): Omit<T, "last"> & { from: number; until: number } {
-  const until = given.until ?? Date.now() + 1;
-  return { ...given, until, from: given.from ?? Math.max(0, until - (last ?? usualMs)) };
+async function wholeRequest(
+  { clickhouse, prices, armsFor }: Dashboard,
+  { id, tenant }: { id: string; tenant: string },
+): Promise<WholeRequest> {
+  const found = await findConversation(clickhouse, id, tenant, { seesShared: true });
+  if (found === null) throw unknownRequest();
+  const { request, response } = found;
+  const { arm = null, promptTokens = 0 } = response ?? {};
+  const price = arm === null ? null : prices(arm, request.createdAt, promptTokens);
+  return { ...found, askable: armsFor(request), prices: price };
 }
+
+type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+/** Without members that are undefined. */
+const present = <T extends object>(value: T): Present<T> =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Present<T>;
 
 function send(reply: FastifyReply, value: unknown): FastifyReply {
   setHeaders(reply);
   return reply.send(value);
 }
 
-/** Throws ApiError. */
-function checked<T>(schema: z.ZodType<T>, value: unknown): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw badRequest(issue?.message ?? "This is no valid question.", issue?.path.map(String).join("."));
-}
-
 function refused(error: unknown): never {
-  if (!(error instanceof PolicyRefused)) throw error;
-  throw new ApiError({ status: 409, code: "policy_refused", message: error.message });
+  const conflict = (code: string, message: string): ApiError => new ApiError({ status: 409, code, message });
+  if (error instanceof PolicyRefused) throw conflict("policy_refused", error.message);
+  if (error instanceof LetterRefused) throw conflict("letter_refused", error.message);
+  if (!(error instanceof KeyRefused)) throw error;
+  // Messages name options of the command, which are fields here.
+  const message = error.message.replace(/^--/, "");
+  throw error.isWrong ? badRequest(message) : conflict("key_refused", message);
 }

@@ -14,7 +14,6 @@ import { addChat } from "./chat.ts";
 import { addEmbeddings, type EmbeddingsDependencies } from "./embeddings.ts";
 import { addFeedback } from "./feedback.ts";
 import { addFiles } from "./files.ts";
-import { addHealth } from "./health.ts";
 import { addMessages } from "./messages.ts";
 import { addModels } from "./models.ts";
 import { addRequests } from "./requests.ts";
@@ -50,4 +49,12 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, connectionLimit });
   addHealth(server, health);
+}
+
+/** GET /healthz, for load balancers: whether this gateway can have requests answered. */
+export function addHealth(server: FastifyInstance, health: () => { joined: boolean; partitions: number }): void {
+  server.get("/healthz", (_request, reply) => {
+    const { joined, partitions } = health();
+    return reply.code(joined ? 200 : 503).send({ status: joined ? "ok" : "unavailable", partitions });
+  });
 }

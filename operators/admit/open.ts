@@ -8,9 +8,9 @@ import { createRowCounts } from "../row-counts.ts";
 import { createAdmit, type ExampleStore } from "./admit.ts";
 import { createCandidates } from "./candidates.ts";
 import { createDecide } from "./decide.ts";
-import { createProbe } from "./probe.ts";
 import { createRemember } from "./remember.ts";
 import { candidatesWhenChanged, candidateTables } from "./when-changed.ts";
+import type { TextWork } from "../../connections/text/port.ts";
 
 const dayMs = 86_400_000;
 const candidatesAtOnce = 200;
@@ -56,5 +56,31 @@ export function openAdmit(
       log,
     }),
     remember: createRemember({ clickhouse, clock }),
+  };
+}
+
+/**
+ * Whether the embedder, the pool and the text worker answer at all: decide.ts tells by it a
+ * candidate that fails from a dependency that is away.
+ */
+interface ProbeDependencies {
+  examples: () => Promise<ExampleStore>;
+  text: Pick<TextWork, "check">;
+  clock: () => number;
+}
+
+function createProbe({ examples, text, clock }: ProbeDependencies): () => Promise<boolean> {
+  // Makes each text a new one, so that no cache answers.
+  let asked = 0;
+  return async function works() {
+    try {
+      const { embedder, pool } = await examples();
+      await text.check();
+      const embedding = await embedder.embed(`Does deciding work? ${clock()} ${asked++}`);
+      await pool.nearest("precedent/probe", embedding, 1, clock());
+      return true;
+    } catch {
+      return false;
+    }
   };
 }

@@ -1,12 +1,12 @@
 // Checks a request, cheap checks first, and settles id, time, domain, deadline and question. Needs
 // nothing before it; touches no service; never alters what the client said.
 import { deadlineOf, identify, sharingDomain, skewMs } from "../../algorithms/identity/identity.ts";
-import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
+import { ok, refuse, type Received, type Step, type Refuse } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
-import { boundsProblem } from "./bounds.ts";
-import { parameterProblem } from "./params.ts";
 import { passthroughProblem } from "./passthrough.ts";
+import { z } from "zod";
+import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 
 type Needs = Received<Request>;
 type Adds = Omit<Validated, keyof Needs>;
@@ -79,4 +79,57 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
       degraded: [],
     });
   };
+}
+
+/** Ids are remembered for a day, so nothing may be under way for longer. */
+const MAX_DEADLINE_MS = 86_400_000;
+
+/** Ranges, so that no arm has to guess what a strange value means. */
+const parametersSchema = z.object({
+  params: z.object({
+    maxTokens: z.number().int().min(1).nullable(),
+    temperature: z.number().min(0).max(2).nullable(),
+    topP: z.number().gt(0).max(1).nullable(),
+    seed: z.number().int().nullable(),
+    stop: z.array(z.string().min(1).max(1_024)).max(16),
+  }),
+  allow: z.object({
+    maxCost: z.number().min(0).nullable(),
+    deadlineMs: z.number().int().min(1).max(MAX_DEADLINE_MS).nullable(),
+    costWeight: z.number().min(0).nullable(),
+  }),
+  replyPartition: z.number().int().min(0).nullable(),
+});
+
+/** Null when all is in range; else which fields are not, with what is allowed. */
+function parameterProblem(request: Request): string | null {
+  const result = parametersSchema.safeParse(request);
+  if (result.success) return null;
+  return result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
+}
+
+/** Documents that a request may name, messages that it may have. */
+const mostDocuments = 256;
+const mostMessages = 4_096;
+
+/** name_too_long, metadata_too_large, too_many_messages, too_many_documents, or null. */
+function boundsProblem({ id, tenant, domain, account, documents, messages, metadata }: Request): Refuse | null {
+  if (documents.length > mostDocuments)
+    return refuse(
+      "too_many_documents",
+      `The request names ${documents.length} documents and the limit is ${mostDocuments}.`,
+    );
+  const names = Object.fromEntries(documents.map((name, index) => [`documents[${index}]`, name]));
+  const long = nameProblem({ id, tenant, domain, account, ...names });
+  // Its response stands under the sha256 of an id that is too long.
+  if (long !== null) return refuse("name_too_long", `Too long a name: ${long}`);
+  if (messages.length > mostMessages)
+    return refuse("too_many_messages", `The request has ${messages.length} messages and the limit is ${mostMessages}.`);
+  const bytes = metadataBytes(metadata);
+  return bytes > mostMetadataBytes.request
+    ? refuse(
+        "metadata_too_large",
+        `The metadata has ${bytes} bytes and the limit is ${mostMetadataBytes.request}: keep it elsewhere and name it here.`,
+      )
+    : null;
 }

@@ -5,7 +5,7 @@ import pino from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { configSchema } from "../../config/schema.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
-import type { AskingAgain } from "../../gateway/page/data/types/asking.ts";
+import type { AskingAgain } from "../../gateway/page/data/filters.ts";
 import { createArms } from "../../state/arms.ts";
 import { createAskAgain } from "./ask-again.ts";
 

@@ -5,8 +5,9 @@ import { v7 as uuid } from "uuid";
 import { serves } from "../../arms/serves.ts";
 import { templates } from "../../arms/templates.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
-import { PolicyRefused, type Dashboard } from "../../gateway/page/data/port.ts";
-import type { AskedAgain, AskingAgain } from "../../gateway/page/data/types/asking.ts";
+import { PolicyRefused, type Dashboard } from "../../gateway/page/data/dashboard.ts";
+import type { AskingAgain } from "../../gateway/page/data/filters.ts";
+import type { AskedAgain } from "../../gateway/page/data/types/asking.ts";
 import { servingOf, targetProbabilities } from "../../operators/route/target.ts";
 import { policyHistory } from "../../state/policies/history.ts";
 import { decodeRouterPolicy, priorPolicy, ROUTER, type RouterPolicy } from "../../state/policies/router.ts";
@@ -20,12 +21,11 @@ export interface AskAgainDependencies {
   find: (id: string, tenant: string) => Promise<Conversation | null>;
 }
 
-type Asked = Pick<Dashboard, "askAgain"> & {
-  /** Arms that may be called again with it. */
-  armsFor(request: Conversation["request"]): string[];
-};
-
-export function createAskAgain({ session, clickhouse, find }: AskAgainDependencies): Asked {
+export function createAskAgain({
+  session,
+  clickhouse,
+  find,
+}: AskAgainDependencies): Pick<Dashboard, "askAgain" | "armsFor"> {
   const { config, log } = session;
   const open = tracedOpener(session.tracing);
   let isAsking = false;

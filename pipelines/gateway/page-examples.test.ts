@@ -47,33 +47,33 @@ const edit = { id: "old", request: "what?", response: "this" };
 it("lets one of several acts at once take an example away", async () => {
   const { acts, states } = opened();
   const done = await Promise.allSettled([
-    acts.editExample(edit),
-    acts.editExample({ ...edit, response: "that" }),
-    acts.removeExample("old"),
+    acts.edit(edit),
+    acts.edit({ ...edit, response: "that" }),
+    acts.remove("old"),
   ]);
   expect(done.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
-  await expect(acts.editExample({ ...edit, response: "later" })).rejects.toThrow("The example old no longer exists");
+  await expect(acts.edit({ ...edit, response: "later" })).rejects.toThrow("The example old no longer exists");
   expect(states()).toBe(1);
 });
 
 it("lets one that failed be repeated", async () => {
   const { acts, states } = opened();
-  await expect(acts.editExample({ ...edit, response: " " })).rejects.toThrow("can't be an example");
-  await expect(acts.removeExample("unknown")).rejects.toThrow("The example unknown no longer exists");
-  await acts.editExample(edit);
+  await expect(acts.edit({ ...edit, response: " " })).rejects.toThrow("can't be an example");
+  await expect(acts.remove("unknown")).rejects.toThrow("The example unknown no longer exists");
+  await acts.edit(edit);
   expect(states()).toBe(1);
 });
 
 it.each(["cache", "reuse"])("keeps no answer from the %s: it repeats another one", async (source) => {
   const { acts, states } = opened({ source });
-  await expect(acts.keepAnswer("r", "t")).rejects.toThrow("repeats another answer");
+  await expect(acts.keep("r", "t")).rejects.toThrow("repeats another answer");
   expect(states()).toBe(0);
 });
 
 it("keeps an arm's answer, and none that is no answer or was cut off", async () => {
   const { acts, states } = opened();
-  await acts.keepAnswer("r", "t");
+  await acts.keep("r", "t");
   expect(states()).toBe(1);
   for (const wrong of [{ status: "failed" }, { finishReason: "length" }, { text: "" }])
-    await expect(opened(wrong).acts.keepAnswer("r", "t")).rejects.toThrow(/no answer to keep|can't be an example/);
+    await expect(opened(wrong).acts.keep("r", "t")).rejects.toThrow(/no answer to keep|can't be an example/);
 });

@@ -8,7 +8,7 @@ import type { Embedder } from "../../connections/embedder/port.ts";
 import { TextError } from "../../connections/text/port.ts";
 import type { Conversation } from "../../gateway/conversation.ts";
 import { refusalWord } from "../../gateway/page/client/words.ts";
-import { PolicyRefused, type Dashboard } from "../../gateway/page/data/port.ts";
+import { PolicyRefused, type Dashboard } from "../../gateway/page/data/dashboard.ts";
 import type { Candidate } from "../../operators/admit/candidates.ts";
 import { questionOf, refusalOf } from "../../operators/admit/qualify.ts";
 import type { ExampleChange } from "../../state/examples/port.ts";
@@ -44,7 +44,7 @@ export function createExampleActs({
   clickhouse,
   embedder,
   find,
-}: ExampleActsDependencies): Pick<Dashboard, "keepAnswer" | "editExample" | "removeExample"> {
+}: ExampleActsDependencies): Dashboard["exampleActs"] {
   const { config, kafka, log } = session;
   const { admit } = config.curate;
   const sharing = createSharedDomains(config.sharing);
@@ -107,7 +107,7 @@ export function createExampleActs({
   const confirmed = { documents: 0, finishReason: null, quality: 1, confirmed: true, rewardVersion: 0 };
 
   return {
-    async keepAnswer(id, tenant) {
+    async keep(id, tenant) {
       const found = await find(id, tenant);
       if (found?.response?.status !== "ok") throw new PolicyRefused("There is no answer to keep.");
       const { request, response } = found;
@@ -124,7 +124,7 @@ export function createExampleActs({
       return { id: change.id };
     },
 
-    editExample: ({ id, request, response }) =>
+    edit: ({ id, request, response }) =>
       takeAway(id, async () => {
         const [example] = await known(id);
         if (example === undefined) throw gone(id);
@@ -140,7 +140,7 @@ export function createExampleActs({
         return { id: change.id };
       }),
 
-    removeExample: (id) =>
+    remove: (id) =>
       takeAway(id, async () => {
         const found = await known(id);
         if (found.length === 0) throw gone(id);

@@ -3,22 +3,27 @@
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { findConversation } from "../../gateway/find-conversation.ts";
-import { createDashboard } from "../../gateway/page/data/dashboard.ts";
+import type { Dashboard } from "../../gateway/page/data/dashboard.ts";
+import { createPageKeys } from "../../gateway/page/data/keys.ts";
+import { createLetters } from "../../gateway/page/data/letters.ts";
+import { createLive } from "../../gateway/page/data/live.ts";
 import { pricesAt } from "../../config/price-bands.ts";
 import { priceList } from "../../config/prices.ts";
-import type { Dashboard } from "../../gateway/page/data/port.ts";
 import type { BatchTable } from "../../gateway/batches/table.ts";
 import { createAskAgain } from "./ask-again.ts";
 import { createExampleActs } from "./page-examples.ts";
-import { recordOf, stageGroups } from "./page-stages.ts";
 import type { gateway } from "./pipeline.ts";
-import type { Topic } from "../../schemas/records.ts";
+import { type Topic, isTenantTopic, ownersOf, type TopicName } from "../../schemas/records.ts";
 import type { ArmBreaker } from "../../schemas/types.ts";
 import { createRowTable } from "../../state/process-rows.ts";
 import { readTable } from "../../runtime/table.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { policiesOf } from "../policies.ts";
 import type { Session } from "../session.ts";
+import type { StageGroup } from "../../gateway/page/data/health.ts";
+import { isInline } from "../../config/sections/arms.ts";
+import { groupName, stageName } from "../../runtime/running-stage.ts";
+import { stagesOf, topology } from "../topology.ts";
 
 const limits = { seconds: 10, rows: 50_000 };
 const connections = 4;
@@ -33,7 +38,7 @@ export interface DashboardParts {
 export function openDashboard(
   session: SessionOf<typeof gateway> & Pick<Session, "connections">,
   { embedder, batches, loadByArm }: DashboardParts,
-): Dashboard {
+): Dashboard & { stop(): Promise<void> } {
   const { kafka, codec, topic, log, arms } = session;
   const clickhouse = createClickHouse({
     ...session.connections.clickhouse,
@@ -46,7 +51,9 @@ export function openDashboard(
     for (const [key, value] of rows) table.apply(key, value);
     return arms.configured().flatMap(({ name }) => table.others(name, ""));
   };
-  const dashboard = createDashboard({
+  const live = createLive({ kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log });
+  const clock = Date.now;
+  return {
     clickhouse,
     policies: policiesOf(session),
     health: { kafka, stages: () => stageGroups(session), arms: armRows, loadByArm },
@@ -56,17 +63,49 @@ export function openDashboard(
     },
     exampleActs: createExampleActs({ session, clickhouse, embedder, find }),
     ...createAskAgain({ session, clickhouse, find }),
-    keys: { session, arms: () => arms.configured().map(({ name }) => name) },
-    letters: { session, recordOf: (full) => recordOf(session, full) },
-    batches: () => batches.all(),
-    live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
-    clock: Date.now,
-  });
-  return {
-    ...dashboard,
+    keys: createPageKeys({ session, clickhouse, clock, arms: () => arms.configured().map(({ name }) => name) }),
+    letters: createLetters({ session, clickhouse, clock, recordOf: (full) => recordOf(session, full) }),
+    ...{ batches: () => batches.all(), live },
     async stop() {
-      await dashboard.stop();
+      await live.stop();
       await clickhouse.close();
     },
   };
 }
+
+type GatewaySession = SessionOf<typeof gateway>;
+
+/**
+ * Every consumer group with its topics; a queued arm has one of its own. No topics: the group only
+ * says which processes there are. Learn and curate read ClickHouse, gateways reply partitions.
+ */
+function stageGroups({ config, arms, tenants, topic }: GatewaySession): StageGroup[] {
+  const { prefix } = config.kafka;
+  const names = [...tenants.names()];
+  return stagesOf(topology, { arms: arms.configured().map((arm) => arm.name), tenants: names }).flatMap(
+    ({ name, sources }) => {
+      const topics = topicsOf(sources);
+      const of = (arm?: string): StageGroup => ({
+        stage: stageName(name, arm),
+        group: groupName(prefix, name, arm),
+        topics: topics.flatMap((one) => (isTenantTopic(one) ? names : [arm]).map((owner) => topic(one, owner))),
+      });
+      if (name === "example-replay") return [];
+      if (name === "gateway") return [{ ...of(), topics: [] }];
+      if (!topics.includes("work")) return [of()];
+      return arms.configured().flatMap((arm) => (isInline(arm) ? [] : [of(arm.name)]));
+    },
+  );
+}
+
+/** full: name of a topic on the brokers. undefined: no stage reads it. */
+function recordOf({ arms, tenants, topic }: GatewaySession, full: string): TopicName | undefined {
+  const names = [...tenants.names()];
+  const owners = { arms: arms.configured().map(({ name }) => name), tenants: names, streaming: names };
+  return topology
+    .flatMap(({ sources }) => topicsOf(sources))
+    .find((name) => ownersOf(name, owners).some((owner) => topic(name, owner) === full));
+}
+
+const topicsOf = (sources: readonly (TopicName | "ClickHouse")[]): TopicName[] =>
+  sources.filter((source): source is TopicName => source !== "ClickHouse");

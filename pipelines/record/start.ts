@@ -22,8 +22,12 @@ import type { StageHealth } from "../../runtime/stage-health.ts";
 import { traceBatch } from "../../runtime/tracing/batch.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { openDeadLetters } from "./dead-letters.ts";
-import { openMasking } from "./masking.ts";
 import { record } from "./pipeline.ts";
+import type { Logger } from "pino";
+import type { Config } from "../../config/schema.ts";
+import { maskOptions } from "../../config/sections/privacy.ts";
+import { createTextWork } from "../../connections/text/supervised.ts";
+import type { MaskingDependencies } from "../../operators/redact/redact.ts";
 
 /** Few large fetches cost a fraction of many small ones. */
 const fetchWait = { minBytes: 1_048_576, maxWaitMs: 200 };
@@ -121,4 +125,19 @@ function positionOf(name: RecordedTopic, { topic, partition, record: raw }: Sour
   const position = { topic, partition, offset, timestamp, traceparent: raw.headers["traceparent"] };
   if (isHistory) return position;
   return { ...position, arrivedAt: arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity) };
+}
+
+/** Replaces personal data before every insert where privacy.redact.clickhouse says so. */
+interface OpenedMasking extends Pick<MaskingDependencies, "masking"> {
+  close(): Promise<void>;
+}
+
+function openMasking(config: Config, log: Logger): OpenedMasking {
+  const options = maskOptions(config);
+  if (!config.privacy.redact.clickhouse || options === undefined)
+    return { masking: undefined, close: () => Promise.resolve() };
+  const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
+  const onWithheld = (texts: number): void =>
+    log.warn({ texts }, "what is personal in some texts could not be told in time: they are withheld");
+  return { masking: { text, options, onWithheld }, close: text.close };
 }

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Database } from "lmdb";
 import { VectorError, type VectorIndex, type VectorIndexes } from "../vectors/port.ts";
-import { readNote, writeNote } from "./index-note.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
 import { keyOf, slotOf } from "./records.ts";
+import { jsonOf } from "../../algorithms/text/json-shape.ts";
 
 export interface Entry {
   /** The slot. */
@@ -100,3 +100,19 @@ export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, 
     },
   };
 }
+
+/** What an index file says of itself: it must not pass for the index of another state. */
+interface Note {
+  /** Random name of the store that it belongs to. */
+  store: string;
+  domain: string;
+  model: string;
+  sequence: number;
+}
+
+const writeNote = (note: Note): string => JSON.stringify(note);
+
+/** null: nothing that save() wrote. */
+const readNote = (note: string): Note | null =>
+  // The file's checksum says that it is what save() wrote, or the index's own tests.
+  (jsonOf(note) as Note | null | undefined) ?? null;

@@ -5,7 +5,7 @@ import type { Arm, ArmInventory } from "../../arms/arm.ts";
 import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";
 import { createKvMetrics } from "./metrics.ts";
 import { repeat } from "../../runtime/repeat.ts";
-import { followTable } from "../../runtime/table.ts";
+import { applyTo, followTable } from "../../runtime/table.ts";
 import type { Session, SessionOf } from "../session.ts";
 
 const everyMs = 5_000;
@@ -91,12 +91,7 @@ export function followInventories(
   const table = createInventoryTable(Date.now);
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("kv-inventory"), record: "kv-inventory" as const },
-    apply(changes) {
-      for (const { key, value } of changes) {
-        if (value === null) table.remove(key);
-        else table.apply(key, value);
-      }
-    },
+    apply: applyTo(table),
   });
   return { table, caughtUp: reader.caughtUp, stop: () => reader.stop() };
 }

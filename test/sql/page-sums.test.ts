@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { readOverview } from "../../gateway/page/data/overview.ts";
 import { readOwners } from "../../gateway/page/data/owners.ts";
-import type { OverviewFilter } from "../../gateway/page/data/types/overview.ts";
-import type { RequestFilter } from "../../gateway/page/data/types/requests.ts";
+import type { OverviewFilter, RequestFilter } from "../../gateway/page/data/filters.ts";
 import { findRequests } from "../../gateway/page/data/requests-found.ts";
 import { type MigratedDatabase, startDatabase } from "../support/clickhouse.ts";
 

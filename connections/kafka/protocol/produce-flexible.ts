@@ -5,37 +5,37 @@ import { internals } from "../kafkajs-internals.ts";
 import type { PartitionResponse, ProduceResponse } from "../unacknowledged.ts";
 import { entries, skipTags, written, type Protocol, type Throttled } from "./codec.ts";
 import { batchProducer, type ProduceBody } from "./produce.ts";
-import { sizedBatch, writeBatch } from "./record-batch.ts";
+import { sizedBatch, writeBatch, unsignedSize, writeUnsigned } from "./record-batch.ts";
 
 /** With the tagged fields of the header: none. now: as in produce.ts. */
 export function encodeFlexibleProduce(body: ProduceBody, now: number): Buffer {
   const { transactionalId = null, acks, timeout, topicData } = body;
   const id = transactionalId === null ? undefined : Buffer.from(transactionalId);
   // Compact lengths are stored plus one: 0 stands for null.
-  let size = 1 + varSize(id === undefined ? 0 : id.length + 1) + (id?.length ?? 0) + 2 + 4;
-  size += varSize(topicData.length + 1) + 1;
+  let size = 1 + unsignedSize(id === undefined ? 0 : id.length + 1) + (id?.length ?? 0) + 2 + 4;
+  size += unsignedSize(topicData.length + 1) + 1;
   const topics = topicData.map(({ topic, partitions }) => {
     const name = Buffer.from(topic);
     const batches = partitions.map((one) => sizedBatch(one, now));
-    size += varSize(name.length + 1) + name.length + varSize(batches.length + 1) + 1;
-    for (const batch of batches) size += 4 + varSize(batch.size + 1) + batch.size + 1;
+    size += unsignedSize(name.length + 1) + name.length + unsignedSize(batches.length + 1) + 1;
+    for (const batch of batches) size += 4 + unsignedSize(batch.size + 1) + batch.size + 1;
     return { name, batches };
   });
 
   // Every byte of it is written below.
   const bytes = Buffer.allocUnsafe(size);
   let at = bytes.writeUInt8(0, 0); // no tagged fields in the header
-  at = writeVar(bytes, at, id === undefined ? 0 : id.length + 1);
+  at = writeUnsigned(bytes, at, id === undefined ? 0 : id.length + 1);
   if (id !== undefined) at += id.copy(bytes, at);
   at = bytes.writeInt32BE(timeout, bytes.writeInt16BE(acks, at));
-  at = writeVar(bytes, at, topics.length + 1);
+  at = writeUnsigned(bytes, at, topics.length + 1);
   const producer = batchProducer(body);
   for (const { name, batches } of topics) {
-    at = writeVar(bytes, at, name.length + 1);
+    at = writeUnsigned(bytes, at, name.length + 1);
     at += name.copy(bytes, at);
-    at = writeVar(bytes, at, batches.length + 1);
+    at = writeUnsigned(bytes, at, batches.length + 1);
     for (const batch of batches) {
-      at = writeVar(bytes, bytes.writeInt32BE(batch.partition, at), batch.size + 1);
+      at = writeUnsigned(bytes, bytes.writeInt32BE(batch.partition, at), batch.size + 1);
       at = bytes.writeUInt8(0, writeBatch(bytes, at, batch, producer));
     }
     at = bytes.writeUInt8(0, at);
@@ -73,17 +73,3 @@ export const flexibleProduce = (body: ProduceBody): Protocol<ProduceResponse & T
   response: { decode: (raw) => Promise.resolve(decode(raw)), parse: (answer) => Promise.resolve(answer) },
   logResponseError: false,
 });
-
-function varSize(value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) size++;
-  return size;
-}
-
-function writeVar(bytes: Buffer, from: number, value: number): number {
-  let at = from;
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) + 128;
-  bytes[at++] = rest;
-  return at;
-}

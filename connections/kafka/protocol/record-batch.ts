@@ -129,15 +129,20 @@ export function writeBatch(
  */
 const zigzag = (value: number): number => (value >= 0 ? 2 * value : -2 * value - 1);
 
-function varSize(value: number): number {
+const varSize = (value: number): number => unsignedSize(zigzag(value));
+const writeVar = (bytes: Buffer, at: number, value: number): number => writeUnsigned(bytes, at, zigzag(value));
+
+/** Bytes of a whole number, seven bits in each. */
+export function unsignedSize(value: number): number {
   let size = 1;
-  for (let rest = zigzag(value); rest >= 128; rest = Math.floor(rest / 128)) size++;
+  for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) size++;
   return size;
 }
 
-function writeVar(bytes: Buffer, from: number, value: number): number {
+/** The position behind it. */
+export function writeUnsigned(bytes: Buffer, from: number, value: number): number {
   let at = from;
-  let rest = zigzag(value);
+  let rest = value;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) + 128;
   bytes[at++] = rest;
   return at;

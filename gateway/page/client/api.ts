@@ -39,7 +39,7 @@ async function refusal(answer: Response): Promise<Refused> {
 }
 
 /** Rejects with Refused. */
-export async function get<T>(
+export function get<T>(
   path: string,
   query: Readonly<Record<string, string | number | undefined>> = {},
   signal?: AbortSignal,
@@ -48,21 +48,19 @@ export async function get<T>(
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== "") search.set(name, String(value));
   const text = search.toString();
-  const answer = await fetch(`/page/api/${path}${text === "" ? "" : `?${text}`}`, {
-    headers: headers(),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (!answer.ok) throw await refusal(answer);
-  return (await answer.json()) as T;
+  return ask(`${path}${text === "" ? "" : `?${text}`}`, { headers: headers(), ...(signal && { signal }) });
 }
 
 /** Rejects with Refused. */
-export async function post<T>(path: string, body: unknown): Promise<T> {
-  const answer = await fetch(`/page/api/${path}`, {
+export const post = <T>(path: string, body: unknown): Promise<T> =>
+  ask(path, {
     method: "POST",
     headers: { ...headers(), "content-type": "application/json" },
     body: JSON.stringify(body),
   });
+
+async function ask<T>(path: string, how: RequestInit): Promise<T> {
+  const answer = await fetch(`/page/api/${path}`, how);
   if (!answer.ok) throw await refusal(answer);
   return (await answer.json()) as T;
 }

@@ -8,7 +8,7 @@ import { linkTo, useData, useQuery } from "./hooks.ts";
 import { Mean } from "./overview-tables.tsx";
 import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
 import { type Column, numeric, rowHead, Table } from "./table.tsx";
-import { NameFields, narrowedBy, rangeOf, TimeFields } from "./range.tsx";
+import { NameFields, narrowedBy, periodOf, rangeOf, TimeFields } from "./range.tsx";
 import type { Names } from "../data/names.ts";
 
 const everyMs = 15_000;
@@ -16,9 +16,8 @@ const everyMs = 15_000;
 export function Arms({ names, theme }: { names: Names; theme: string }) {
   const [query, set] = useQuery();
   const range = useMemo(() => rangeOf(query, Date.now()), [query.toString()]);
-  const asked = range.isLive ? { last: range.until - range.from } : { from: range.from, until: range.until };
+  const asked = periodOf(range);
   const narrowed = narrowedBy(query);
-  const times = Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, String(value)]));
   const { data, error } = useData<Overview>("overview", { ...asked, ...narrowed }, range.isLive ? everyMs : undefined);
   const health = useData<Health>("health", {}, everyMs);
   const open = new Map(health.data?.breakers.map((one) => [one.arm, one.state]));
@@ -43,9 +42,8 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
             <Panel title="By arm">
               <Table
                 scrolls="Arms"
-                class="cards"
                 rows={rowsOf(data)}
-                columns={columnsOf((arm) => linkTo("requests", { ...narrowed, ...times, arm }), open, health.data)}
+                columns={columnsOf((arm) => linkTo("requests", { ...narrowed, ...asked, arm }), open, health.data)}
                 keyOf={({ arm }) => arm}
               />
             </Panel>
@@ -127,7 +125,6 @@ const Prefill = ({ arms }: { arms: Overview["arms"] }) =>
       <Table
         rows={arms}
         keyOf={({ arm }) => arm}
-        class="cards"
         columns={[
           ["Arm", ({ arm }) => <Arm name={arm} />, rowHead],
           ["Prompt", ({ promptTokens }) => count(promptTokens), numeric],
@@ -149,7 +146,6 @@ const Replicas = ({ replicas }: Pick<Health, "replicas">) =>
       <Table
         rows={replicas}
         keyOf={({ arm, name }) => `${arm}/${name}`}
-        class="cards"
         scrolls="Replicas"
         columns={[
           ["Replica", ({ name }) => <code>{name}</code>, rowHead],

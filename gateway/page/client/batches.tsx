@@ -1,10 +1,10 @@
 // Batches of all tenants: how far each is, and what its answers cost.
 import type { BatchList } from "../data/batches.ts";
 import type { Names } from "../data/names.ts";
-import { ago, cost, count, duration, whole } from "./format.ts";
+import { cost, count, duration, whole } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
-import { Bar, Nothing, Panel, Problem } from "./parts.tsx";
-import { numeric, rowHead, Table } from "./table.tsx";
+import { Bar, Panel, Problem } from "./parts.tsx";
+import { aged, numeric, rowHead, Table } from "./table.tsx";
 import { Choice } from "./range.tsx";
 
 export function Batches({ names }: { names: Names }) {
@@ -21,54 +21,46 @@ export function Batches({ names }: { names: Names }) {
           title="Batches"
           note={`${count(data.found)} of the last 30 days${data.found > data.rows.length ? `, the newest ${count(data.rows.length)} shown` : ""}. Cost: that of the answers recorded so far.`}
         >
-          {data.rows.length === 0 ? (
-            <Nothing>None. Clients upload a file of requests to /v1/files, and order a batch at /v1/batches.</Nothing>
-          ) : (
-            <Table
-              class="cards"
-              scrolls="Batches"
-              rows={data.rows}
-              keyOf={({ id }) => id}
-              columns={[
-                [
-                  "Batch",
-                  ({ id, tenant, createdAt, finishedAt }) => (
-                    <a
-                      data-row=""
-                      href={linkTo("requests", {
-                        ...{ search: `${id}-`, tenant, from: String(createdAt) },
-                        until: String((finishedAt ?? Date.now()) + 60_000),
-                      })}
-                    >
-                      <code>{id.slice(0, 18)}</code>
-                    </a>
-                  ),
-                  rowHead,
-                ],
-                ["Tenant", ({ tenant }) => <bdi>{tenant}</bdi>],
-                ["File", ({ file }) => <bdi>{file}</bdi>, { class: "text" }],
-                [
-                  "State",
-                  ({ status, problem }) => (problem === "" ? status : `${status}: ${problem}`),
-                  { class: "text" },
-                ],
-                ["Done", (row) => <Done of={row} />, { class: "wide" }],
-                ["Failed", ({ failed }) => count(failed), numeric],
-                ["Cost", (row) => cost(row.cost), numeric],
-                [
-                  "Ordered",
-                  ({ createdAt }) => ago(createdAt),
-                  { class: "nowrap", hint: ({ createdAt }) => whole(createdAt) },
-                ],
-                [
-                  "Took",
-                  ({ createdAt, finishedAt }) => (finishedAt === null ? "–" : duration(finishedAt - createdAt)),
-                  numeric,
-                ],
-                ["Due", ({ expiresAt }) => whole(expiresAt), { class: "nowrap" }],
-              ]}
-            />
-          )}
+          <Table
+            none="None. Clients upload a file of requests to /v1/files, and order a batch at /v1/batches."
+            scrolls="Batches"
+            rows={data.rows}
+            keyOf={({ id }) => id}
+            columns={[
+              [
+                "Batch",
+                ({ id, tenant, createdAt, finishedAt }) => (
+                  <a
+                    data-row=""
+                    href={linkTo("requests", {
+                      ...{ search: `${id}-`, tenant, from: createdAt },
+                      until: (finishedAt ?? Date.now()) + 60_000,
+                    })}
+                  >
+                    <code>{id.slice(0, 18)}</code>
+                  </a>
+                ),
+                rowHead,
+              ],
+              ["Tenant", ({ tenant }) => <bdi>{tenant}</bdi>],
+              ["File", ({ file }) => <bdi>{file}</bdi>, { class: "text" }],
+              [
+                "State",
+                ({ status, problem }) => (problem === "" ? status : `${status}: ${problem}`),
+                { class: "text" },
+              ],
+              ["Done", (row) => <Done of={row} />, { class: "wide" }],
+              ["Failed", ({ failed }) => count(failed), numeric],
+              ["Cost", (row) => cost(row.cost), numeric],
+              aged("Ordered", "createdAt"),
+              [
+                "Took",
+                ({ createdAt, finishedAt }) => (finishedAt === null ? "–" : duration(finishedAt - createdAt)),
+                numeric,
+              ],
+              ["Due", ({ expiresAt }) => whole(expiresAt), { class: "nowrap" }],
+            ]}
+          />
         </Panel>
       )}
     </>

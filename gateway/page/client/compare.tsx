@@ -120,7 +120,6 @@ function Arms({ two }: { two: Two<WholeRequest> }) {
   return (
     <Panel title="Arms">
       <Table
-        class="cards"
         scrolls="Arms"
         rows={arms}
         keyOf={(arm) => arm}
@@ -150,25 +149,21 @@ function Shown({ two }: { two: Two<WholeRequest> }) {
       title="Examples shown"
       note={`${shared} in both, ${left.length - shared} and ${right.length - shared} in one.`}
     >
-      {ids.length === 0 ? (
-        <Nothing>Neither was shown any.</Nothing>
-      ) : (
-        <Table
-          class="cards"
-          scrolls="Examples"
-          rows={ids}
-          keyOf={(id) => id}
-          columns={[
-            [
-              "Example",
-              (id) => <a href={linkTo("examples", { id })}>{texts.get(id) ?? id.slice(0, 12)}</a>,
-              { class: "text" },
-            ],
-            [`Position, ${names[0].toLowerCase()}`, (id) => positionIn(left, id), numeric],
-            [`Position, ${names[1].toLowerCase()}`, (id) => positionIn(right, id), numeric],
-          ]}
-        />
-      )}
+      <Table
+        none="Neither was shown any."
+        scrolls="Examples"
+        rows={ids}
+        keyOf={(id) => id}
+        columns={[
+          [
+            "Example",
+            (id) => <a href={linkTo("examples", { id })}>{texts.get(id) ?? id.slice(0, 12)}</a>,
+            { class: "text" },
+          ],
+          [`Position, ${names[0].toLowerCase()}`, (id) => positionIn(left, id), numeric],
+          [`Position, ${names[1].toLowerCase()}`, (id) => positionIn(right, id), numeric],
+        ]}
+      />
     </Panel>
   );
 }

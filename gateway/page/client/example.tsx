@@ -1,11 +1,11 @@
 // One example: its texts, where it came from and how it was used, and what can be done about it.
 import { useEffect, useState } from "preact/hooks";
 import type { WholeExample } from "../data/types/examples.ts";
-import { post } from "./api.ts";
 import { domainOf, figure, fraction, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
 import { Arm, Bar, ConfirmTakingOut, Nothing, Outcome, Panel, Problem } from "./parts.tsx";
 import { numeric, Table } from "./table.tsx";
+import { useAct } from "./use-act.ts";
 
 /** Until the tables have a new one. */
 const awaitedMs = 1_500;
@@ -15,24 +15,17 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
   const { data, error, reload } = useData<WholeExample>("example", { id });
   const [edited, setEdited] = useState<{ request: string; response: string }>();
   const [isRemoving, setRemoving] = useState(false);
-  const [done, setDone] = useState("");
-  const [problem, setProblem] = useState<Error>();
+  const { act, message, problem } = useAct();
   const example = data?.example ?? undefined;
   useEffect(() => {
-    if (data === undefined || example !== undefined || done !== "") return undefined;
+    if (data === undefined || example !== undefined || message !== "") return undefined;
     const again = setTimeout(reload, awaitedMs);
     return () => clearTimeout(again);
-  }, [data, done]);
-  const act = (path: string, body: object, taken: (made: { id: string }) => void): void => {
-    setProblem(undefined);
-    post<{ id: string }>(path, body).then(taken, (cause: unknown) =>
-      setProblem(cause instanceof Error ? cause : new Error(String(cause))),
-    );
-  };
+  }, [data, message]);
   const remove = (): void =>
     act("example-remove", { id }, () => {
-      setDone("It is taken out.");
       setTimeout(reload, awaitedMs);
+      return "It is taken out.";
     });
   return (
     <>
@@ -68,7 +61,7 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
                 class="correction"
                 onSubmit={(event) => {
                   event.preventDefault();
-                  act("example-edit", { id, ...edited }, (made) => onEdited(made.id));
+                  act<{ id: string }>("example-edit", { id, ...edited }, (made) => (onEdited(made.id), ""));
                 }}
               >
                 {(["request", "response"] as const).map((name) => (
@@ -110,7 +103,7 @@ export function Example({ id, onEdited }: { id: string; onEdited: (id: string) =
             </div>
           </>
         )}
-        <Outcome>{done}</Outcome>
+        <Outcome>{message}</Outcome>
         <Problem error={problem} />
         {isRemoving && <ConfirmTakingOut id={id} onConfirm={remove} onClose={() => setRemoving(false)} />}
       </Panel>
@@ -129,39 +122,35 @@ const originOf = ({ sourceArm, sourceModel }: NonNullable<WholeExample["example"
 
 const Uses = ({ uses }: Pick<WholeExample, "uses">) => (
   <Panel title="Answers that it was shown for">
-    {uses.length === 0 ? (
-      <Nothing>It was not shown for an answer in the last two weeks.</Nothing>
-    ) : (
-      <Table
-        class="cards"
-        scrolls="Uses"
-        rows={uses}
-        keyOf={(use) => `${use.tenant}/${use.requestId}`}
-        columns={[
-          ["Time", ({ createdAt }) => whole(createdAt), { class: "nowrap" }],
-          [
-            "Request",
-            (use) => (
-              <a href={linkTo("request", { tenant: use.tenant, id: use.requestId })}>
-                <bdi>{use.question === "" ? use.requestId : use.question}</bdi>
-              </a>
-            ),
-            { class: "text" },
-          ],
-          ["Arm", ({ arm }) => <Arm name={arm} />],
-          ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
-          ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
-          [
-            "Quality of the answer",
-            (use) => (
-              <>
-                {figure(use.quality)} <span class="quiet">{use.rated ? "rated" : "predicted"}</span>
-              </>
-            ),
-            numeric,
-          ],
-        ]}
-      />
-    )}
+    <Table
+      none="It was not shown for an answer in the last two weeks."
+      scrolls="Uses"
+      rows={uses}
+      keyOf={(use) => `${use.tenant}/${use.requestId}`}
+      columns={[
+        ["Time", ({ createdAt }) => whole(createdAt), { class: "nowrap" }],
+        [
+          "Request",
+          (use) => (
+            <a href={linkTo("request", { tenant: use.tenant, id: use.requestId })}>
+              <bdi>{use.question === "" ? use.requestId : use.question}</bdi>
+            </a>
+          ),
+          { class: "text" },
+        ],
+        ["Arm", ({ arm }) => <Arm name={arm} />],
+        ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
+        ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
+        [
+          "Quality of the answer",
+          (use) => (
+            <>
+              {figure(use.quality)} <span class="quiet">{use.rated ? "rated" : "predicted"}</span>
+            </>
+          ),
+          numeric,
+        ],
+      ]}
+    />
   </Panel>
 );

@@ -1,9 +1,8 @@
 // Examples by what bettering them would gain, or the newest; one of them whole (example.tsx).
-import { useEffect, useState } from "preact/hooks";
 import type { ExampleList } from "../data/types/examples.ts";
 import { Example } from "./example.tsx";
 import { count, figure, time } from "./format.ts";
-import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
+import { linkTo, useData, useQuery, useSearch } from "./hooks.ts";
 import { Bar, Nothing, Panel, Problem, Search } from "./parts.tsx";
 import { numeric, Table } from "./table.tsx";
 import { Choice } from "./range.tsx";
@@ -12,13 +11,9 @@ const sorts = [["newest", "newest first"]] as const;
 
 export function Examples({ id }: { id: string }) {
   const [query, set] = useQuery();
-  const [search, setSearch] = useState(query.get("search") ?? "");
-  const asked = useSettled(search);
-  useEffect(() => {
-    if (asked !== (query.get("search") ?? "")) set({ search: asked });
-  }, [asked]);
+  const { search, setSearch, settled } = useSearch([query, set]);
   const sort = query.get("sort") ?? undefined;
-  const { data, error } = useData<ExampleList>("examples", { search: asked, sort }, 30_000);
+  const { data, error } = useData<ExampleList>("examples", { search: settled, sort }, 30_000);
   const kept = { search: query.get("search") ?? "", sort: sort ?? "" };
   const most = Math.max(...(data?.rows ?? []).map(({ gain }) => gain), 0);
   return (
@@ -39,7 +34,7 @@ export function Examples({ id }: { id: string }) {
           <Nothing>{sort === "newest" ? "None fits." : "None was used in this time, or none fits."}</Nothing>
         ) : (
           <Table
-            class="list cards"
+            class="list"
             scrolls="Examples"
             rows={data.rows}
             keyOf={(row) => row.id}

@@ -19,7 +19,6 @@ export function Experiments() {
       ) : (
         <>
           <Table
-            class="cards"
             rows={data}
             keyOf={({ experiment, variant }) => `${experiment}/${variant}`}
             columns={[

@@ -3,7 +3,7 @@ import type { Health as Found } from "../data/types/health.ts";
 import { ago, count, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
 import { Arm, Nothing, Panel, Problem, Stat } from "./parts.tsx";
-import { numeric, rowHead, Table } from "./table.tsx";
+import { aged, numeric, rowHead, Table } from "./table.tsx";
 
 const behindOf = (lag: number | null) => (lag === null ? <span class="quiet">not read yet</span> : count(lag));
 
@@ -43,7 +43,6 @@ export function Health() {
       {data.breakers.length > 0 && (
         <Panel title="Breakers" note="An arm that keeps failing is left out and tried again by itself.">
           <Table
-            class="cards"
             rows={data.breakers}
             keyOf={({ arm, instance }) => `${arm}/${instance}`}
             columns={[
@@ -60,12 +59,11 @@ export function Health() {
           note="Records of the last week that could not be processed and were not sent again."
         >
           <Table
-            class="cards"
             scrolls="Dead letters"
             rows={data.deadLetters}
             keyOf={(one) => `${one.topic}/${one.stage}/${one.code}`}
             columns={[
-              ["Newest", ({ newest }) => ago(newest), { class: "nowrap", hint: ({ newest }) => whole(newest) }],
+              aged("Newest", "newest"),
               [
                 "Topic",
                 ({ topic, stage, code }) => (
@@ -88,7 +86,6 @@ export function Health() {
           note="Records behind a stage's position; the gateway, learn and curate have none. Markers of transactions count as records, so that a stage that is done may be a few behind."
         >
           <Table
-            class="cards"
             rows={data.stages}
             keyOf={(row) => `${row.stage}/${row.topic}`}
             columns={[
@@ -102,18 +99,11 @@ export function Health() {
         <div>
           <Panel title="Tables" note="Of the last week.">
             <Table
-              class="cards"
               rows={data.tables}
               keyOf={({ table }) => table}
               columns={[
                 ["Table", ({ table }) => table, rowHead],
-                [
-                  "Newest row",
-                  ({ newest }) => ago(newest),
-                  {
-                    hint: ({ newest }) => (newest === null ? undefined : whole(newest)),
-                  },
-                ],
+                aged("Newest row", "newest"),
                 ["Rows of the last hour", ({ lastHour }) => count(lastHour), numeric],
               ]}
             />

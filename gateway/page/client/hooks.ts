@@ -1,13 +1,14 @@
 // What views share: data that is loaded, and loaded again while the page is looked at; where in the
 // page we are; light or dark.
+import { errorOf } from "../../../connections/errors.ts";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { get, type Refused } from "./api.ts";
+import { get } from "./api.ts";
 
 export interface Loaded<T> {
   data: T | undefined;
   /** The data answers an earlier question; the answer to the current one is on its way. */
   isStale: boolean;
-  error: Refused | Error | undefined;
+  error: Error | undefined;
   reload: () => void;
 }
 
@@ -16,7 +17,7 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /** `everyMs`: absent: once. A newer question replaces the older one. */
 export function useData<T>(path: string, query: Query = {}, everyMs?: number): Loaded<T> {
   const [found, setFound] = useState<{ key: string; data: T }>();
-  const [error, setError] = useState<Refused | Error>();
+  const [error, setError] = useState<Error>();
   const asking = useRef<AbortController | undefined>(undefined);
   const key = JSON.stringify([path, query]);
   const load = useCallback((): void => {
@@ -28,7 +29,7 @@ export function useData<T>(path: string, query: Query = {}, everyMs?: number): L
         setError(undefined);
       },
       (cause: unknown) => {
-        if (!mine.signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)));
+        if (!mine.signal.aborted) setError(errorOf(cause));
       },
     );
   }, [key]);
@@ -49,7 +50,7 @@ export function useData<T>(path: string, query: Query = {}, everyMs?: number): L
 const settledMs = 250;
 
 /** The text, trimmed, once it has not changed for settledMs: saves a query for each keystroke. */
-export function useSettled(text: string): string {
+function useSettled(text: string): string {
   const [settled, setSettled] = useState(text.trim());
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text.trim()), settledMs);
@@ -79,8 +80,9 @@ export function useRoute(): Route {
 }
 
 /** Empty values are left out. */
-export const linkTo = (view: string, query: Readonly<Record<string, string>> = {}): string => {
-  const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
+export const linkTo = (view: string, query: Readonly<Record<string, string | number>> = {}): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return `#/${view}${text === "" ? "" : `?${text}`}`;
 };
 
@@ -99,6 +101,16 @@ export function useQuery(): [URLSearchParams, (changes: Readonly<Record<string, 
     [view, text],
   );
   return [query, set];
+}
+
+/** The words of a view's search field, which follow into the address once they have settled. */
+export function useSearch([query, set]: ReturnType<typeof useQuery>) {
+  const [search, setSearch] = useState(query.get("search") ?? "");
+  const settled = useSettled(search);
+  useEffect(() => {
+    if (settled !== (query.get("search") ?? "")) set({ search: settled });
+  }, [settled]);
+  return { search, setSearch, settled };
 }
 
 export type Theme = "light" | "dark";

@@ -4,18 +4,17 @@ import type { KeyList, KeyRow } from "../data/keys.ts";
 import type { Names } from "../data/names.ts";
 import { useKey } from "./api.ts";
 import { cost, count, time, whole } from "./format.ts";
-import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
+import { linkTo, useData, useQuery, useSearch } from "./hooks.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { limitFields, limitsOf, limitTexts } from "./limit-fields.tsx";
 import { Copied } from "./copied.tsx";
-import { Confirm, Nothing, Outcome, Panel, Problem, Search } from "./parts.tsx";
+import { Confirm, Outcome, Panel, Problem, Search } from "./parts.tsx";
 import { numeric, rowHead, Table, type Column } from "./table.tsx";
 import { useAct } from "./use-act.ts";
 
 export function Keys({ names }: { names: Names }) {
   const [query, set] = useQuery();
-  const [search, setSearch] = useState(query.get("search") ?? "");
-  const settled = useSettled(search);
+  const { search, setSearch, settled } = useSearch([query, set]);
   const all = query.get("all") ?? "";
   const { data, error, reload } = useData<KeyList>("keys", { search: settled, all }, 10_000);
   const [made, setMade] = useState<{ key: KeyRow; text: string }>();
@@ -69,17 +68,13 @@ export function Keys({ names }: { names: Names }) {
               : "There are none: clients on this machine are served without one. From the first key on every request needs one, and this page an admin key."
           }
         >
-          {data.keys.length === 0 ? (
-            <Nothing>{data.hasKeys ? "No key fits." : "Create an admin key first, then keys of tenants."}</Nothing>
-          ) : (
-            <Table
-              class="cards"
-              scrolls="Keys"
-              rows={data.keys}
-              keyOf={({ id }) => id}
-              columns={columnsOf(setLimiting, setRevoking, isBusy)}
-            />
-          )}
+          <Table
+            none={data.hasKeys ? "No key fits." : "Create an admin key first, then keys of tenants."}
+            scrolls="Keys"
+            rows={data.keys}
+            keyOf={({ id }) => id}
+            columns={columnsOf(setLimiting, setRevoking, isBusy)}
+          />
         </Panel>
       )}
       {data !== undefined && (

@@ -4,7 +4,7 @@ import type { Letter, LetterRow, LetterText } from "../data/dead-letters.ts";
 import { ago, count, whole } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
 import { Confirm, Nothing, Outcome, Panel, Problem } from "./parts.tsx";
-import { rowHead, Table } from "./table.tsx";
+import { aged, rowHead, Table } from "./table.tsx";
 import { useAct } from "./use-act.ts";
 
 const filters = ["topic", "stage", "code", "tenant", "before", "skip"] as const;
@@ -47,7 +47,6 @@ export function Letters() {
           <Nothing>There are none.</Nothing>
         ) : (
           <Table
-            class="cards"
             scrolls="Dead letters"
             rows={data}
             keyOf={(one) => `${one.topic}/${one.partition}/${one.offset}/${one.stage}`}
@@ -55,21 +54,14 @@ export function Letters() {
               [
                 "Record",
                 ({ topic, partition, offset: at, stage }) => (
-                  <a
-                    data-row=""
-                    href={linkTo("letters", { topic, partition: String(partition), offset: String(at), stage })}
-                  >
+                  <a data-row="" href={linkTo("letters", { topic, partition, offset: at, stage })}>
                     {topic} {partition}, {at}
                   </a>
                 ),
                 rowHead,
               ],
               ["Stage", ({ stage }) => stage],
-              [
-                "When",
-                ({ createdAt }) => ago(createdAt),
-                { class: "nowrap", hint: ({ createdAt }) => whole(createdAt) },
-              ],
+              aged("When", "createdAt"),
               ["Tenant", ({ tenant }) => <bdi>{tenant}</bdi>],
               ["Code", ({ code }) => <code>{code}</code>],
               ["Reason", ({ reason }) => <bdi>{reason}</bdi>, { class: "text" }],

@@ -1,7 +1,7 @@
 // The overview's tables: owners of the cost, shares of the arms, causes of failures, what was
 // learnt.
 import { useState } from "preact/hooks";
-import type { OwnerKind, OwnerList } from "../data/owners.ts";
+import type { OwnerList } from "../data/owners.ts";
 import type { Overview as Found } from "../data/types/overview.ts";
 import { cost, count, duration, figure, shares, time, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
@@ -10,8 +10,8 @@ import { numeric, rowHead, Table } from "./table.tsx";
 import { errorWord } from "./words.ts";
 
 /** In the period that is shown; `linked` has the filters. */
-export function Owners({ found: { from, until }, linked }: { found: Found; linked: Record<string, string> }) {
-  const [by, setBy] = useState<OwnerKind>("tenant");
+export function Owners({ found: { from, until }, linked }: { found: Found; linked: Record<string, string | number> }) {
+  const [by, setBy] = useState("tenant");
   const { last: _last, ...filters } = linked;
   const { data, error } = useData<OwnerList>("owners", { ...filters, from, until, by });
   const parts = shares((data?.rows ?? []).map((row) => row.cost));
@@ -28,7 +28,7 @@ export function Owners({ found: { from, until }, linked }: { found: Found; linke
       <p>
         <label>
           By{" "}
-          <select value={by} onChange={({ currentTarget: { value } }) => setBy(value as OwnerKind)}>
+          <select value={by} onChange={({ currentTarget: { value } }) => setBy(value)}>
             <option value="tenant">tenant</option>
             <option value="domain">domain</option>
             <option value="key">key</option>
@@ -36,7 +36,6 @@ export function Owners({ found: { from, until }, linked }: { found: Found; linke
         </label>
       </p>
       <Table
-        class="cards"
         rows={(data?.rows ?? []).map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
         keyOf={({ name }) => name}
         columns={[
@@ -77,7 +76,6 @@ export function ArmShares({ found: { arms }, to }: { found: Found; to: To }) {
   const parts = shares(arms.map(({ answers }) => answers));
   return (
     <Table
-      class="cards"
       rows={arms.map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
       keyOf={({ arm }) => arm}
       columns={[
@@ -108,7 +106,6 @@ export function Errors({ found: { errors }, to }: { found: Found; to: To }) {
   const parts = shares(errors.map(({ answers }) => answers));
   return (
     <Table
-      class="cards"
       rows={errors.map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
       keyOf={({ code }) => code}
       columns={[
@@ -127,34 +124,30 @@ export function Learnt({ found: { learnt } }: { found: Found }) {
       title="Learnt in this time"
       note="Quality: the mean reward of the answers that a version of the router chose, with its 95 % interval."
     >
-      {learnt.length === 0 ? (
-        <Nothing>Nothing was published in this time. Versions follow from feedback on answers.</Nothing>
-      ) : (
-        <Table
-          class="cards"
-          rows={learnt}
-          keyOf={({ name, version }) => `${name} ${version}`}
-          columns={[
-            [
-              "Policy",
-              ({ name, version }) => (
-                <a href={linkTo("policies", { name })}>
-                  {name} {version}
-                </a>
-              ),
-              rowHead,
-            ],
-            ["Published", ({ createdAt }) => time(createdAt), { hint: ({ createdAt }) => whole(createdAt) }],
-            ["", ({ revertOf }) => (revertOf === null ? "" : `repeats version ${revertOf}`), { isHidden: true }],
-            ["Quality", ({ quality }) => (quality === null ? "" : <Mean of={quality} />), numeric],
-            [
-              "Against the version before",
-              ({ quality, before }) => <Difference now={quality} before={before} />,
-              numeric,
-            ],
-          ]}
-        />
-      )}
+      <Table
+        none="Nothing was published in this time. Versions follow from feedback on answers."
+        rows={learnt}
+        keyOf={({ name, version }) => `${name} ${version}`}
+        columns={[
+          [
+            "Policy",
+            ({ name, version }) => (
+              <a href={linkTo("policies", { name })}>
+                {name} {version}
+              </a>
+            ),
+            rowHead,
+          ],
+          ["Published", ({ createdAt }) => time(createdAt), { hint: ({ createdAt }) => whole(createdAt) }],
+          ["", ({ revertOf }) => (revertOf === null ? "" : `repeats version ${revertOf}`), { isHidden: true }],
+          ["Quality", ({ quality }) => (quality === null ? "" : <Mean of={quality} />), numeric],
+          [
+            "Against the version before",
+            ({ quality, before }) => <Difference now={quality} before={before} />,
+            numeric,
+          ],
+        ]}
+      />
     </Panel>
   );
 }

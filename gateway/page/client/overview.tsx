@@ -9,7 +9,7 @@ import { cost, count, duration, figure, share } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
 import { ArmShares, Errors, Learnt, Mean, Owners } from "./overview-tables.tsx";
 import { Nothing, Panel, Problem, Stat } from "./parts.tsx";
-import { NameFields, narrowedBy, rangeOf, TimeFields, type Range } from "./range.tsx";
+import { NameFields, narrowedBy, periodOf, rangeOf, TimeFields } from "./range.tsx";
 import type { Names } from "../data/names.ts";
 import { baselineOf, saved } from "./savings.ts";
 
@@ -18,8 +18,7 @@ const everyMs = 15_000;
 export function Overview({ names, theme }: { names: Names; theme: string }) {
   const [query, set] = useQuery();
   const range = useMemo(() => rangeOf(query, Date.now()), [query.toString()]);
-  const span = range.until - range.from;
-  const asked = range.isLive ? { last: span } : { from: range.from, until: range.until };
+  const asked = periodOf(range);
   const narrowed = narrowedBy(query);
   const { data, error } = useData<Found>("overview", { ...asked, ...narrowed }, range.isLive ? everyMs : undefined);
   const health = useData<Health>("health", {}, everyMs);
@@ -55,7 +54,7 @@ export function Overview({ names, theme }: { names: Names; theme: string }) {
           found={data}
           health={health.data}
           against={query.get("against") ?? ""}
-          linked={{ ...narrowed, ...timesOf(range, data) }}
+          linked={{ ...narrowed, ...periodOf({ ...range, from: data.from, until: data.until }) }}
           theme={theme}
         />
       )}
@@ -63,15 +62,11 @@ export function Overview({ names, theme }: { names: Names; theme: string }) {
   );
 }
 
-/** Links to requests in the figure's period. */
-const timesOf = ({ isLive }: Range, { from, until }: Found): Record<string, string> =>
-  isLive ? { last: String(until - from) } : { from: String(from), until: String(until) };
-
 interface FiguresProps {
   found: Found;
   health: Health | undefined;
   against: string;
-  linked: Record<string, string>;
+  linked: Record<string, string | number>;
   theme: string;
 }
 
@@ -156,7 +151,7 @@ function Figures({ found, health, against, linked, theme }: FiguresProps) {
         />
         <Stat
           label="Dead letters"
-          href={linkTo("letters", { tenant: linked["tenant"] ?? "", before: String(found.until) })}
+          href={linkTo("letters", { tenant: linked["tenant"] ?? "", before: found.until })}
           value={count(found.deadLetters)}
           note="in this time"
         />

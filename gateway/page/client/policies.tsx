@@ -1,12 +1,12 @@
 // Versions of what was learnt, and the way back to an older one.
 import { useState } from "preact/hooks";
 import type { PolicyVersion } from "../data/types/policies.ts";
-import { post } from "./api.ts";
-import { ago, figure, whole } from "./format.ts";
+import { figure, whole } from "./format.ts";
 import { useData, useQuery } from "./hooks.ts";
 import { Changed, Rewards } from "./policy-change.tsx";
 import { Confirm, Nothing, Outcome, Panel, Problem } from "./parts.tsx";
-import { numeric, rowHead, Table } from "./table.tsx";
+import { aged, numeric, rowHead, Table } from "./table.tsx";
+import { useAct } from "./use-act.ts";
 
 export function Policies({ theme }: { theme: string }) {
   const [query, set] = useQuery();
@@ -20,7 +20,6 @@ export function Policies({ theme }: { theme: string }) {
     <>
       <Panel title="Newest versions">
         <Table
-          class="cards"
           rows={newest.data}
           keyOf={(one) => one.name}
           rowClass={(one) => (one.name === name ? "chosen" : "")}
@@ -41,7 +40,7 @@ export function Policies({ theme }: { theme: string }) {
               rowHead,
             ],
             ["Version", ({ version }) => version, numeric],
-            ["Published", ({ createdAt }) => ago(createdAt), { hint: ({ createdAt }) => whole(createdAt) }],
+            aged("Published", "createdAt"),
             [
               "Learning",
               ({ revertOf }) => (revertOf === null ? "goes on" : <strong>paused, repeats {revertOf}</strong>),
@@ -71,27 +70,15 @@ interface Asked {
 function History({ name, onChange }: { name: string; onChange: () => void }) {
   const { data, error, reload } = useData<PolicyVersion[]>("policies", { name }, 10_000);
   const [asked, setAsked] = useState<Asked>();
-  const [message, setMessage] = useState("");
-  const [problem, setProblem] = useState<Error>();
-  const act = ({ path, version }: Asked): void => {
-    setProblem(undefined);
-    setMessage("…");
-    post<PolicyVersion>(path, { name, ...(path === "revert" ? { version: version.version } : {}) }).then(
-      (made) => {
-        setMessage(
-          path === "revert"
-            ? `${name} ${made.version} repeats ${version.version}; learning is paused.`
-            : `${name} ${made.version}: learning goes on.`,
-        );
-        // The table has it a moment later.
-        setTimeout(() => (reload(), onChange()), 1_500);
-      },
-      (cause: unknown) => {
-        setMessage("");
-        setProblem(cause instanceof Error ? cause : new Error(String(cause)));
-      },
-    );
-  };
+  const { act, message, problem } = useAct();
+  const publish = ({ path, version: { version } }: Asked): void =>
+    act<PolicyVersion>(path, { name, ...(path === "revert" ? { version } : {}) }, (made) => {
+      // The table has it a moment later.
+      setTimeout(() => (reload(), onChange()), 1_500);
+      return path === "revert"
+        ? `${name} ${made.version} repeats ${version}; learning is paused.`
+        : `${name} ${made.version}: learning goes on.`;
+    });
   const [newest] = data ?? [];
   return (
     <Panel
@@ -108,7 +95,6 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
         </p>
       )}
       <Table
-        class="cards"
         rows={data ?? []}
         keyOf={({ version }) => version}
         rowClass={(_one, i) => (i === 0 ? "chosen" : "")}
@@ -146,7 +132,7 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
               : `Resume learning of ${name}?`
           }
           action={asked.path === "revert" ? "Revert" : "Resume"}
-          onConfirm={() => act(asked)}
+          onConfirm={() => publish(asked)}
           onClose={() => setAsked(undefined)}
         >
           <p>

@@ -31,6 +31,10 @@ export function rangeOf(query: URLSearchParams, now: number): Range {
   return { from: end - span, until: end, isLive: true };
 }
 
+/** The period as the gateway is asked for it: one that moves along is named by its length. */
+export const periodOf = ({ from, until, isLive }: Range): Readonly<Record<string, number>> =>
+  isLive ? { last: until - from } : { from, until };
+
 /** With one end elsewhere; beyond the other end it takes that along. */
 export function movedEnd(
   { from, until }: Pick<Range, "from" | "until">,

@@ -7,11 +7,11 @@ import type { RequestList, RequestRow } from "../data/types/requests.ts";
 import { saveCsv } from "./csv.ts";
 import { count, time } from "./format.ts";
 import { nameOf } from "./compare.tsx";
-import { linkTo, useData, useQuery, useSettled, type Query } from "./hooks.ts";
+import { linkTo, useData, useQuery, useSearch, type Query } from "./hooks.ts";
 import { keyOf, shownRows } from "./live-rows.ts";
 import { Nothing, Problem, Search } from "./parts.tsx";
 import { type Column, Table } from "./table.tsx";
-import { Choice, NameFields, rangeOf, TimeFields } from "./range.tsx";
+import { Choice, NameFields, periodOf, rangeOf, TimeFields } from "./range.tsx";
 import { filledColumns, optional } from "./request-columns.tsx";
 import { MoreFilters, narrowing } from "./request-filters.tsx";
 import { useLive, useOlder } from "./use-rows.ts";
@@ -33,16 +33,11 @@ const sorts = [
 export function Requests({ names }: { names: Names }) {
   const [query, set] = useQuery();
   const range = useMemo(() => rangeOf(query, Date.now()), [query.toString()]);
-  const [search, setSearch] = useState(query.get("search") ?? "");
-  const settled = useSettled(search);
-  useEffect(() => {
-    if (settled !== (query.get("search") ?? "")) set({ search: settled });
-  }, [settled]);
+  const { search, setSearch } = useSearch([query, set]);
   const [paused, setPaused] = useState(false);
-  const times = range.isLive ? { last: range.until - range.from } : { from: range.from, until: range.until };
   const asked: Query = {
     ...Object.fromEntries(narrowing.map((name) => [name, query.get(name) ?? undefined])),
-    ...times,
+    ...periodOf(range),
   };
   const { data, isStale, error, reload } = useData<RequestList>("requests", asked);
   const isPlain = range.isLive && narrowing.every((name) => !query.get(name));
@@ -117,7 +112,7 @@ export function Requests({ names }: { names: Names }) {
         </Nothing>
       ) : (
         <Table
-          class="list cards"
+          class="list"
           scrolls="Requests"
           {...{ rows, columns: shown, keyOf, isStale }}
           rowClass={({ state }) => state}

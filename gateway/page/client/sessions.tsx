@@ -1,19 +1,18 @@
 // Sessions: the requests that a client names as one, with their cost and reward.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Names } from "../data/names.ts";
 import type { SessionList } from "../data/sessions.ts";
-import { ago, cost, count, duration, fraction, share, time, whole } from "./format.ts";
-import { linkTo, useData, useQuery, useSettled } from "./hooks.ts";
-import { Nothing, Panel, Problem, Search } from "./parts.tsx";
-import { numeric, rowHead, Table } from "./table.tsx";
-import { Choice, rangeOf, TimeFields } from "./range.tsx";
+import { cost, count, duration, fraction, share, time } from "./format.ts";
+import { linkTo, useData, useQuery, useSearch } from "./hooks.ts";
+import { Panel, Problem, Search } from "./parts.tsx";
+import { aged, numeric, rowHead, Table } from "./table.tsx";
+import { Choice, periodOf, rangeOf, TimeFields } from "./range.tsx";
 
 export function Sessions({ names }: { names: Names }) {
   const [query, set] = useQuery();
-  const [search, setSearch] = useState(query.get("search") ?? "");
-  const settled = useSettled(search);
+  const { search, setSearch, settled } = useSearch([query, set]);
   const range = useMemo(() => rangeOf(query, Date.now()), [query.toString()]);
-  const asked = range.isLive ? { last: range.until - range.from } : { from: range.from, until: range.until };
+  const asked = periodOf(range);
   const tenant = query.get("tenant") ?? "";
   const { data, error } = useData<SessionList>(
     "sessions",
@@ -33,52 +32,47 @@ export function Sessions({ names }: { names: Names }) {
           title="Sessions"
           note={`Clients name a session in the metadata of its requests. The newest first; each with its requests of the day before its last${typeof data.searchedFrom === "number" ? `. Those that ended before ${time(data.searchedFrom)} are not shown` : ""}.`}
         >
-          {data.rows.length === 0 ? (
-            <Nothing>No request of this time is in a session.</Nothing>
-          ) : (
-            <Table
-              class="cards"
-              scrolls="Sessions"
-              rows={data.rows}
-              keyOf={(row) => `${row.tenant}/${row.session}`}
-              columns={[
-                [
-                  "Session",
-                  (row) => (
-                    <a
-                      data-row=""
-                      href={linkTo("requests", {
-                        ...{ session: row.session, tenant: row.tenant },
-                        ...{ from: String(row.firstAt), until: String(row.lastAt + 1) },
-                      })}
-                    >
-                      <bdi>{row.session}</bdi>
-                    </a>
-                  ),
-                  rowHead,
-                ],
-                ["Tenant", (row) => <bdi>{row.tenant}</bdi>],
-                ["Last request", ({ lastAt }) => ago(lastAt), { class: "nowrap", hint: ({ lastAt }) => whole(lastAt) }],
-                ["Lasted", ({ firstAt, lastAt }) => duration(lastAt - firstAt), numeric],
-                [
-                  "Requests",
-                  ({ requests, summed }) =>
-                    summed < requests ? `${count(requests)} (figures of the last ${count(summed)})` : count(requests),
-                  numeric,
-                ],
-                ["Unanswered", ({ unanswered }) => count(unanswered), numeric],
-                ["Arms", ({ arms }) => arms.join(", "), { class: "text" }],
-                ["Switches", ({ switches }) => count(switches), numeric],
-                [
-                  "Cached tokens",
-                  ({ cachedTokens, promptTokens }) => (promptTokens === 0 ? "–" : share(cachedTokens / promptTokens)),
-                  numeric,
-                ],
-                ["Cost", (row) => cost(row.cost), numeric],
-                ["Reward", ({ reward }) => fraction(reward), numeric],
-              ]}
-            />
-          )}
+          <Table
+            none="No request of this time is in a session."
+            scrolls="Sessions"
+            rows={data.rows}
+            keyOf={(row) => `${row.tenant}/${row.session}`}
+            columns={[
+              [
+                "Session",
+                (row) => (
+                  <a
+                    data-row=""
+                    href={linkTo("requests", {
+                      ...{ session: row.session, tenant: row.tenant, from: row.firstAt, until: row.lastAt + 1 },
+                    })}
+                  >
+                    <bdi>{row.session}</bdi>
+                  </a>
+                ),
+                rowHead,
+              ],
+              ["Tenant", (row) => <bdi>{row.tenant}</bdi>],
+              aged("Last request", "lastAt"),
+              ["Lasted", ({ firstAt, lastAt }) => duration(lastAt - firstAt), numeric],
+              [
+                "Requests",
+                ({ requests, summed }) =>
+                  summed < requests ? `${count(requests)} (figures of the last ${count(summed)})` : count(requests),
+                numeric,
+              ],
+              ["Unanswered", ({ unanswered }) => count(unanswered), numeric],
+              ["Arms", ({ arms }) => arms.join(", "), { class: "text" }],
+              ["Switches", ({ switches }) => count(switches), numeric],
+              [
+                "Cached tokens",
+                ({ cachedTokens, promptTokens }) => (promptTokens === 0 ? "–" : share(cachedTokens / promptTokens)),
+                numeric,
+              ],
+              ["Cost", (row) => cost(row.cost), numeric],
+              ["Reward", ({ reward }) => fraction(reward), numeric],
+            ]}
+          />
         </Panel>
       )}
     </>

@@ -1,5 +1,7 @@
 // Tables: rows by columns that say what is particular about them.
 import type { ComponentChildren } from "preact";
+import { ago, whole } from "./format.ts";
+import { Nothing } from "./parts.tsx";
 
 /** A column of rows R: its name, the cell of a row, and what is particular about it. */
 export type Column<R> = readonly [
@@ -21,21 +23,31 @@ export type Column<R> = readonly [
 export const numeric = { isNumber: true } as const;
 export const rowHead = { isHead: true } as const;
 
+/** How long ago a member of the row was, with the time itself as a hint. */
+export const aged = <K extends string>(name: string, member: K): Column<Readonly<Record<K, number | null>>> => [
+  name,
+  (row) => ago(row[member]),
+  { class: "nowrap", hint: (row) => whole(row[member]) },
+];
+
 interface TableProps<R> {
   rows: readonly R[];
   columns: readonly Column<R>[];
   keyOf: (row: R) => string | number;
   rowClass?: (row: R, index: number) => string;
   class?: string;
+  /** What is said in place of a table without rows. */
+  none?: string;
   /** Name of the region in which a long table scrolls; absent: it is short. */
   scrolls?: string;
   /** The rows answer an earlier question: shown dimmed until they are replaced. */
   isStale?: boolean;
 }
 
-export function Table<R>({ rows, columns, keyOf, rowClass, isStale, class: kind, scrolls }: TableProps<R>) {
+export function Table<R>({ rows, columns, keyOf, rowClass, isStale, class: kind = "", none, scrolls }: TableProps<R>) {
+  if (rows.length === 0 && none !== undefined) return <Nothing>{none}</Nothing>;
   const table = (
-    <table class={kind} aria-busy={isStale}>
+    <table class={`cards ${kind}`.trimEnd()} aria-busy={isStale}>
       <thead>
         <tr>
           {columns.map(([name, , { isNumber, isHidden, title } = {}]) => (

@@ -1,13 +1,12 @@
 // Rows of the list of requests beyond its first page: those that the stream brings, and older ones.
+import { errorOf } from "../../../connections/errors.ts";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { LiveBatch, RequestList, RequestRow } from "../data/types/requests.ts";
 import { get, watch } from "./api.ts";
-import { pageRowsOf } from "../data/page-rows.ts";
+import { mostOffset, pageRowsOf } from "../data/page-rows.ts";
 import type { Query } from "./hooks.ts";
 import { merged } from "./live-rows.ts";
 
-/** The gateway skips at most so many rows. */
-const mostOffset = 49_000;
 const settleMs = 1_200;
 
 /** The live stream; reloads the list soon after each event. */
@@ -69,7 +68,7 @@ export function useOlder(asked: Query, first: RequestList | undefined) {
           setRows((before) => [...before, ...page.rows]);
           setEnd(page.rows.length < pageRows);
         },
-        (cause: unknown) => setError(cause instanceof Error ? cause : new Error(String(cause))),
+        (cause: unknown) => setError(errorOf(cause)),
       )
       .finally(() => setLoading(false));
   };

@@ -24,7 +24,6 @@ export function Values() {
           <>
             <Verdict arms={data.arms} />
             <Table
-              class="cards"
               rows={data.arms}
               keyOf={({ arm }) => arm}
               columns={[
@@ -55,30 +54,26 @@ export function Values() {
         title="Evaluations"
         note="Saved by precedent policy evaluate --save; utility is reward less the cost weight times the cost."
       >
-        {data.evaluations.length === 0 ? (
-          <Nothing>None is saved: precedent policy evaluate router --save.</Nothing>
-        ) : (
-          <Table
-            class="cards"
-            rows={data.evaluations}
-            keyOf={(row) => `${row.evaluation}/${row.policy}`}
-            columns={[
-              ["Evaluated", ({ at }) => whole(at), { class: "nowrap" }],
-              ["Policy", ({ policy }) => policy, rowHead],
-              [
-                "Utility",
-                (row) => <Interval value={row.snips} reach={row.snipsReach} colour="var(--accent)" />,
-                {
-                  class: "wide",
-                },
-              ],
-              ["SNIPS", (row) => withReach(row.snips, row.snipsReach), numeric],
-              ["DR", (row) => withReach(row.dr, row.drReach), numeric],
-              ["Decisions", ({ decisions }) => count(decisions), numeric],
-              ["Effective", ({ effective }) => figure(effective), numeric],
-            ]}
-          />
-        )}
+        <Table
+          none="None is saved: precedent policy evaluate router --save."
+          rows={data.evaluations}
+          keyOf={(row) => `${row.evaluation}/${row.policy}`}
+          columns={[
+            ["Evaluated", ({ at }) => whole(at), { class: "nowrap" }],
+            ["Policy", ({ policy }) => policy, rowHead],
+            [
+              "Utility",
+              (row) => <Interval value={row.snips} reach={row.snipsReach} colour="var(--accent)" />,
+              {
+                class: "wide",
+              },
+            ],
+            ["SNIPS", (row) => withReach(row.snips, row.snipsReach), numeric],
+            ["DR", (row) => withReach(row.dr, row.drReach), numeric],
+            ["Decisions", ({ decisions }) => count(decisions), numeric],
+            ["Effective", ({ effective }) => figure(effective), numeric],
+          ]}
+        />
       </Panel>
     </>
   );

@@ -1,7 +1,7 @@
 // Sums over answers of any period, from the tables of whole days and hours (schemas/clickhouse/0012
 // and 0014) and, at the ends and where steps are shorter than an hour, from the answers themselves.
 // A month of ten million answers is read in less than a second.
-import type { OverviewFilter } from "./types/overview.ts";
+import type { OverviewFilter } from "./filters.ts";
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;

@@ -3,14 +3,7 @@
 // the source, which refuses the second time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { at, parametersOf } from "./answers.ts";
-
-/** Position of the record that could not be processed, and the stage that failed. */
-export interface LetterKey {
-  topic: string;
-  partition: number;
-  offset: number;
-  stage: string;
-}
+import type { LetterFilter, LetterKey } from "./filters.ts";
 
 export interface LetterRow extends LetterKey {
   tenant: string;
@@ -42,16 +35,6 @@ export interface LetterText {
   isBase64: boolean;
   /** Length of the uncut text. */
   bytes: number;
-}
-
-export interface LetterFilter {
-  topic?: string | undefined;
-  stage?: string | undefined;
-  code?: string | undefined;
-  tenant?: string | undefined;
-  /** Only those until this time, without so many of them: the next page. */
-  before?: number | undefined;
-  skip?: number | undefined;
 }
 
 /** The record can't be sent again; the message says why. */

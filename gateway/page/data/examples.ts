@@ -1,6 +1,7 @@
 // Examples by what bettering them would gain, or the newest; each whole, with how it was used.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { ExampleFilter, ExampleList, ExampleRow, ExampleUse, WholeExample } from "./types/examples.ts";
+import type { ExampleFilter } from "./filters.ts";
+import type { ExampleList, ExampleRow, ExampleUse, WholeExample } from "./types/examples.ts";
 
 type Reader = Pick<ClickHouse, "query">;
 

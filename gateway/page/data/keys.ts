@@ -5,6 +5,7 @@ import type { Changes, Grants } from "../../keys/grants.ts";
 import { idOfKey } from "../../keys/key.ts";
 import { createKey, isRevoked, KeyRefused, readKeys, revokeKeys, updateKey } from "../../keys/manage.ts";
 import { readSpent, type SpentBy } from "../../keys/spent.ts";
+import type { KeyFilter } from "./filters.ts";
 
 export interface KeyRow extends Omit<ApiKey, "hash" | "account"> {
   isValid: boolean;
@@ -19,13 +20,6 @@ export interface KeyList {
   found: number;
   /** Whether there is any key; without one the page needs none. */
   hasKeys: boolean;
-}
-
-export interface KeyFilter {
-  /** Part of an id, a tenant or a label. */
-  search?: string | undefined;
-  /** Revoked and expired ones, too. */
-  all: boolean;
 }
 
 export interface Keys {
@@ -68,7 +62,7 @@ export function createPageKeys({ session, clickhouse, arms, clock }: KeysDepende
       const words = search.toLowerCase();
       const fits = ({ id, tenant, label }: ApiKey): boolean =>
         [id, tenant, label].some((text) => text.toLowerCase().includes(words));
-      const found = keys.filter((key) => fits(key) && (all || !isRevoked(key, clock()))).toReversed();
+      const found = keys.filter((key) => fits(key) && (all === "yes" || !isRevoked(key, clock()))).toReversed();
       const shown = found.slice(0, mostShown);
       const spentBy = await readSpent(clickhouse, shown, clock());
       return { keys: shown.map((key) => rowOf(key, spentBy)), found: found.length, hasKeys: keys.length > 0 };

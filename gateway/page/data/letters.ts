@@ -16,11 +16,10 @@ import {
   readLetters,
   RETRIED,
   type Letter,
-  type LetterFilter,
-  type LetterKey,
   type LetterRow,
   type StoredLetter,
 } from "./dead-letters.ts";
+import type { LetterFilter, LetterKey } from "./filters.ts";
 import { headersOf, textOf } from "./letter-parts.ts";
 
 export interface Letters {

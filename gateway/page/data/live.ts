@@ -6,7 +6,6 @@ import type { Kafka, RawRecord } from "../../../connections/kafka/port.ts";
 import type { Codec } from "../../../connections/registry/port.ts";
 import type { RecordOf, Topic } from "../../../schemas/records.ts";
 import type { Decision, Response } from "../../../schemas/types.ts";
-import { TooManyWatchers } from "./port.ts";
 import type { LiveBatch, LiveEvent } from "./types/requests.ts";
 
 type Tailed = "decisions" | "responses";
@@ -18,7 +17,12 @@ export interface LiveDependencies {
   log: Logger;
 }
 
+export class TooManyWatchers extends Error {
+  override name = "TooManyWatchers";
+}
+
 export interface Live {
+  /** Until the signal is aborted. Rejects with TooManyWatchers. */
   watch(take: (batch: LiveBatch) => void, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }

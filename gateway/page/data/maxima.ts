@@ -1,7 +1,7 @@
 // Finds the first rows of a list by cost or by time without reading a month of answers: the maxima
 // of whole hours (schemas/clickhouse/0012) say from which value and hour on enough rows exist.
 import { conditionsOf, second } from "./answers.ts";
-import type { RequestFilter } from "./types/requests.ts";
+import type { RequestFilter } from "./filters.ts";
 
 const maxima = { cost: ["cost", "most_cost"], latency: ["total_ms", "most_ms"] } as const;
 

@@ -3,7 +3,8 @@
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf, dayMs, during, figuresIn, hourMs, levels, parametersOf, timesOf } from "./answers.ts";
 import { RETRIED } from "./dead-letters.ts";
-import type { ArmFigures, ArmStep, Figures, Learnt, Overview, OverviewFilter } from "./types/overview.ts";
+import type { OverviewFilter } from "./filters.ts";
+import type { ArmFigures, ArmStep, Figures, Learnt, Overview } from "./types/overview.ts";
 import { readRatings, withQuality, type ArmQuality } from "./quality.ts";
 
 type Reader = Pick<ClickHouse, "query">;

@@ -1,10 +1,9 @@
 // Answers in a period by tenant, domain or key: which of them cause cost and failures.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { answersIn, dayMs, parametersOf, timesOf } from "./answers.ts";
-import type { OverviewFilter } from "./types/overview.ts";
+import type { OwnerFilter } from "./filters.ts";
 
 const ownerColumns = { tenant: "tenant", domain: "domain", key: "account" } as const;
-export type OwnerKind = keyof typeof ownerColumns;
 
 export interface OwnerRow {
   /** "": answers without one. */
@@ -26,7 +25,7 @@ const mostShown = 50;
 
 export async function readOwners(
   clickhouse: Pick<ClickHouse, "query">,
-  { by, ...filter }: OverviewFilter & { by: OwnerKind },
+  { by, ...filter }: OwnerFilter,
 ): Promise<OwnerList> {
   const column = ownerColumns[by];
   const rows = await clickhouse.query<OwnerRow & { found: number }>(

@@ -6,7 +6,7 @@ import { isLinkPolicy } from "../../../state/policies/link.ts";
 import { isPin } from "../../../state/policies/pin.ts";
 import { resumePolicy, revertPolicy } from "../../../state/policies/revert.ts";
 import type { Policy } from "../../../schemas/types.ts";
-import { PolicyRefused } from "./port.ts";
+import { PolicyRefused } from "./dashboard.ts";
 import type { PolicyVersion } from "./types/policies.ts";
 
 const mostVersions = 100;

@@ -1,7 +1,8 @@
 // Quality: the mean reward of the ratings that were given in a time, with its interval.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { at, conditionsOf, during, parametersOf } from "./answers.ts";
-import type { Learnt, Overview, OverviewFilter, Quality } from "./types/overview.ts";
+import type { OverviewFilter } from "./filters.ts";
+import type { Learnt, Overview, Quality } from "./types/overview.ts";
 
 type Reader = Pick<ClickHouse, "query">;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { RequestFilter } from "./types/requests.ts";
+import type { RequestFilter } from "./filters.ts";
 import { findRequests } from "./requests-found.ts";
 
 /** The statements that a filter asks, of a table with nothing in it. */

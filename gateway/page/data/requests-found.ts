@@ -4,7 +4,8 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { at, conditionsOf, dayMs, during, hourMs, parametersOf as commonOf, timesOf } from "./answers.ts";
 import { boundOf, type Bound } from "./maxima.ts";
 import { pageRowsOf } from "./page-rows.ts";
-import type { RequestFilter, RequestRow } from "./types/requests.ts";
+import type { RequestFilter } from "./filters.ts";
+import type { RequestRow } from "./types/requests.ts";
 import { readBack } from "./windows.ts";
 
 export type Key = Pick<RequestRow, "id" | "tenant">;

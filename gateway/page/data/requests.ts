@@ -1,7 +1,8 @@
 // The shown columns of a list's requests, looked up by key.
 import { sessionMembers } from "../../../algorithms/identity/session.ts";
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
-import type { RequestFilter, RequestList, RequestRow } from "./types/requests.ts";
+import type { RequestFilter } from "./filters.ts";
+import type { RequestList, RequestRow } from "./types/requests.ts";
 import { findRequests, type Key } from "./requests-found.ts";
 
 const shown = 400;

@@ -3,15 +3,8 @@
 // of a bounded number of requests each, so that a long session takes nothing from the others.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { conditionsOf, during, parametersOf } from "./answers.ts";
+import type { SessionFilter } from "./filters.ts";
 import { readBack } from "./windows.ts";
-
-export interface SessionFilter {
-  from: number;
-  until: number;
-  tenant?: string | undefined;
-  /** Beginning of its name. */
-  search?: string | undefined;
-}
 
 export interface SessionRow {
   session: string;

@@ -1,10 +1,11 @@
 // The codecs of Kafka's record batches, each bounded: what a batch would hold above the bound is
 // neither kept nor read.
-import { decompressGzip } from "./gzip.ts";
 import { decompressLz4 } from "./lz4.ts";
 import { decompressSnappy } from "./snappy.ts";
-import { Unreadable, unreadableOf } from "./unreadable.ts";
+import { Unreadable, unreadableOf, tooLarge } from "./unreadable.ts";
 import { decompressZstd } from "./zstd.ts";
+import { promisify } from "node:util";
+import { gunzip, gunzipSync } from "node:zlib";
 
 type Decompress = (bytes: Buffer, most: number) => Buffer | Promise<Buffer>;
 
@@ -25,5 +26,29 @@ export async function decompress(codec: number, bytes: Buffer, most: number): Pr
     return await one(bytes, most);
   } catch (error) {
     throw unreadableOf(error);
+  }
+}
+
+const inThread = promisify(gunzip);
+/** Less than this is decompressed sooner than a thread of libuv's pool takes it up. */
+const smallBytes = 16 * 1024;
+/** One at a time: two that are decompressed at once would take the memory of two. */
+let last: Promise<unknown> = Promise.resolve();
+
+const bounded = (error: unknown, most: number): unknown =>
+  (error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE" ? tooLarge(most) : error;
+
+/** Rejects above `most` bytes without holding more than that. */
+async function decompressGzip(bytes: Buffer, most: number): Promise<Buffer> {
+  // The length at its end is that of its last member, and checked by zlib: no need to inflate it.
+  if (bytes.length >= 4 && bytes.readUInt32LE(bytes.length - 4) > most) throw tooLarge(most);
+  const options = { maxOutputLength: most };
+  try {
+    if (bytes.length <= smallBytes) return gunzipSync(bytes, options);
+    const turn = last.then(() => inThread(bytes, options));
+    last = turn.catch(() => undefined);
+    return await turn;
+  } catch (error) {
+    throw bounded(error, most);
   }
 }

@@ -1,10 +1,9 @@
 // Actions on an answer: rate it, correct it, keep it as an example.
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Conversation } from "../../../conversation.ts";
-import { post } from "../api.ts";
 import { linkTo } from "../hooks.ts";
 import { Outcome, Panel, Problem } from "../parts.tsx";
+import { useAct } from "../use-act.ts";
 
 interface Given {
   kind: "thumbs" | "score" | "correction";
@@ -22,33 +21,23 @@ export function Acts({
   onDone: () => void;
 }) {
   const [correction, setCorrection] = useState<string>();
-  const [done, setDone] = useState<ComponentChildren>("");
-  const [problem, setProblem] = useState<Error>();
-  const act = <T,>(path: string, body: object, reported: (answer: T) => ComponentChildren): void => {
-    setProblem(undefined);
-    setDone("…");
-    post<T>(path, body).then(
-      (answer) => {
-        setDone(reported(answer));
-        setTimeout(onDone, 1_500);
-      },
-      (cause: unknown) => {
-        setDone("");
-        setProblem(cause instanceof Error ? cause : new Error(String(cause)));
-      },
-    );
-  };
+  const { act, message, problem } = useAct();
+  const later = (): void => void setTimeout(onDone, 1_500);
   const give = (given: Given, what: string): void =>
     act("feedback", { tenant: request.tenant, request_id: request.id, ...given }, () => {
       setCorrection(undefined);
+      later();
       return `${what} is given. The reward follows when it is learnt from.`;
     });
   const keep = (): void =>
-    act<{ id: string }>("example-keep", { tenant: request.tenant, id: request.id }, ({ id }) => (
-      <>
-        The answer is an example: <a href={linkTo("examples", { id })}>{id.slice(0, 12)}</a>.
-      </>
-    ));
+    act<{ id: string }>("example-keep", { tenant: request.tenant, id: request.id }, ({ id }) => {
+      later();
+      return (
+        <>
+          The answer is an example: <a href={linkTo("examples", { id })}>{id.slice(0, 12)}</a>.
+        </>
+      );
+    });
   return (
     <Panel
       title="Rate or correct the answer"
@@ -106,7 +95,7 @@ export function Acts({
           </button>
         </form>
       )}
-      <Outcome>{done}</Outcome>
+      <Outcome>{message}</Outcome>
       <Problem error={problem} />
     </Panel>
   );

@@ -3,11 +3,11 @@
 import { useState } from "preact/hooks";
 import type { AskedAgain, WholeRequest } from "../../data/types/asking.ts";
 import type { PolicyVersion } from "../../data/types/policies.ts";
-import { post } from "../api.ts";
 import { fraction } from "../format.ts";
 import { useData } from "../hooks.ts";
 import { Copied } from "../copied.tsx";
 import { Panel, Problem } from "../parts.tsx";
+import { useAct } from "../use-act.ts";
 import { curlOf, pythonOf } from "./code.ts";
 import { answerFacts, Facts, textOf, Words } from "./side-by-side.tsx";
 
@@ -20,18 +20,14 @@ export function AskAgain({ conversation }: { conversation: WholeRequest }) {
   const { data: versions } = useData<PolicyVersion[]>("policies", { name: "router" });
   const [who, setWho] = useState(`arm ${askable.find((arm) => arm !== response?.arm) ?? askable[0] ?? ""}`);
   const [most, setMost] = useState(usualMost);
-  const [isAsking, setAsking] = useState(false);
   const [asked, setAsked] = useState<AskedAgain>();
-  const [problem, setProblem] = useState<Error>();
+  const { act, problem, isBusy } = useAct();
   const maxCost = Number(most);
   const ask = (): void => {
     const name = who.slice(who.indexOf(" ") + 1);
     const by = who.startsWith("arm ") ? { arm: name } : { policyVersion: Number(name) };
-    setAsking(true);
-    setProblem(undefined);
-    post<AskedAgain>("ask-again", { id: request.id, tenant: request.tenant, maxCost, ...by })
-      .then(setAsked, (cause: unknown) => setProblem(cause instanceof Error ? cause : new Error(String(cause))))
-      .finally(() => setAsking(false));
+    const body = { id: request.id, tenant: request.tenant, maxCost, ...by };
+    act<AskedAgain>("ask-again", body, (answer) => (setAsked(answer), ""));
   };
   const hasRouter = (decision?.source ?? "routed") === "routed" && decision !== undefined;
   return (
@@ -84,8 +80,8 @@ export function AskAgain({ conversation }: { conversation: WholeRequest }) {
               onInput={({ currentTarget: { value } }) => setMost(value)}
             />
           </label>
-          <button type="submit" class="primary" disabled={isAsking || most.trim() === "" || !(maxCost >= 0)}>
-            {isAsking ? "Asking …" : "Ask again"}
+          <button type="submit" class="primary" disabled={isBusy || most.trim() === "" || !(maxCost >= 0)}>
+            {isBusy ? "Asking …" : "Ask again"}
           </button>
         </form>
       )}

@@ -7,7 +7,7 @@ import { linkTo } from "../hooks.ts";
 import { Panel } from "../parts.tsx";
 import { beyondText } from "./code.ts";
 
-const monthMs = String(30 * 86_400_000);
+const monthMs = 30 * 86_400_000;
 
 export function Asked({ request }: { request: Conversation["request"] }) {
   const { params, metadata, privacy, allowedArms, limits, documents, tenant, domain, traceId, id } = request;

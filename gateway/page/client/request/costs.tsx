@@ -26,7 +26,6 @@ export function Costs({ conversation: { response, prices } }: { conversation: Wh
       }`}
     >
       <Table
-        class="cards"
         rows={rows}
         keyOf={({ what }) => what}
         columns={[

@@ -68,7 +68,6 @@ export type FactRow = readonly [name: string, left: preact.ComponentChildren, ri
 
 export const Facts = ({ names, rows }: { names: Two<string>; rows: readonly FactRow[] }) => (
   <Table
-    class="cards"
     scrolls="Figures"
     rows={rows}
     keyOf={([name]) => name}

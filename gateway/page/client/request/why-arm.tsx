@@ -56,7 +56,6 @@ export function WhyArm({ decision, response }: { decision: Decision; response: A
   return (
     <Panel title="Why this arm" note={reasonOf(decision)}>
       <Table
-        class="cards"
         scrolls="Arms"
         rows={decision.arms}
         keyOf={({ arm }) => arm}

@@ -3,9 +3,9 @@ import type { Conversation } from "../../../conversation.ts";
 import { fraction } from "../format.ts";
 import { linkTo } from "../hooks.ts";
 import { useState } from "preact/hooks";
-import { post } from "../api.ts";
-import { Bar, ConfirmTakingOut, Nothing, Outcome, Panel, Problem } from "../parts.tsx";
+import { Bar, ConfirmTakingOut, Outcome, Panel, Problem } from "../parts.tsx";
 import { numeric, Table } from "../table.tsx";
+import { useAct } from "../use-act.ts";
 import type { Decision } from "./conversation.ts";
 
 const chosenOf = (decision: Decision) => decision.arms.find(({ arm }) => arm === decision.arm);
@@ -43,18 +43,12 @@ export function WhyExamples({
   onDone: () => void;
 }) {
   const [asked, setAsked] = useState<string>();
-  const [done, setDone] = useState("");
-  const [problem, setProblem] = useState<Error>();
-  const remove = (id: string): void => {
-    setProblem(undefined);
-    post("example-remove", { id }).then(
-      () => {
-        setDone(`Example ${id.slice(0, 12)} is taken out.`);
-        setTimeout(onDone, 1_500);
-      },
-      (cause: unknown) => setProblem(cause instanceof Error ? cause : new Error(String(cause))),
-    );
-  };
+  const { act, message, problem } = useAct();
+  const remove = (id: string): void =>
+    act("example-remove", { id }, () => {
+      setTimeout(onDone, 1_500);
+      return `Example ${id.slice(0, 12)} is taken out.`;
+    });
   const { trial } = conversation;
   const texts = new Map(conversation.examples.map((example) => [example.id, example]));
   const rows = consideredBy(decision);
@@ -70,35 +64,31 @@ export function WhyExamples({
   const how = template === "" ? "" : `; template ${template}`;
   return (
     <Panel title="Why these examples" note={`In the order of the prompt, the most helpful last; ${by}; ${tau}${how}.`}>
-      {rows.length === 0 ? (
-        <Nothing>None was shown: none was similar and helpful enough, or the arm takes none.</Nothing>
-      ) : (
-        <Table
-          class="cards"
-          scrolls="Examples"
-          rows={rows}
-          keyOf={({ id }) => id}
-          columns={[
-            ["Position", ({ what }) => what, { class: "nowrap" }],
-            ["Example", ({ id }) => <ExampleText text={texts.get(id)} id={id} />, { class: "text" }],
-            ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
-            ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
-            ["Tokens", ({ tokens }) => tokens, numeric],
-            [
-              "Action",
-              ({ id }) =>
-                texts.has(id) && (
-                  <button type="button" aria-label={`Take out example ${id.slice(0, 12)}`} onClick={() => setAsked(id)}>
-                    Take out
-                  </button>
-                ),
-              { isHidden: true, class: "nowrap" },
-            ],
-            ["Cache bonus", ({ cachedBonus }) => (cachedBonus > 0 ? fraction(cachedBonus) : ""), numeric],
-          ]}
-        />
-      )}
-      <Outcome>{done}</Outcome>
+      <Table
+        none="None was shown: none was similar and helpful enough, or the arm takes none."
+        scrolls="Examples"
+        rows={rows}
+        keyOf={({ id }) => id}
+        columns={[
+          ["Position", ({ what }) => what, { class: "nowrap" }],
+          ["Example", ({ id }) => <ExampleText text={texts.get(id)} id={id} />, { class: "text" }],
+          ["Similarity", ({ similarity }) => <Bar value={similarity}>{fraction(similarity)}</Bar>],
+          ["Helpfulness", ({ helpfulness }) => <Bar value={helpfulness}>{fraction(helpfulness)}</Bar>],
+          ["Tokens", ({ tokens }) => tokens, numeric],
+          [
+            "Action",
+            ({ id }) =>
+              texts.has(id) && (
+                <button type="button" aria-label={`Take out example ${id.slice(0, 12)}`} onClick={() => setAsked(id)}>
+                  Take out
+                </button>
+              ),
+            { isHidden: true, class: "nowrap" },
+          ],
+          ["Cache bonus", ({ cachedBonus }) => (cachedBonus > 0 ? fraction(cachedBonus) : ""), numeric],
+        ]}
+      />
+      <Outcome>{message}</Outcome>
       <Problem error={problem} />
       {asked !== undefined && (
         <ConfirmTakingOut id={asked} onConfirm={() => remove(asked)} onClose={() => setAsked(undefined)} />

@@ -5,16 +5,6 @@ import type { Conversation } from "../../../conversation.ts";
 /** A whole request, current prices per million tokens of its arm, and arms to ask again. */
 export type WholeRequest = Conversation & { prices: Prices | null; askable: string[] };
 
-/** By an arm, else by the one that a version of the router prefers (0: the prior). */
-export interface AskingAgain {
-  id: string;
-  tenant: string;
-  arm?: string | undefined;
-  policyVersion?: number | undefined;
-  /** All calls together, in the prices' currency. */
-  maxCost: number;
-}
-
 /** What came of it, which is recorded nowhere. Times in ms from the call. */
 export interface AskedAgain {
   arm: string;

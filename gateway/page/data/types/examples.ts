@@ -21,12 +21,6 @@ export interface ExampleList {
   countedFrom: number | null;
 }
 
-/** newest: unused ones, too; else by gain. */
-export interface ExampleFilter {
-  search?: string | undefined;
-  sort?: "newest" | undefined;
-}
-
 /** example: null where the pool does not have it, or not yet. */
 export interface WholeExample {
   example:

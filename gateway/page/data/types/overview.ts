@@ -1,16 +1,5 @@
 // Figures of a period: of all answers, by arm, in steps.
 
-/** Filters of the overview. Only the period, milliseconds since the epoch, is required. */
-export interface OverviewFilter {
-  from: number;
-  until: number;
-  tenant?: string | undefined;
-  domain?: string | undefined;
-  arm?: string | undefined;
-  /** Id of a gateway key: of the first one where it was rotated. */
-  key?: string | undefined;
-}
-
 /** Sums over answers. Times in ms; null: nothing was measured. */
 export interface Figures {
   answers: number;

@@ -1,41 +1,6 @@
-// What the list of requests is asked for, and its rows; live ones come from the topics.
+// Rows of the list of requests; live ones come from the topics.
 
 export type RequestState = "ok" | "failed" | "refused" | "open";
-
-/** Milliseconds since the epoch, `until` excluded; the rest does not narrow where it is absent. */
-export interface RequestFilter {
-  from: number;
-  until: number;
-  search?: string | undefined;
-  tenant?: string | undefined;
-  domain?: string | undefined;
-  arm?: string | undefined;
-  /** Id of a gateway key. */
-  key?: string | undefined;
-  /** cached: cache or reuse. */
-  source?: string | undefined;
-  /** unanswered: failed or refused. */
-  state?: RequestState | "unanswered" | undefined;
-  /** Failure code. */
-  error?: string | undefined;
-  /** Words of the answer. */
-  answer?: string | undefined;
-  /** `user` of the request, or its session: values of its metadata. */
-  user?: string | undefined;
-  session?: string | undefined;
-  /** Another member of its metadata: name=value, or a name alone. */
-  tag?: string | undefined;
-  /** Bounds: least cost, least time in ms, highest reward. */
-  minCost?: number | undefined;
-  minMs?: number | undefined;
-  maxReward?: number | undefined;
-  /** Newest first, or the most expensive, the slowest, the worst rated. */
-  sort?: "time" | "cost" | "latency" | "reward" | undefined;
-  /** Number of rows to skip. */
-  offset?: number | undefined;
-  /** At most 200; absent: those of a page (page-rows.ts). */
-  limit?: number | undefined;
-}
 
 export interface RequestList {
   rows: RequestRow[];
