@@ -111,6 +111,8 @@ describe("configuration", () => {
     const ranges = new Map<string, { least: number; most: number }>();
     walk(z.toJSONSchema(configShape, { io: "input", unrepresentable: "any" }) as Node, "", (path, node) => {
       if (node.type !== "number" && node.type !== "integer") return;
+      // JSON for an endpoint (arms.body): its ranges are the endpoint's.
+      if (path.startsWith("$defs.")) return;
       const least = node.minimum ?? node.exclusiveMinimum;
       expect(least, path).toBeGreaterThanOrEqual(-1);
       expect(node.maximum, path).toBeLessThanOrEqual(2 ** 42);
