@@ -69,6 +69,17 @@ test("a reader that is slow, but reads, gets all of it, for longer than slowRead
   expect(Buffer.concat(parts).equals(Buffer.from(`(é${long})`))).toBe(true);
 });
 
+test("one is not disconnected because this process stood still", async () => {
+  const { stream, reader } = await open(400);
+  const message = await reader;
+  (await stream).finish(aResponse({ text: `é${long}` }));
+  // The socket is full by now.
+  await sleep(50);
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  expect(Buffer.concat((await message.toArray()) as Buffer[]).equals(Buffer.from(`(é${long})`))).toBe(true);
+});
+
 test("one that takes nothing is disconnected", async () => {
   const { stream, reader, gone } = await open(300);
   const message = await reader;

@@ -30,6 +30,8 @@ export interface Stream {
 
 /** Written at a time, so that a slow reader's progress shows. */
 const pieceBytes = 16_384;
+/** Of slowReaderMs: one passes, not all, while this process itself stands still. */
+const slices = 8;
 
 export function openStream(
   reply: FastifyReply,
@@ -58,6 +60,12 @@ export function openStream(
     raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     write(chunks.begin());
   };
+  const watch = (): void => {
+    let passed = 0;
+    slow ??= setInterval(() => {
+      if (++passed === slices) raw.destroy();
+    }, slowReaderMs / slices);
+  };
   /** Sends what is left, a piece at a time, so that each one taken shows as progress. */
   const flush = (): void => {
     while (unsent.length > 0) {
@@ -65,12 +73,12 @@ export function openStream(
       unsent = unsent.subarray(pieceBytes);
       if (raw.write(piece)) continue;
       blocked = true;
-      slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+      watch();
       return;
     }
     if (!ended) return;
     raw.end();
-    slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+    watch();
   };
   const write = (data: string): void => {
     if (raw.destroyed || raw.writableEnded) return;
@@ -91,7 +99,7 @@ export function openStream(
   };
   const drained = (): void => {
     blocked = false;
-    clearTimeout(slow);
+    clearInterval(slow);
     slow = undefined;
     flush();
     if (!ended) pump();
@@ -102,7 +110,7 @@ export function openStream(
     if (!blocked) write(chunks.heartbeat);
   }, heartbeatMs);
   raw.on("drain", drained);
-  raw.once("close", () => clearTimeout(slow));
+  raw.once("close", () => clearInterval(slow));
 
   const close = (): void => clearInterval(heartbeat);
   const end = (data: string): void => {
