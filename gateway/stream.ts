@@ -30,7 +30,7 @@ export interface Stream {
 
 /** Written at a time, so that a slow reader's progress shows. */
 const pieceBytes = 16_384;
-/** Of slowReaderMs: one passes, not all, while this process itself stands still. */
+/** Parts of slowReaderMs: one passes, not all, while this process itself stands still. */
 const slices = 8;
 
 export function openStream(

@@ -130,7 +130,7 @@ function passthroughOf(turns: readonly Turn[], tools: unknown): string | null {
 const mostHeat = 100;
 
 export interface RowContext {
-  /** Of the row in its file, from 1. */
+  /** The row's number in its file, from 1. */
   index: number;
   /** What an arm's answer costs, by the file's name for the arm; absent: nothing. */
   costOf?:

@@ -136,7 +136,7 @@ export function createCounts(): Counts {
   };
 }
 
-/** Of the tools of Anthropic's servers: they have no price. */
+/** Tools of Anthropic's servers that cost nothing. */
 const freeUses = new Set(["web_fetch_requests", "tool_search_requests"]);
 const mostKinds = 16;
 

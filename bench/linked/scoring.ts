@@ -15,7 +15,7 @@ import { loadQuestions } from "./papers/questions.ts";
 const usualModel = "SmolLM2-135M-Instruct";
 const usualRepeats = 5;
 const lengths = [512, 1_024];
-/** Of a ranking, as craft-0.1 and craft-0.3 take at most. */
+/** Shares of a ranking that craft-0.1 and craft-0.3 take at most. */
 const shares = [0.1, 0.3];
 
 type Times = Record<"prefill" | "with_exports" | "parts" | "one_pass" | "last_part" | "wait", number>;
