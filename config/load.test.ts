@@ -388,6 +388,18 @@ describe("configuration file", () => {
     expect(() => load("{ dimension: 384 }")).toThrow(/embedder.dimension: belongs to type openai/);
   });
 
+  it("takes no member of a shared domain that is called as the tenant of synthetic examples", () => {
+    const load = (tenants: string) => {
+      writeFileSync(
+        join(folder, "mine.yaml"),
+        `sharing: { faq: { tenants: ${tenants} } }\narms: [{ name: large, type: recorded, file: ../log.jsonl }]`,
+      );
+      return loadConfig({ file: join(folder, "mine.yaml"), cwd: "/", environment: {} }).config.sharing;
+    };
+    expect(load('[acme, "+1"]')).toEqual({ faq: { tenants: ["acme", "+1"] } });
+    expect(() => load('[acme, "+"]')).toThrow(/sharing.faq.tenants.*"\+" is the tenant of synthetic examples/);
+  });
+
   it("does without a file, with the small arm alone, but not without one that was named", () => {
     const loaded = loadConfig({ cwd: folder, environment: {} });
     expect(loaded.file).toBeNull();

@@ -45,9 +45,26 @@ test("in a shared domain of synthetic examples nothing else is kept or shown, an
   ]).toEqual([...[false, true, false], "+/dp"]);
 });
 
+test("a request whose tenant is called as those of synthetic examples shares nothing", () => {
+  const open = createSharedDomains({
+    dp: { tenants: "all", synthetic: {} },
+    faq: { tenants: "all" },
+    own: { tenants: [noTenant, "x"] },
+  });
+  for (const domain of ["dp", "faq", "own"]) {
+    const own = sharingDomain(noTenant, domain);
+    expect(open.sharedDomainOf(own)).toBeNull();
+    expect(open.homeOf({ source: "response", tenant: noTenant, domain: own })).toBe(own);
+    expect(open.gives(noTenant, `+/${domain}`)).toBe(domain === "dp");
+    expect(open.sharedDomainOf(sharingDomain("x", domain))).toBe(`+/${domain}`);
+  }
+});
+
 test("no tenant's own domain is a shared domain, whatever the names", () => {
+  const names = fc.string({ unit: "grapheme" });
+  const tenants = names.filter((name) => name !== noTenant);
   fc.assert(
-    fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (tenant, domain) => {
+    fc.property(tenants, names, (tenant, domain) => {
       const shared = createSharedDomains({ [domain]: { tenants: [tenant, "x"] } });
       const own = sharingDomain(tenant, domain);
       expect(isSharedDomain(own)).toBe(false);

@@ -13,7 +13,7 @@ export interface SharedDomains {
   gives(tenant: string, sharedDomain: string): boolean;
 }
 
-/** Whose synthetic examples are. */
+/** Whose synthetic examples are; a tenant who calls itself so is no member of a shared domain. */
 export const noTenant = "+";
 
 const shared = `${noTenant}/`;
@@ -22,6 +22,9 @@ function partsOf(domain: string): [tenant: string, name: string] {
   const slash = domain.indexOf("/");
   return [domain.slice(0, slash), domain.slice(slash + 1)];
 }
+
+/** As sharing domains name `noTenant`. */
+const reserved = partsOf(sharingDomain(noTenant, ""))[0];
 
 /** Shared location of the domain with this name. */
 export const sharedDomainNamed = (domain: string): string => shared + partsOf(sharingDomain("", domain))[1];
@@ -41,6 +44,7 @@ export function createSharedDomains(rules: SharingRules): SharedDomains {
     byDomain.set(sharedDomainNamed(domain), { members, isSynthetic: synthetic !== undefined });
   }
   const ruleOf = (tenant: string, sharedDomain: string): Rule | undefined => {
+    if (tenant === reserved) return undefined;
     const rule = byDomain.get(sharedDomain);
     return rule?.members === "all" || rule?.members.has(tenant) === true ? rule : undefined;
   };
