@@ -3,8 +3,11 @@
 // against simple rivals. Answers are collected once and kept, some each sitting; the figures are
 // computed from those that are kept.
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { parseTrace } from "../overload/arrivals.ts";
+import { dataFolder } from "../support/data-file.ts";
 import { ablations, built, cold, modelFiles } from "./arms.ts";
 import { collect, missingOf } from "./collect.ts";
 import { escalation } from "./escalation/escalation.ts";
@@ -52,7 +55,14 @@ async function run(context: BenchContext): Promise<Measured> {
   if (!answers.sittings.some(({ overhead }) => overhead.requests > 0))
     return nothing("no sitting has measured what a request takes besides its model: one of more requests does");
   note(`figures from the kept answers to ${complete} requests`);
-  return figuresOf(answers, quick ? effort.quick : effort.full);
+  return figuresOf(answers, quick ? effort.quick : effort.full, await readTrace());
+}
+
+const trace = "azure-llm-conv-2023.csv";
+/** Arrivals of a real service, milliseconds; null: the file is not there. */
+async function readTrace(): Promise<number[] | null> {
+  const file = join(dataFolder(), trace);
+  return existsSync(file) ? parseTrace(await readFile(file, "utf8"), trace) : null;
 }
 
 function nothing(reason: string): Measured {
