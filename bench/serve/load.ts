@@ -100,7 +100,7 @@ function routerOf({ rounds, arms }: Field, draw: number, costWeight: number, loa
   };
 }
 
-/** The large model while it has tokens, else the small one with examples. rate: requests a second. */
+/** The large model while there are tokens, else the small one with examples; rate: a second. */
 function bucketOf(rate: number): Policy {
   const bucket = createTokenBucket();
   return { choose: (_item, now) => (bucket.take(1, 1_000 * now, 60 * rate) === 0 ? large : smallWith) };

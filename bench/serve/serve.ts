@@ -12,13 +12,14 @@ import { ablations, built, cold, modelFiles } from "./arms.ts";
 import { collect, missingOf } from "./collect.ts";
 import { escalation } from "./escalation/escalation.ts";
 import { completeOf, effort, figuresOf } from "./figures.ts";
+import { judge } from "./judge.ts";
 import { readAnswers, saveAnswers } from "./log.ts";
 import { missingFiles, readPool, readStream } from "./stream.ts";
 
 export const serve: Benchmark = {
   name: "serve",
   about: "two real models on shell requests and word problems: the router, the large model alone, simple rivals",
-  parts: ["caches", "ablations", "escalation"],
+  parts: ["caches", "ablations", "escalation", "judge"],
   run,
 };
 
@@ -33,6 +34,7 @@ async function run(context: BenchContext): Promise<Measured> {
   const { folder, quick, requests = usualRequests, note } = context;
   const file = join(folder, "answers.jsonl");
   if (context.only === "escalation") return escalation(context, file);
+  if (context.only === "judge") return judge(context, file);
   const answers = await readAnswers(file);
   if (!quick) {
     const absent = [...missingFiles(), ...modelFiles().filter((model) => !existsSync(model))];
