@@ -3,20 +3,17 @@
 // serves; it samples each order once, where that takes eight. Answers with their texts are needed.
 import { chatMessages } from "../../arms/messages.ts";
 import type { Arm } from "../../arms/arm.ts";
-import { modelFile } from "../../config/models.ts";
-import { type ChatMessage, createChat } from "../../connections/llama/chat.ts";
-import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
+import type { ChatMessage } from "../../connections/llama/chat.ts";
 import { createCompare } from "../../operators/judge/compare.ts";
 import { NO_USAGE } from "../../schemas/no-usage.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { significant } from "../support/statistics.ts";
-import { arms } from "./arms.ts";
 import { effort } from "./figures.ts";
 import { type Judged, judgeFigures, type JudgedPair } from "./judge-figures.ts";
+import { type LargeModel, openLarge } from "./large.ts";
 import { type Answers, appendRow, keyOf, type LoggedRow, readAnswers, readLogged, saveAnswers } from "./log.ts";
 import { type Item, readStream } from "./stream.ts";
 
-const contextTokens = 4_096;
 /** Reasons of two or three sentences and the verdict. */
 const longest = 256;
 /** Fewer say nothing. */
@@ -58,8 +55,8 @@ async function judgeAnswers(
       arm === "small-with" && judged === undefined && logged.has(keyOf({ position, arm: "large-without" })),
   );
   if (wanted.length === 0) return;
-  const opened = await openJudge();
-  const compare = createCompare({ arm: opened.arm, samples: 1, clock: Date.now });
+  const large = await openLarge();
+  const compare = createCompare({ arm: armOf(large), samples: 1, clock: Date.now });
   const bar = progress("answers judged by the large model (kept for later runs)", wanted.length, "pairs");
   try {
     for (const [done, row] of wanted.entries()) {
@@ -77,31 +74,18 @@ async function judgeAnswers(
     }
     bar.finish();
   } finally {
-    await opened.close();
+    await large.close();
   }
 }
 
-/** The large model, one call at a time. */
-async function openJudge(): Promise<{ arm: Pick<Arm, "answer" | "concurrency">; close(): Promise<void> }> {
-  const path = modelFile(arms.find(({ name }) => name === "large-without")!.model);
-  const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
-  const chat = createChat(model);
-  const llama = await model.openContext({ contextTokens, sequences: 1 });
-  return {
-    arm: {
-      concurrency: 1,
-      async answer({ pieces, params: { temperature, topP, seed } }, signal) {
-        const { tokens } = chat(chatMessages(pieces) as ChatMessage[]);
-        const sampling = { temperature: temperature ?? 0, topP: topP ?? 1, seed: seed ?? 0 };
-        const { text, generated } = await llama.run({ tokens, maxTokens: longest, ...sampling }, { signal });
-        const usage = { ...NO_USAGE, prompt: tokens.length, completion: generated.length };
-        const settled = { finishReason: "stop", model: path, cost: 0, attempts: 1, queueMs: 0, firstTokenMs: null };
-        return { kind: "answer", text, usage, ...settled };
-      },
-    },
-    async close() {
-      await llama.close();
-      model.close();
-    },
-  };
-}
+const armOf = (large: LargeModel): Pick<Arm, "answer" | "concurrency"> => ({
+  concurrency: 1,
+  async answer({ pieces, params: { temperature, topP, seed } }, signal) {
+    const sampling = { temperature: temperature ?? 0, topP: topP ?? 1, seed: seed ?? 0 };
+    const messages = chatMessages(pieces) as ChatMessage[];
+    const { text, prompt, generated } = await large.answer(messages, { maxTokens: longest, ...sampling }, signal);
+    const usage = { ...NO_USAGE, prompt, completion: generated.length };
+    return { kind: "answer", text, usage, finishReason: "stop", model: "", ...called };
+  },
+});
+const called = { cost: 0, attempts: 1, queueMs: 0, firstTokenMs: null };
