@@ -50,7 +50,7 @@ function figuresOf(pairs: readonly JudgedPair[], resamples: number): Figures {
     n: pairs.length,
     judged: judged.length,
     differ: decided.length,
-    // Of pairs that the metric tells apart; a tie counts half, as a coin would.
+    // Among pairs that the metric tells apart; a tie counts half, as a coin would.
     agrees: withInterval(
       decided.map(({ by, metric }) => won(by * metric)),
       resamples,

@@ -40,7 +40,7 @@ export interface Row {
   commit: string | null;
   /** Small arms only, once bench -- serve --only escalation has computed it. */
   probe?: Probe;
-  /** Of small-with beside large-without, once bench -- serve --only judge has asked. */
+  /** small-with beside large-without, once bench -- serve --only judge has asked. */
   judged?: Judged;
 }
 
