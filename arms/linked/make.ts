@@ -19,8 +19,8 @@ export interface WantedCache {
 }
 
 export interface CacheMaker {
-  /** What the store has not, the more useful first. */
-  wanted(prompt: KeyedPrompt): WantedCache[];
+  /** What the store has not, the more useful first; chained: as wantedPrefixes. */
+  wanted(prompt: KeyedPrompt, chained?: boolean): WantedCache[];
   /**
    * The first of them, and all whose prefix and chunk are what the same prefill begins with. A
    * cache that finds no room is lost: it is computed again when it is needed. Rejects with
@@ -67,9 +67,9 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
   const isMade = convention === "alone" || convention === "system" || convention === "context";
 
   return {
-    wanted({ tokens, chunks }) {
+    wanted({ tokens, chunks }, chained = false) {
       const all = chunks.flatMap((chunk, index) => {
-        const prefixes = wantedPrefixes(chunks, index, convention);
+        const prefixes = wantedPrefixes(chunks, index, convention, chained);
         // The system prompt, and what stands beside nothing, have one beginning alone.
         if (prefixes.length === 0 && isMade && store.variants(chunk.chunk).length === 0)
           prefixes.push(index === 0 ? { convention: "alone", prefix: [] } : { convention: "system", prefix: [0] });
@@ -91,7 +91,7 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
       const missing = wanted.filter((one) => !there.includes(one));
       const [first] = missing;
       if (first === undefined) return { done: there, caches: 0, tokens: 0 };
-      const longest = missing.find((one) => isPassed(first, one)) ?? first;
+      const longest = missing.reduce((longer, one) => (isPassed(longer, one) ? one : longer), first);
       const caches = missing.filter((one) => one === longest || isPassed(one, longest));
       const tokens = tokensOf(longest);
       const ranges = caches.map((one) => rangesOf(one, mayScore(one)));
