@@ -66,7 +66,7 @@ export async function runBuild(context: BenchContext): Promise<Measured> {
     built.push(
       await checkpoints.part(`build of ${name}, ${model}, ${count}`, () =>
         withArm(async (llama) => {
-          const items = shuffled([...pool.keys()], seed)
+          const items = byHub(shuffled([...pool.keys()], seed), near)
             .slice(0, count)
             .map((index) => piecesOf(pool, [...near(index).reverse(), index], system, pool[index]!.request));
           return { pool: name, pool_size: pool.length, ...(await buildAll(llama, items, context, name)) };
@@ -117,6 +117,16 @@ function hubsOf(vectors: readonly Float32Array[], index: number): number[] {
     all.push(hubs.reduce((best, hub) => (similarity(hub) > similarity(best) ? hub : best)));
   }
   return all.slice(1);
+}
+
+/** As in a build of the whole pool, examples share their hubs: all of one hub, then of another. */
+function byHub(order: readonly number[], near: (index: number) => readonly number[]): number[] {
+  const groups = new Map<number | undefined, number[]>();
+  for (const index of order) {
+    const [hub] = near(index);
+    groups.set(hub, [...(groups.get(hub) ?? []), index]);
+  }
+  return [...groups.values()].flat();
 }
 
 async function buildAll(
