@@ -1,18 +1,16 @@
 // Runs stages in this process until a signal: opens the servers, starts the stages, the server of
 // health and metrics, and reloads arms and tenants on SIGHUP.
 import { once } from "node:events";
-import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
-import { tenantsOf } from "../config/tenants.ts";
-import { messageOf } from "../connections/errors.ts";
 import { openSession } from "../pipelines/session.ts";
-import { stagesOf, startStages, type RunningStages, type StageName } from "../pipelines/up.ts";
+import { stagesOf, startStages, type StageName } from "../pipelines/up.ts";
 import { createLog } from "../runtime/log.ts";
 import { startHealthServer } from "../runtime/metrics/health.ts";
 import { hashOfFile, recordRunning } from "../stack/running.ts";
 import type { Io } from "./io.ts";
 import { endByBugs } from "./keep-running.ts";
+import { reload } from "./reload.ts";
 import { describeStart } from "./start-report.ts";
 
 interface RunOptions {
@@ -71,7 +69,9 @@ async function run(
     log.info({ stages, metrics: metricsUrl, health: healthUrl, baseUrl }, "running");
     record({ ready: (started = true), baseUrl });
     process.on("SIGHUP", () => {
-      void reload(running, reread, log).then((done) => (done ? record({ ready: true, baseUrl }) : undefined));
+      void reload({ running, config, reread, log }).then((isInForce) =>
+        isInForce ? record({ ready: true, baseUrl }) : undefined,
+      );
     });
     if (!signal.aborted) await once(signal, "abort");
     process.removeAllListeners("SIGHUP");
@@ -84,28 +84,4 @@ async function run(
   }
   const { stack } = session.connections;
   say?.(`stopped${stack === undefined ? "" : "; the servers stay until: npx precedent stack stop"}`);
-}
-
-/** Reloads arms and tenants only. An invalid configuration changes nothing: false. */
-async function reload(running: RunningStages, reread: () => Config, log: Logger): Promise<boolean> {
-  let next: Config;
-  try {
-    next = reread();
-  } catch (error) {
-    log.error(`arms and tenants stay as they are: ${messageOf(error)}`);
-    return false;
-  }
-  const attempt = async (what: string, names: string[], replace: () => unknown): Promise<boolean> => {
-    try {
-      await replace();
-      log.info({ [what]: names }, `${what} reloaded`);
-      return true;
-    } catch (error) {
-      log.error({ err: error }, `the ${what} stay as they are`);
-      return false;
-    }
-  };
-  const arms = await attempt("arms", armsOf(next), () => running.replaceArms(next.arms));
-  const tenants = await attempt("tenants", tenantsOf(next), () => running.replaceTenants(next.tenants));
-  return arms && tenants;
 }
