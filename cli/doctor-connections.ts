@@ -103,7 +103,6 @@ const topicsOf = (config: Config): string[] =>
     ownersOf(topic, topicOwners(config, armsOf(config))).map((owner) => topicName(config.kafka.prefix, topic, owner)),
   );
 
-
 const doctorKafka = (config: Config, kafka: ResolvedConnections["kafka"]): Kafka =>
   createKafka({
     brokers: kafka.brokers,

@@ -8,7 +8,7 @@ import { tenantsOf } from "../config/tenants.ts";
 import { messageOf } from "../connections/errors.ts";
 import type { RunningStages } from "../pipelines/up.ts";
 
-export interface Reloading {
+interface Reloading {
   running: Pick<RunningStages, "replaceArms" | "replaceTenants">;
   /** With which the stages were started. */
   config: Config;
