@@ -15,7 +15,7 @@ import { createLeftoverWork, type PollMs } from "./leftover-work.ts";
 
 export interface Generators {
   stages(): readonly RunningStage[];
-  /** By stage; without one generate waits, healthy, for alternative answers and what is left over. */
+  /** By stage; without one generate is healthy: alternative answers and leftovers may come. */
   reports(): Record<string, StageHealth>;
   /** Rejects, with the old arms in force, when a new one can't be made. */
   replace(arms: readonly ArmConfig[]): Promise<void>;
