@@ -28,7 +28,8 @@ types.createResolver = function (writer, options) {
     if (branch === undefined || branch instanceof Error) throw branch ?? new Error("no such branch of a union");
     return (branch as unknown as Reads)._read(tap, lazy);
   };
-  return { _readerType: this, _read: read };
+  const resolver: unknown = { _readerType: this, _read: read };
+  return resolver as Resolver;
 };
 
 function branchOf(ours: Type, branch: Type, options?: object): Resolver | Error {
