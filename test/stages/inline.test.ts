@@ -113,7 +113,9 @@ describe("all arms inline, in one process", () => {
   afterAll(() => system.stop());
 
   test("no stage generate runs, and every request is answered once, with one decision and no work", async () => {
-    expect(Object.keys(system.stages.reports()).sort()).toEqual(["plan", "record"]);
+    const { generate, ...stages } = system.stages.reports();
+    expect(Object.keys(stages).sort()).toEqual(["plan", "record"]);
+    expect(generate).toEqual({ joined: true, partitions: 0, inFlight: 0 });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => system.ask(`question ${i}`, on("fast"))));
     expect(answers.map(({ text, arm, source }) => [text, arm, source])).toEqual(
       answers.map((_, i) => [`answer ${i}`, "fast", "generated"]),
