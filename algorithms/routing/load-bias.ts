@@ -78,3 +78,24 @@ export function defaultSaturationWeight(
 ): number {
   return largestGap + margin + costWeight * (Math.max(...costs) - Math.min(...costs));
 }
+
+export interface OverloadConfig {
+  /** lambda_c. */
+  costWeight: number;
+  /** Load bias on expensive arms; weight absent: derived from the costs. */
+  load: { threshold: number; weight?: number | undefined };
+  /** The same for an arm's own utilisation. */
+  saturation: { threshold: number; weight?: number | undefined };
+}
+
+/** Derived from the costs of all arms, so that overload presses alike on every request. */
+export const overloadBiases = (
+  costs: readonly number[],
+  { load, saturation, costWeight }: OverloadConfig,
+): { loadBias: LoadBias; saturationBias: SaturationBias } => ({
+  loadBias: { threshold: load.threshold, gamma: loadGamma, lambda0: load.weight ?? defaultLambda0(costs) },
+  saturationBias: {
+    ...{ threshold: saturation.threshold, gamma: saturationGamma },
+    weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight),
+  },
+});

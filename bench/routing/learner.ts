@@ -2,6 +2,7 @@
 // the posterior of learn (operators/solve), and what ClickHouse sums in between. Learn solves anew
 // after `every` rewards. Pure: the random source is passed in.
 import { emptyStatistics, observe } from "../../algorithms/routing/bandit.ts";
+import { type Load, overloadBiases, type OverloadConfig } from "../../algorithms/routing/load-bias.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import type { RouteArm } from "../../arms/routed.ts";
 import { predicted, scoreArms, undecided } from "../../operators/route/score.ts";
@@ -17,6 +18,8 @@ export interface LearnerOptions {
   indifference: number;
   /** Rewards between two versions of the policy, and at least a tenth of all. */
   every: number;
+  /** What load adds; absent: nothing. */
+  overload?: Pick<OverloadConfig, "load" | "saturation">;
 }
 
 export interface Chosen {
@@ -27,9 +30,12 @@ export interface Chosen {
   undecided: boolean;
 }
 
-/** contexts: one per arm, null where an arm can't answer. domain: the request's, if any. */
+/**
+ * contexts: one per arm, null where an arm can't answer. domain: the request's, if any. load: the
+ * arms' now; none by default.
+ */
 export interface Learner {
-  choose(contexts: readonly (readonly number[] | null)[], random: Random, domain?: string): Chosen;
+  choose(contexts: readonly (readonly number[] | null)[], random: Random, domain?: string, load?: Load): Chosen;
   reward(arm: number, context: readonly number[], reward: number, domain?: string): void;
   /** Expected quality of each arm from all rewards so far; NaN: it can't answer. */
   expected(contexts: readonly (readonly number[] | null)[], domain?: string): number[];
@@ -39,13 +45,15 @@ export interface Learner {
 const mostDomains = 16;
 /** Share of the rewards from which a new version is made. */
 const notable = 0.1;
-const unloaded = {
-  load: { costlier: 0, byArm: new Map<string, number>() },
-  loadBias: { threshold: 1, gamma: 1, lambda0: 0 },
-  saturationBias: { threshold: 1, gamma: 1, weight: 0 },
-};
+const idle: Load = { costlier: 0, byArm: new Map() };
+const none = { load: { threshold: 1, weight: 0 }, saturation: { threshold: 1, weight: 0 } };
 
-export function createLearner({ arms, costWeight, prior: settings, indifference, every }: LearnerOptions): Learner {
+export function createLearner(options: LearnerOptions): Learner {
+  const { arms, costWeight, prior: settings, indifference, every, overload = none } = options;
+  const biases = overloadBiases(
+    arms.map(({ cost }) => cost),
+    { costWeight, ...overload },
+  );
   const routeArms = arms.map(({ name, cost }): RouteArm => ({
     ...{ name, model: name, cost, examples: false, template: "chat-turns", maxTokens: 1_024 },
     prices: { prompt: 0, completion: 0 },
@@ -89,7 +97,7 @@ export function createLearner({ arms, costWeight, prior: settings, indifference,
   };
 
   return {
-    choose(contexts, random, domain = "") {
+    choose(contexts, random, domain = "", load = idle) {
       const able = routeArms.flatMap((_, i) => (contexts[i] === null ? [] : [i]));
       const contenders = able.map((i) => ({
         arm: routeArms[i]!,
@@ -101,7 +109,7 @@ export function createLearner({ arms, costWeight, prior: settings, indifference,
         contenders,
         beliefsOf(policy, "", domain),
         prior,
-        { costWeight, indifference, ...unloaded },
+        { costWeight, indifference, load, ...biases },
         random,
       );
       return { arm: able[chosen]!, probability: scores[chosen]!.probability, undecided: undecided(loadFree) };

@@ -4,39 +4,52 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Figures } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, significant } from "../support/statistics.ts";
-import { ablations, type ArmName } from "./arms.ts";
+import { ablations, type Arm, type ArmName } from "./arms.ts";
 import { type Answers, keyOf, type Row } from "./log.ts";
 import { domains } from "./stream.ts";
 
-const compared = ["small-with", "small-without"] as const satisfies readonly ArmName[];
+/** What an arm stands beside. */
+const comparedTo = ({ written, pool }: Arm): ArmName[] => [
+  ...(["small-with", "small-without"] as const),
+  ...(written === true ? ([`small-pool-${pool}`] as ArmName[]) : []),
+];
 
 /** By domain and arm; null: there are no answers. */
 export function ablationsOf({ rows }: Answers, resamples: number): Figures | null {
-  const besides = ({ position }: Row): Row[] => compared.flatMap((arm) => rows.get(keyOf({ position, arm })) ?? []);
+  const besides = ({ position }: Row, compared: readonly ArmName[]): Row[] =>
+    compared.flatMap((arm) => rows.get(keyOf({ position, arm })) ?? []);
   const all = domains.flatMap((domain) => {
-    const arms = ablations.flatMap(({ name }) => {
+    const arms = ablations.flatMap((arm) => {
+      const compared = comparedTo(arm);
       const own = [...rows.values()].filter(
-        (row) => row.arm === name && row.domain === domain && besides(row).length === compared.length,
+        (row) => row.arm === arm.name && row.domain === domain && besides(row, compared).length === compared.length,
       );
-      return own.length === 0 ? [] : [[name, figuresOf(own, own.map(besides), resamples)] as const];
+      const others = own.map((row) => besides(row, compared));
+      return own.length === 0 ? [] : [[arm.name, figuresOf(own, { compared, others, resamples })] as const];
     });
     return arms.length === 0 ? [] : [[domain, Object.fromEntries(arms)] as const];
   });
   return all.length === 0 ? null : Object.fromEntries(all);
 }
 
-function figuresOf(own: readonly Row[], besides: readonly Row[][], resamples: number): Figures {
+interface Comparing {
+  compared: readonly ArmName[];
+  /** By request, in the order of `compared`. */
+  others: readonly Row[][];
+  resamples: number;
+}
+
+function figuresOf(own: readonly Row[], { compared, others, resamples }: Comparing): Figures {
   const scores = own.map(({ lenient }) => lenient);
   const gains = compared.map((name, i) => {
-    const others = besides.map((rows) => rows[i]!);
-    const options = { random: splitmix64(11), resamples };
+    const rows = others.map((all) => all[i]!);
     const { difference, low, high } = pairedBootstrap(
       scores,
-      others.map(({ lenient }) => lenient),
-      options,
+      rows.map(({ lenient }) => lenient),
+      { random: splitmix64(11), resamples },
     );
     const gain = { gain: significant(difference), gain_low: significant(low), gain_high: significant(high) };
-    return [`beside_${name.replace("-", "_")}`, { ...gain, ...summaryOf(others) }] as const;
+    return [`beside_${name.replaceAll("-", "_")}`, { ...gain, ...summaryOf(rows) }] as const;
   });
   return { n: own.length, ...summaryOf(own), ...Object.fromEntries(gains) };
 }

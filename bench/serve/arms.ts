@@ -16,6 +16,8 @@ export interface Arm {
   caches: "cold" | "built";
   /** A pool of so many examples in place of all, drawn at random. */
   pool?: number;
+  /** Their answers are the large model's own; an example is worth what its answer scores. */
+  written?: boolean;
   /** Asked requests of this domain alone. */
   only?: Domain;
   /** Tokens that examples may add; absent: the default. */
@@ -35,13 +37,16 @@ export const arms = [
   // One example or two.
   ofArm("small-budget-100", { model: small, examples: true, caches: "cold", tokenBudget: 100, only: "nl2bash" }),
   ofArm("small-pool-100", { model: small, examples: true, caches: "cold", pool: 100, only: "nl2bash" }),
+  ofArm("small-written-100", {
+    ...{ model: small, examples: true, caches: "cold", pool: 100, written: true, only: "nl2bash" },
+  }),
   ofArm("small-pool-1000", { model: small, examples: true, caches: "cold", pool: 1_000, only: "nl2bash" }),
 ] as const;
 export type ArmName = (typeof arms)[number]["name"];
 
 /** What it differs in from those that are asked every request. */
-const differences = ({ pool, fixed, tokenBudget }: Arm): number[] =>
-  [pool, fixed, tokenBudget].filter((one) => one !== undefined);
+const differences = ({ pool, fixed, tokenBudget, written }: Arm): (number | boolean)[] =>
+  [pool, fixed, tokenBudget, written].filter((one) => one !== undefined);
 const isAblation = (arm: Arm): boolean => differences(arm).length > 0;
 /** Asked every request of a sitting; the others by sittings of their own (--only). */
 export const cold: readonly Arm[] = arms.filter((arm) => arm.caches === "cold" && !isAblation(arm));

@@ -87,11 +87,11 @@ const tokensOf = ({ prompt, linked, recomputed, prefilled, completion }: Row["us
 });
 
 /** How a client asks this arm. */
-function askingOf({ pool: count, fixed }: Arm, domain: Domain, pool: readonly Example[]) {
+function askingOf({ pool: count, written = false, fixed }: Arm, domain: Domain, pool: readonly Example[]) {
   const { system, ...rest } = asking[domain];
   return {
     ...rest,
-    domain: count === undefined ? domain : smallerDomain(domain, count),
+    domain: count === undefined ? domain : smallerDomain(domain, { count, written }),
     system: fixed === undefined ? system : withFixed(system, pool, domain, fixed),
   };
 }

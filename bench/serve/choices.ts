@@ -11,7 +11,7 @@ import { replayRouter } from "./router.ts";
 import { domains } from "./stream.ts";
 import { type Field, names } from "./summary.ts";
 
-const defaultWeight = 0.3;
+export const defaultWeight = 0.3;
 
 export interface Effort {
   /** Passes of the router over the stream. */

@@ -10,7 +10,6 @@ import { configSchema, type ArmConfig } from "../../config/schema.ts";
 import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { Example } from "../../schemas/types.ts";
 import { type Client, openClient } from "../../tools/demo/client.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { produceExamples } from "../support/examples.ts";
@@ -21,7 +20,8 @@ import { armConfig } from "./arms.ts";
 import { askAll, type Asking, askNoModel, noModel, type Wanted } from "./ask.ts";
 import { build } from "./build.ts";
 import { keyOf, saveAnswers, type Sitting } from "./log.ts";
-import { domains, type Item, smallerPool } from "./stream.ts";
+import { smallerPools } from "./smaller-pools.ts";
+import type { Item } from "./stream.ts";
 
 const inFlight = 16;
 
@@ -39,7 +39,7 @@ export async function collect(context: BenchContext, given: Collecting): Promise
   await writeFile(recorded, items.map(({ request }) => JSON.stringify({ request, response: "-" })).join("\n"));
   const none = { name: noModel, type: "recorded", dispatch: "queued", file: recorded, concurrency: inFlight };
   const folder = join(context.folder, "stack");
-  const pool = [...given.pool, ...smallerPools(given)];
+  const pool = [...given.pool, ...(await smallerPools(context, given.arms, given.pool))];
   await onStack(context, folder, async () => {
     const name = `bench_${randomBytes(4).toString("hex")}`;
     const used = cpuOf(await serverPids(folder));
@@ -65,11 +65,6 @@ export async function collect(context: BenchContext, given: Collecting): Promise
     }
   });
 }
-
-const smallerPools = ({ arms, pool }: Pick<Collecting, "arms" | "pool">): Example[] =>
-  arms.flatMap(({ pool: count, only }) =>
-    count === undefined ? [] : (only === undefined ? domains : [only]).flatMap((one) => smallerPool(pool, one, count)),
-  );
 
 /** All arms of a request before the next request, another arm first each time. */
 export function missingOf({ items, arms, answers }: Pick<Collecting, "items" | "arms" | "answers">): Wanted[] {

@@ -64,7 +64,7 @@ interface Shown {
   caches: { n: number; built: { cpu_model_s: number }; cold: { cpu_model_s: number } };
 }
 const figures = (answers: Answers): Shown =>
-  figuresOf(answers, { draws: 1, resamples: 50 }).figures as unknown as Shown;
+  figuresOf(answers, { draws: 1, resamples: 50 }, null).figures as unknown as Shown;
 
 test("figures count the model, what a request takes besides it, and pairs won", () => {
   const shown = figures(answersTo(40));
@@ -95,7 +95,7 @@ test("figures count the model, what a request takes besides it, and pairs won", 
 
 test("ablations stand beside the whole pool and beside no examples, on the same requests", () => {
   const answers = answersTo(40);
-  expect(figuresOf(answers, { draws: 1, resamples: 50 }).figures["ablations"]).toMatchObject({
+  expect(figuresOf(answers, { draws: 1, resamples: 50 }, null).figures["ablations"]).toMatchObject({
     nl2bash: {
       "small-fixed": { n: 10, quality: 0.6, shown: null, beside_small_without: { gain: 0, cpu_model_s: 2 } },
       "small-pool-100": { n: 10, quality: 0.5, beside_small_with: { gain: -0.1, gain_low: -0.1, gain_high: -0.1 } },

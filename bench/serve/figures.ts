@@ -4,7 +4,8 @@ import type { Figures, Measured } from "../benchmark.ts";
 import { mean, median, significant } from "../support/statistics.ts";
 import { ablationsOf } from "./ablations.ts";
 import { arms as allArms, cold } from "./arms.ts";
-import { armsOf, choiceFigures, type Effort, routerOf } from "./choices.ts";
+import { armsOf, choiceFigures, defaultWeight, type Effort, routerOf } from "./choices.ts";
+import { loadFigures } from "./load.ts";
 import { type Answers, keyOf, type Row } from "./log.ts";
 import { type Domain, domains } from "./stream.ts";
 import { fieldOf } from "./summary.ts";
@@ -23,13 +24,15 @@ export function completeOf(rows: Iterable<Row>): number[] {
     .sort((a, b) => a - b);
 }
 
-export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measured {
+/** times: of a trace of arrivals, milliseconds, ascending; null: there is none. */
+export function figuresOf(answers: Answers, { draws, resamples }: Effort, times: readonly number[] | null): Measured {
   const positions = completeOf(answers.rows.values());
   const overhead = overheadOf(answers);
   const scoring = { overhead: overhead.cpu_s, aloneMs: overhead.alone_ms ?? 0, resamples };
   const field = fieldOf(positions, answers, { ...scoring, rule: "lenient", caches: "cold" });
   const strict = fieldOf(positions, answers, { ...scoring, rule: "score", caches: "cold" });
   const caches = cachesOf(answers);
+  const warm = caches.n === 0 ? null : fieldOf(positions, answers, { ...scoring, rule: "lenient", caches: "built" });
   const build = answers.sittings.map((sitting) => sitting.build).filter((one) => one !== null);
   const ablations = ablationsOf(answers, resamples);
   const count = (domain: Domain): number => field.rounds.filter((round) => round.domain === domain).length;
@@ -45,21 +48,19 @@ export function figuresOf(answers: Answers, { draws, resamples }: Effort): Measu
       strict: { arms: armsOf(strict), router: strict.summary(routerOf(strict, draws)) },
       truncated: truncatedOf(answers, positions),
       caches,
-      with_caches:
-        caches.n === 0
-          ? null
-          : choiceFigures(fieldOf(positions, answers, { ...scoring, rule: "lenient", caches: "built" }), {
-              draws,
-              resamples,
-            }),
+      with_caches: warm === null ? null : choiceFigures(warm, { draws, resamples }),
       build: build.length === 0 ? null : build,
       overhead,
       ablations,
-      ...{ load: null, pool: null, large_with: null },
+      load:
+        times === null
+          ? null
+          : loadFigures(warm ?? field, { draws: Math.ceil(draws / 2), times, costWeight: defaultWeight }),
+      ...{ pool: null, large_with: null },
     },
     reasons: {
-      "rivals.token_bucket": "it acts under load, which was not run",
-      load: "the live router under the Azure trace was not run",
+      "rivals.token_bucket": "it acts under load alone: see load",
+      ...(times === null ? { load: "there is no azure-llm-conv-2023.csv in the data" } : {}),
       pool: "only the data's own answers are a pool; answers of the 1.5B were not collected",
       large_with: "not collected: the most expensive arm",
       ...(ablations === null ? { ablations: "no answers: bench -- serve --only ablations" } : {}),

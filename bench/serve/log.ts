@@ -9,6 +9,7 @@ import type { Cpu, Overhead } from "../support/overhead.ts";
 import { readAppended } from "../support/samples.ts";
 import { significant } from "../support/statistics.ts";
 import { type ArmName, arms, settingsOf } from "./arms.ts";
+import type { Judged } from "./judge-figures.ts";
 import type { Domain } from "./stream.ts";
 
 export interface Row {
@@ -39,6 +40,8 @@ export interface Row {
   commit: string | null;
   /** Small arms only, once bench -- serve --only escalation has computed it. */
   probe?: Probe;
+  /** small-with beside large-without, once bench -- serve --only judge has asked. */
+  judged?: Judged;
 }
 
 /** How sure the model was of its answer; null: the answer is empty. */

@@ -9,7 +9,7 @@ import type { Served } from "./rounds.ts";
 const prior = routingSection.parse({});
 const { indifference } = prior;
 /** Rewards between two versions of the policy. */
-const every = 10;
+export const every = 10;
 
 export interface Replaying {
   arms: readonly ReplayArm[];

@@ -98,12 +98,21 @@ const ofDomain = (pool: readonly Example[], domain: string): Example[] =>
 const some = (pool: readonly Example[], domain: Domain, count: number): Example[] =>
   shuffled(ofDomain(pool, domain), seed).slice(0, count);
 
-/** The domain that requests name for a pool of so many of its examples. */
-export const smallerDomain = (domain: Domain, count: number): string => `${domain}-${count}`;
+/** What makes a pool smaller. */
+export interface Smaller {
+  /** So many of a domain's examples. */
+  count: number;
+  /** With the large model's answers. */
+  written: boolean;
+}
 
-export function smallerPool(pool: readonly Example[], domain: Domain, count: number): Example[] {
-  const sharing = sharingDomain(demoTenant, smallerDomain(domain, count));
-  return some(pool, domain, count).map((example) => ({
+/** The domain that requests name for such a pool. */
+export const smallerDomain = (domain: Domain, { count, written }: Smaller): string =>
+  `${domain}-${written ? "written-" : ""}${count}`;
+
+export function smallerPool(pool: readonly Example[], domain: Domain, smaller: Smaller): Example[] {
+  const sharing = sharingDomain(demoTenant, smallerDomain(domain, smaller));
+  return some(pool, domain, smaller.count).map((example) => ({
     ...example,
     domain: sharing,
     id: exampleId(sharing, example.request, example.response),

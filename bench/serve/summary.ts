@@ -9,10 +9,10 @@ import { type Answers, keyOf, type Row } from "./log.ts";
 import type { Served } from "./rounds.ts";
 
 /** Arms between which the router chooses. */
-const routed = ["small-with", "small-without", "large-without"] as const satisfies readonly ArmName[];
+export const routed = ["small-with", "small-without", "large-without"] as const satisfies readonly ArmName[];
 /** And the nearest example's answer as it stands: it costs what a request without a model costs. */
 export const names = [...routed, "reuse"] as const;
-const large = routed.indexOf("large-without");
+export const large = routed.indexOf("large-without");
 
 /** Which rule scores word problems: `lenient` is the primary one. */
 export type Rule = "score" | "lenient";

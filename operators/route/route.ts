@@ -2,13 +2,7 @@
 // Propensity). Needs select before it. Without usable policy or features the default arm answers
 // with probability 1, and `degraded` says so. NaN never reaches the model.
 import { FEATURE_VERSION } from "../../algorithms/routing/features.ts";
-import {
-  defaultLambda0,
-  defaultSaturationWeight,
-  type Load,
-  loadGamma,
-  saturationGamma,
-} from "../../algorithms/routing/load-bias.ts";
+import { type Load, overloadBiases, type OverloadConfig } from "../../algorithms/routing/load-bias.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
@@ -25,7 +19,7 @@ import { missed, settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { alternative } from "./alternative.ts";
 import { createContenders } from "./contenders.ts";
 import { standing, healthyArms, type ArmHealth } from "./standing.ts";
-import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
+import { scoreArms, undecided, type Contender, type Exploring, type Scored } from "./score.ts";
 
 type Needs = Pick<
   Selected,
@@ -34,16 +28,11 @@ type Needs = Pick<
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
 type Adds = Pick<Routed, "choice">;
 
-export interface RouteConfig extends PriorConfig, Exploring {
-  /** lambda_c unless the request or its tenant's configuration says otherwise. */
-  costWeight: number;
+/** costWeight: unless the request or its tenant's configuration says otherwise. */
+export interface RouteConfig extends PriorConfig, Exploring, OverloadConfig {
   tenantCostWeights?: Readonly<Record<string, number>>;
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
-  /** Load bias on expensive arms; weight absent: derived from the costs. */
-  load: { threshold: number; weight?: number | undefined };
-  /** The same for an arm's own utilisation. */
-  saturation: { threshold: number; weight?: number | undefined };
   /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
   askShare: number;
   /** How even the arms are where all are asked (undecided() of score.ts); 0.2 by default. */
@@ -81,7 +70,8 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
   const exploring = { indifference, explorationFloor };
   let pressing: { arms: readonly RouteArm[]; biases: ReturnType<typeof overloadBiases> } | undefined;
   const biasesOf = (current: readonly RouteArm[]) => {
-    if (pressing?.arms !== current) pressing = { arms: current, biases: overloadBiases(current, routing) };
+    const costs = (): number[] => computing(current).map(({ cost }) => cost);
+    if (pressing?.arms !== current) pressing = { arms: current, biases: overloadBiases(costs(), routing) };
     return pressing.biases;
   };
 
@@ -175,18 +165,3 @@ function areFinite(numbers: ArrayLike<number>): boolean {
 
 const reusedTokens = ({ examplesByArm }: Pick<Selected, "examplesByArm">, trial: { arm: string } | null): number =>
   estimateTokens((trial && examplesByArm.get(trial.arm)?.[0]?.response) ?? "");
-
-/** Derived from all arms, so that overload presses alike on every request. */
-function overloadBiases(
-  arms: readonly RouteArm[],
-  { load, saturation, costWeight }: RouteConfig,
-): Pick<Biases, "loadBias" | "saturationBias"> {
-  const costs = computing(arms).map(({ cost }) => cost);
-  return {
-    loadBias: { threshold: load.threshold, gamma: loadGamma, lambda0: load.weight ?? defaultLambda0(costs) },
-    saturationBias: {
-      ...{ threshold: saturation.threshold, gamma: saturationGamma },
-      weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight),
-    },
-  };
-}
