@@ -125,6 +125,26 @@ describe("what a provider charges beside tokens", () => {
     expect(bound(more)).toBeCloseTo(expected, 9);
   });
 
+  it.each<[string, Record<string, unknown>, object, number]>([
+    ["a country", { inference_geo: "us" }, {}, 2.2],
+    ["any country, whatever the request asks for", { inference_geo: "global" }, { inference_geo: "us" }, 2],
+    ["what costs nothing", { priority: 5 }, {}, 2],
+  ])("is within the bound of an arm whose body asks for %s", (_what, body, more, expected) => {
+    const arm = { maxTokens: 100_000, prices: list, body };
+    const native = Object.keys(more).length === 0 ? null : JSON.stringify({ anthropic: { messages: [], ...more } });
+    const atMost = costAtMost(arm, 500_000, null, native);
+    expect(atMost).toBeGreaterThan(expected);
+    expect(atMost).toBeLessThan(expected + 1e-4);
+  });
+
+  it("counts the tokens of an arm's body, and the hour that it keeps prompts", () => {
+    const kept = { maxTokens: 0, prices: { prompt: 4, cacheWrite: 5, completion: 0 } };
+    const cache_control = { type: "ephemeral", ttl: "1h" };
+    expect(costAtMost({ ...kept, body: { cache_control } }, 1_000_000, 0)).toBeGreaterThan(8);
+    const response_format = { schema: "word ".repeat(300_000) };
+    expect(costAtMost({ ...kept, body: { response_format } }, 1_000_000, 0)).toBeGreaterThan(1.3 * 5);
+  });
+
   it("is 10 a thousand where tokens cost something, whatever a batch costs, unless it is configured", () => {
     const uses = (prices: ArmConfig["prices"]) => priceList(arm("a", prices)).toolUses;
     expect(uses({ prompt: 1, completion: 0 })).toBe(10);

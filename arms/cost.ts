@@ -2,6 +2,7 @@
 // docs/design/routing.md, Cost).
 import { isObject, jsonOf, listOf } from "../algorithms/text/json-shape.ts";
 import { nativeMember } from "../algorithms/text/message-blocks.ts";
+import { tokensAtMost } from "../algorithms/text/tokens.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Usage } from "../schemas/types.ts";
 import { pricesAt, pricesUpTo, type PriceList, type Prices } from "../config/price-bands.ts";
@@ -73,41 +74,46 @@ export function cachedCostShare(list: PriceList, cached: number, at = Date.now()
 /** Context of a model that neither configuration nor catalogue describes. */
 const assumedTokens = 131_072;
 
-/**
- * Bounds of an arm's calls, in tokens: the model's context, undefined where it is unknown, and its
- * longest answer where the request does not say.
- */
-export function tokenBounds(arm: ArmConfig): { contextTokens?: number | undefined; maxTokens: number } {
-  const own = "contextTokens" in arm ? arm.contextTokens : undefined;
-  const contextTokens = own ?? priceList(arm).contextTokens;
-  const most = "maxOutputTokens" in arm ? arm.maxOutputTokens : undefined;
-  return { contextTokens, maxTokens: arm.maxTokens ?? most ?? contextTokens ?? assumedTokens };
-}
-
-interface Priced {
+/** What bounds the cost of an arm's calls. */
+export interface Priced {
+  /** The model's context; absent: unknown. */
+  contextTokens?: number | undefined;
+  /** Longest answer where the request does not say. */
   maxTokens: number;
   prices: PriceList;
-  contextTokens?: number | undefined;
+  /** Further members of every call; they replace a request's. */
+  body?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function pricedOf(arm: ArmConfig): Priced {
+  const prices = priceList(arm);
+  const own = "contextTokens" in arm ? arm.contextTokens : undefined;
+  const contextTokens = own ?? prices.contextTokens;
+  const most = "maxOutputTokens" in arm ? arm.maxOutputTokens : undefined;
+  const maxTokens = arm.maxTokens ?? most ?? contextTokens ?? assumedTokens;
+  return { contextTokens, maxTokens, prices, body: "body" in arm ? arm.body : undefined };
 }
 
 /**
- * What a call may cost: of that many prompt tokens, and the longest answer that it asks for, at the
- * highest prices that may hold for them. Only what passes through can ask for an hour's cache.
+ * What a call may cost: of that many prompt tokens and those of the arm's body, and the longest
+ * answer that it asks for, at the highest prices that may hold for them. Only what passes through
+ * or is in the arm's body can ask for an hour's cache.
  */
 export function costAtMost(
-  arm: Priced,
+  { contextTokens: most = Infinity, body = {}, ...arm }: Priced,
   prompt: number,
   maxTokens: number | null,
   passthrough: string | null = null,
 ): number {
-  const most = arm.contextTokens ?? Infinity;
-  const [input, output] = [Math.min(prompt, most), Math.min(maxTokens ?? arm.maxTokens, most)];
+  const own = Object.keys(body).length === 0 ? "" : JSON.stringify(body);
+  const [input, output] = [Math.min(prompt + tokensAtMost(own), most), Math.min(maxTokens ?? arm.maxTokens, most)];
+  const mayKeep = passthrough !== null || own.includes("cache_control");
   const costs = pricesUpTo(arm.prices, input).map(
     (one) =>
-      input * Math.max(one.prompt, one.cachedPrompt, passthrough === null ? one.cacheWrite : hourPrice(one)) +
+      input * Math.max(one.prompt, one.cachedPrompt, mayKeep ? hourPrice(one) : one.cacheWrite) +
       output * Math.max(one.completion, one.reasoning),
   );
-  const { toolUses, isRegional } = askedBeside(passthrough);
+  const { toolUses, isRegional } = askedBeside(passthrough, body);
   return (
     (Math.max(...costs) * (isRegional ? regionalShare : 1)) / million + (toolUses * (arm.prices.toolUses ?? 0)) / 1_000
   );
@@ -117,10 +123,10 @@ export function costAtMost(
 const assumedSearches = 20;
 
 /** What a body of the Messages API may cost beside tokens at their prices. */
-function askedBeside(passthrough: string | null): { toolUses: number; isRegional: boolean } {
+function askedBeside(passthrough: string | null, own: object): { toolUses: number; isRegional: boolean } {
   const members = passthrough === null ? null : jsonOf(passthrough);
-  const body = isObject(members) ? members[nativeMember] : null;
-  if (!isObject(body)) return { toolUses: 0, isRegional: false };
+  const native = isObject(members) ? members[nativeMember] : null;
+  const body: Record<string, unknown> = { ...(isObject(native) ? native : {}), ...own };
   const uses = listOf(body["tools"]).map((tool) => {
     const { type, max_uses: most } = isObject(tool) ? tool : {};
     const name = typeof type === "string" ? type : "";

@@ -51,6 +51,17 @@ describe("an endpoint", () => {
     expect(bodies[0]).toMatchObject({ model: "m", stream: true, max_tokens: 16, tools: [{ type: "function" }] });
   });
 
+  it("is asked with the members of the arm's body, and which of them it refuses is said", async () => {
+    const refusing = (body: Body) =>
+      body !== null && "priority" in body ? refusal("priority must be below 9") : whole;
+    const { state, remedy, bodies } = await probed(refusing, { body: { priority: 9, top_k: 3 } });
+    expect(bodies[0]).toMatchObject({ priority: 9, top_k: 3, model: "m", max_tokens: 16 });
+    expect({ state, remedy }).toEqual({ state: "missing", remedy: "correct body.priority of this arm" });
+    const thinking = { type: "enabled", budget_tokens: 1_024 };
+    const messages = await probed(() => whole, { type: "anthropic", body: { thinking } });
+    expect(messages.bodies[0]).toMatchObject({ thinking, max_tokens: 1_040 });
+  });
+
   it("that refuses parts of it is asked without them, and the lines to write are said", async () => {
     const { state, remedy, bodies } = await probed((body) => {
       if (body !== null && "max_tokens" in body)

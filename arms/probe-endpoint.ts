@@ -1,6 +1,7 @@
 // Calls an arm's endpoint once with everything that the arm may use (key, model, stream, tools,
 // token field), in OpenAI's format or Anthropic's; where it refuses, again without what it names.
 // Proposes the lines to write.
+import { isObject } from "../algorithms/text/json-shape.ts";
 import { partsOf, textOf } from "../connections/http/bodies.ts";
 import { boundedFetch, mostBytes } from "./openai/bounded-fetch.ts";
 import type { Dispatcher } from "undici";
@@ -14,6 +15,7 @@ import type { EndpointArmConfig, OpenAiArmConfig } from "../config/sections/arms
 const limitMs = 20_000;
 /** Its refusals are tried around so often. */
 const mostCalls = 4;
+const answerTokens = 16;
 
 interface Used {
   stream: boolean;
@@ -68,7 +70,8 @@ async function call(arm: Probed, { stream, tools, maxTokensField }: Used): Promi
   return ask(arm, urlOf(arm), {
     model: arm.model,
     messages: [{ role: "user", content: "Say OK." }],
-    [maxTokensField]: 16,
+    ...arm.body,
+    [maxTokensField]: answerTokens + thinkingTokens(arm),
     ...(stream && { stream, ...(!isMessages && { stream_options: { include_usage: true } }) }),
     ...(tools && {
       tools: [
@@ -76,6 +79,12 @@ async function call(arm: Probed, { stream, tools, maxTokensField }: Used): Promi
       ],
     }),
   });
+}
+
+/** Anthropic takes no answer that is to be shorter than its thinking. */
+function thinkingTokens({ body: { thinking } }: Probed): number {
+  const budget = isObject(thinking) ? thinking["budget_tokens"] : 0;
+  return typeof budget === "number" ? budget : 0;
 }
 
 const fieldOf = (arm: EndpointArmConfig): OpenAiArmConfig["maxTokensField"] =>
@@ -143,6 +152,8 @@ async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointF
   if (status === 401 || status === 403) return missing("correct apiKey of this arm: the endpoint does not take it");
   if (status === 429) return { state: "lacking", detail, remedy: "the key is known; wait, or raise its limit" };
   if (status >= 300 && status < 400) return missing("set baseUrl to the address that answers");
+  const own = Object.keys(arm.body).find((member) => text.includes(member));
+  if (own !== undefined) return missing(`correct body.${own} of this arm`);
   if (status !== 404 && !/model/i.test(text)) return missing("see what the endpoint says");
   const models = await modelsOf(arm);
   if (models.length === 0) return missing(status === 404 ? withV1(arm) : "correct model of this arm");

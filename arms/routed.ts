@@ -2,10 +2,8 @@
 import type { Capability } from "../algorithms/routing/passthrough.ts";
 import type { ExampleOrder } from "../algorithms/selection/example-order.ts";
 import { estimateTokens, tokensAtMost } from "../algorithms/text/tokens.ts";
-import { costAtMost, normalisedCosts, tokenBounds } from "./cost.ts";
+import { costAtMost, normalisedCosts, pricedOf, type Priced } from "./cost.ts";
 import { promptTokens } from "../algorithms/text/prompt-tokens.ts";
-import type { PriceList } from "../config/price-bands.ts";
-import { priceList } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { answersBatches, isEndpoint } from "../config/sections/arms.ts";
 import type { Request } from "../schemas/types.ts";
@@ -13,23 +11,19 @@ import type { ReuseSettings } from "./reuse/settings.ts";
 import type { Declares } from "./serves.ts";
 import { templates, type TemplateName } from "./templates.ts";
 
-export interface RouteArm extends Declares {
+export interface RouteArm extends Declares, Priced {
   name: string;
   model: string;
   cost: number;
   examples: boolean;
   /** Estimated tokens that examples may add; absent: selection.tokenBudget. */
   tokenBudget?: number | undefined;
-  contextTokens?: number | undefined;
   template: TemplateName;
   /** Order of its examples; absent: the most helpful last. */
   order?: ExampleOrder;
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
-  /** Longest answer where the request does not say (tokenBounds). */
-  maxTokens: number;
-  prices: PriceList;
   /** Settings of an arm that returns examples' answers unchanged (type reuse). */
   reuse?: ReuseSettings | undefined;
   /** Answers only requests that name it, or whose variant of an experiment does. */
@@ -58,8 +52,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     system: arm.system,
     settings: settingsOf(arm),
     capabilities: capabilitiesOf(arm),
-    ...tokenBounds(arm),
-    prices: priceList(arm),
+    ...pricedOf(arm),
     reuse: arm.type === "reuse" ? arm : undefined,
     experimental: arm.experimental,
     batch: answersBatches(arm),

@@ -54,8 +54,12 @@ export function addImport(program: Command, io: Io): void {
     });
 }
 
-function report({ requests, answers, rewards, corrections, known, leftOut, expired, columns }: Imported, io: Io): void {
+function report(
+  { requests, answers, rewards, corrections, known, leftOut, cut, expired, columns }: Imported,
+  io: Io,
+): void {
   if (leftOut.count > 0) io.note(`left out ${leftOut.count} rows:\n${leftOut.describe().join("\n")}\n`);
+  if (cut.count > 0) io.note(`not kept of ${cut.count} rows:\n${cut.describe().join("\n")}\n`);
   if (expired > 0) io.note(`${expired} requests are older than clickhouse.ttlDays: ClickHouse drops them again\n`);
   if (requests + rewards + corrections + known === 0)
     throw new CommandError(
@@ -80,6 +84,8 @@ export interface LogImport {
 }
 export interface Imported extends ImportedRows {
   leftOut: LeftOut;
+  /** What is not kept of rows. */
+  cut: LeftOut;
   /** Requests that are too old to stay. */
   expired: number;
   /** Names that the file's first row has. */
@@ -106,6 +112,7 @@ export async function importLog({
   const given = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
   const named = armNames(options.arms, arms.routed());
   const leftOut = createLeftOut();
+  const cut = createLeftOut();
   const onProblem = leftOut.add;
   let done: ImportedRows = { requests: 0, answers: 0, rewards: 0, corrections: 0, known: 0 };
   let [read, expired] = [0, 0];
@@ -116,7 +123,8 @@ export async function importLog({
     if (columns.length === 0) columns = names;
   };
   for await (const some of readLogFile({
-    ...{ file, columns: given, signal, onProblem, onColumns, costOf: costsOf((arm) => named.get(arm)?.prices) },
+    ...{ file, columns: given, signal, onProblem, onCut: cut.add, onColumns },
+    costOf: costsOf((arm) => named.get(arm)?.prices),
     ...(preset && { preset }),
   })) {
     signal.throwIfAborted();
@@ -133,7 +141,7 @@ export async function importLog({
     read += some.length;
     onProgress?.(read);
   }
-  return { ...done, leftOut, expired, columns };
+  return { ...done, leftOut, cut, expired, columns };
 
   async function begin(): Promise<ReturnType<typeof createLogImport>> {
     // Read otherwise, rows that were left out are new: learn then takes the file as another one.

@@ -21,16 +21,17 @@ export const isKeptRunning = ({ environment }: Pick<Io, "environment">): boolean
 /** Ends when the stages end in order; throws Ended where they can't be started. */
 export async function keepRunning(io: Io, log: Logger): Promise<void> {
   let wait = backoff(waits);
+  let child: ChildProcess | undefined;
+  // Also between two processes, where the signal would end this one: the next reads the file anyway.
+  process.on("SIGHUP", () => child?.kill("SIGHUP"));
   while (!io.signal.aborted) {
     const began = performance.now();
-    const child = start();
-    const stop = (): void => void child.kill("SIGTERM");
-    const reload = (): void => void child.kill("SIGHUP");
+    const started = start();
+    child = started;
+    const stop = (): void => void started.kill("SIGTERM");
     io.signal.addEventListener("abort", stop);
-    process.on("SIGHUP", reload);
-    const { code, signal } = await ended(child);
+    const { code, signal } = await ended(started);
     io.signal.removeEventListener("abort", stop);
-    process.off("SIGHUP", reload);
     if (code === 0) return;
     if (signal === null && code !== bugCode) throw new Ended(code ?? 1);
     if (io.signal.aborted) throw new Ended(1);

@@ -1,4 +1,5 @@
-// Rows of a file that were left out: counted by reason, with the first rows of each.
+// Rows of a file that were left out, wholly or in part: counted by reason, with the first rows of
+// each.
 
 export interface LeftOut {
   add(reason: string, row: number): void;

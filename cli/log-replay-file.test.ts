@@ -77,6 +77,23 @@ it("goes on behind rows that it leaves out, and finds columns within others", as
   ]);
 });
 
+it("keeps of metadata beyond 64 KiB the user and what fits, and says of which rows", async () => {
+  const file = join(folder, "long.jsonl");
+  const metadata = { a: "x".repeat(40_000), b: "é".repeat(20_000), c: "y".repeat(20_000), user_id: "ann" };
+  const edge = { a: "x".repeat(65_530), user: "bob" };
+  writeFileSync(file, [metadata, edge].map((one) => JSON.stringify({ request: "q", metadata: one })).join("\n"));
+  const cut: [string, number][] = [];
+  const kept: [string, number][][] = [];
+  const options = { file, columns: new Map<string, string>(), costOf, signal, onProblem: () => undefined };
+  for await (const some of readLogFile({ ...options, onCut: (what, row) => cut.push([what, row]) }))
+    for (const one of some)
+      if ("log" in one)
+        kept.push(Object.entries(one.log.request.metadata).map(([name, value]) => [name, value.length]));
+  const [user, a, c] = [["user", 3] as const, ["a", 40_000] as const, ["c", 20_000] as const];
+  expect(kept).toEqual([[user, a, c], [user]]);
+  expect(cut).toEqual([1, 2].map((row) => ["metadata: members beyond 64 KiB", row]));
+});
+
 it("reckons a cost that is missing at the arm's prices, and leaves one that is there", async () => {
   const used = { request: "a", arm: "small", prompt_tokens: 10, cached_tokens: 4, completion_tokens: 2 };
   const rows = await read([used, { ...used, cost: null }, { ...used, cost: 0 }, { ...used, arm: "gone" }]);

@@ -34,6 +34,8 @@ export interface FileOptions {
   signal: AbortSignal;
   /** A row is left out; message: the reason, with what stands there. */
   onProblem: (reason: string, row: number, message?: string) => void;
+  /** Something of a row is not kept. */
+  onCut?: ((what: string, row: number) => void) | undefined;
   /** Names that a row has. */
   onColumns?: (names: readonly string[]) => void;
 }
@@ -67,14 +69,14 @@ export async function* readLogFile(options: FileOptions): AsyncGenerator<FileRow
   if (rows.length > 0) yield rows;
 }
 
-function fileRow(row: Json, { columns: named, preset, costOf }: FileOptions, index: number) {
+function fileRow(row: Json, { columns: named, preset, costOf, onCut }: FileOptions, index: number) {
   const mapped = preset?.(row) ?? { columns: row };
   if ("feedback" in mapped) return mapped;
   const given = {
     ...mapped.columns,
     ...Object.fromEntries([...named].map(([ours, theirs]) => [ours, pick(row, theirs)])),
   };
-  return { log: logRowOf(given, { index, costOf }) };
+  return { log: logRowOf(given, { index, costOf, onCut: (what) => onCut?.(what, index) }) };
 }
 
 /** At the configured prices of that time. */

@@ -1,6 +1,7 @@
 // Runs stages in this process until a signal: opens the servers, starts the stages, the server of
 // health and metrics, and reloads arms and tenants on SIGHUP.
 import { once } from "node:events";
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
@@ -12,6 +13,7 @@ import { createLog } from "../runtime/log.ts";
 import { startHealthServer } from "../runtime/metrics/health.ts";
 import { hashOfFile, recordRunning } from "../stack/running.ts";
 import type { Io } from "./io.ts";
+import { listenForHangups, type Hangups } from "./hangups.ts";
 import { endByBugs } from "./keep-running.ts";
 import { describeStart } from "./start-report.ts";
 
@@ -34,19 +36,21 @@ export async function runStages(options: RunOptions): Promise<void> {
   const stages = named ?? stagesOf(config);
   const record = (more: { ready: boolean; baseUrl?: string | undefined }): (() => void) =>
     recordRunning(config.stack.folder, { file, hash: hashOfFile(file), stages: [...stages], ...more });
+  const hangups = listenForHangups();
   const forget = record({ ready: false });
   try {
     say?.(`configuration: ${file ?? "the defaults"}; arms: ${armsOf(config).join(", ")}`);
-    await run(options, stages, record);
+    await run(options, stages, { record, hangups });
   } finally {
     forget();
+    hangups.close();
   }
 }
 
 async function run(
   { config, file, named, signal, say, out, reread }: RunOptions,
   stages: readonly StageName[],
-  record: (more: { ready: boolean; baseUrl?: string | undefined }) => void,
+  { record, hangups }: { record: (more: { ready: boolean; baseUrl?: string | undefined }) => void; hangups: Hangups },
 ): Promise<void> {
   let started = false;
   // At a terminal the start report replaces these lines.
@@ -70,11 +74,11 @@ async function run(
     out?.(describeStart({ file, connections: session.connections, baseUrl, metricsUrl }));
     log.info({ stages, metrics: metricsUrl, health: healthUrl, baseUrl }, "running");
     record({ ready: (started = true), baseUrl });
-    process.on("SIGHUP", () => {
-      void reload(running, reread, log).then((done) => (done ? record({ ready: true, baseUrl }) : undefined));
+    hangups.begin(async () => {
+      if (await reload(running, { config, reread }, log)) record({ ready: true, baseUrl });
     });
     if (!signal.aborted) await once(signal, "abort");
-    process.removeAllListeners("SIGHUP");
+    hangups.end();
     log.info("stopping");
     say?.("stopping: requests under way are finished or handed on first");
     await running.stop();
@@ -87,7 +91,11 @@ async function run(
 }
 
 /** Reloads arms and tenants only. An invalid configuration changes nothing: false. */
-async function reload(running: RunningStages, reread: () => Config, log: Logger): Promise<boolean> {
+async function reload(
+  running: RunningStages,
+  { config, reread }: Pick<RunOptions, "config" | "reread">,
+  log: Logger,
+): Promise<boolean> {
   let next: Config;
   try {
     next = reread();
@@ -95,6 +103,11 @@ async function reload(running: RunningStages, reread: () => Config, log: Logger)
     log.error(`arms and tenants stay as they are: ${messageOf(error)}`);
     return false;
   }
+  const reloaded = new Set(["arms", "tenants", "instance"]);
+  const others = (Object.keys(next) as (keyof Config)[]).filter(
+    (key) => !reloaded.has(key) && !isDeepStrictEqual(next[key], config[key]),
+  );
+  if (others.length > 0) log.warn({ sections: others }, "other sections changed, too: they need a restart");
   const attempt = async (what: string, names: string[], replace: () => unknown): Promise<boolean> => {
     try {
       await replace();

@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { sendLines } from "./batches/transfers.ts";
 import { createServer } from "./server.ts";
 
 const slowReaderMs = 300;
@@ -31,6 +32,16 @@ beforeEach(async () => {
     await sleep(3 * slowReaderMs);
     return "late";
   });
+  server.get("/lines/:count", async ({ params }, reply) => {
+    async function* lines(): AsyncGenerator<string> {
+      for (let left = Number((params as { count: string }).count); left > 0; left--) {
+        yield left % 2 === 1 ? "line\n" : long;
+        await sleep(2 * slowReaderMs);
+      }
+    }
+    await sendLines(reply, lines());
+    return reply;
+  });
   server.post("/body", ({ body }) => ({ body: body === undefined ? "none" : body }));
   await server.listen({ port: 0, host: "127.0.0.1" });
   ({ port } = server.server.address() as AddressInfo);
@@ -50,8 +61,8 @@ const textOf = async (message: IncomingMessage, pauseMs = 0): Promise<string> =>
   return Buffer.concat(parts).toString();
 };
 
-test("a client that takes nothing of its answer is disconnected", async () => {
-  const message = await asked("/long");
+test.each(["/long", "/lines/2"])("a client that takes nothing of its answer is disconnected: %s", async (path) => {
+  const message = await asked(path);
   message.pause();
   await closed[0];
   message.resume();
@@ -60,6 +71,30 @@ test("a client that takes nothing of its answer is disconnected", async () => {
 
 test("one that is slow gets all of it, for longer than slowReaderMs", async () => {
   expect((await textOf(await asked("/long"), 60)).length).toBe(long.length);
+});
+
+test("one that waits for its answer's next line is not cut off", async () => {
+  expect(await textOf(await asked("/lines/1"))).toBe("line\n");
+  expect((await textOf(await asked("/lines/3"))).length).toBe(long.length + 10);
+});
+
+test("one that reads is not cut off because this process stood still", async () => {
+  const began = performance.now();
+  const passed = (): number => (performance.now() - began) / slowReaderMs;
+  let length = 0;
+  let parts = 0;
+  let stood = false;
+  for await (const part of await asked("/long")) {
+    length += (part as Buffer).length;
+    if (stood) continue;
+    if (++parts % 32 === 0) await sleep(50);
+    if (passed() < 1.9) continue;
+    // A timer of all of slowReaderMs would fire in here, before what is read meanwhile shows.
+    await sleep((2.1 - passed()) * slowReaderMs);
+    while (passed() < 3.4);
+    stood = true;
+  }
+  expect([length, stood]).toEqual([long.length, true]);
 });
 
 test("one that waits for its answer is not cut off, also behind another on its connection", async () => {

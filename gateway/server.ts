@@ -9,6 +9,7 @@ import { anthropicErrorBody } from "./api/anthropic/errors.ts";
 import { ApiError, badRequest, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
 import { rarely } from "../algorithms/queueing/rarely.ts";
+import { disconnectWhenStuck } from "./slow-reader.ts";
 import type { Unsent } from "./unsent.ts";
 
 export interface ServerOptions {
@@ -95,18 +96,6 @@ export function refuseEncoded(encoding = "identity"): void {
       ...{ status: 415, code: "encoded_body" },
       message: `The body has the content-encoding ${encoding.slice(0, 50)}: send it as it is.`,
     });
-}
-
-/**
- * Its place is free when its answer is there: a client that never reads would keep the answer in
- * memory for good. The socket's timer sees what is taken of one write. While a stream goes on it
- * has its own rule (stream.ts).
- */
-function disconnectWhenStuck(response: ServerResponse, slowReaderMs: number): void {
-  // All of it is written, and nothing need have been taken.
-  response.once("prefinish", () => response.setTimeout(slowReaderMs));
-  // Before Node's own listener, which sets the time that a connection may be idle.
-  response.prependOnceListener("finish", () => response.setTimeout(0));
 }
 
 /**

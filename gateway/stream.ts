@@ -7,6 +7,7 @@ import type { BlockPiece, Delta, Response } from "../schemas/types.ts";
 import { restText, type Chunks } from "./api/chunks.ts";
 import { responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
+import { slices } from "./slow-reader.ts";
 import { createStreamParts } from "./stream-parts.ts";
 import type { Unsent } from "./unsent.ts";
 
@@ -30,8 +31,6 @@ export interface Stream {
 
 /** Written at a time, so that a slow reader's progress shows. */
 const pieceBytes = 16_384;
-/** Parts of slowReaderMs: one passes, not all, while this process itself stands still. */
-const slices = 8;
 
 export function openStream(
   reply: FastifyReply,

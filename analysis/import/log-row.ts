@@ -1,7 +1,7 @@
 // A row of docs/import.md's columns as a row of the log. Pure; RowProblem says what is wrong.
 import { hash } from "node:crypto";
 import { finishReasonOf } from "../../algorithms/text/finish-reason.ts";
-import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
+import { bytesOf, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import { wellFormedJson } from "../../algorithms/text/well-formed.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { LogRow } from "../../state/log-replay-row.ts";
@@ -80,14 +80,22 @@ const userOf = (row: Json): string | null => {
   return firstName(...inColumns, metadata["user"], metadata["user_id"], metadata["userId"]);
 };
 
-function metadataOf(row: Json): Record<string, string> {
+function metadataOf(row: Json, onCut?: RowContext["onCut"]): Record<string, string> {
   const user = userOf(row);
   // Once, where redaction and forgetting know it.
   const isUser = (name: string, value: string): boolean => (name === "user_id" || name === "userId") && value === user;
   const given = Object.entries(textsOf(row["metadata"])).filter(([name, value]) => !isUser(name, value));
-  const more = { ...Object.fromEntries(given), ...(user === null ? {} : { user }) };
-  const kept = metadataBytes(more) <= mostMetadataBytes.recorded ? more : user === null ? {} : { user };
-  return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name.toWellFormed(), one.toWellFormed()]));
+  const own = user === null ? {} : { user };
+  const all = Object.entries({ ...own, ...Object.fromEntries(given), ...own });
+  let bytes = 0;
+  const kept = all.filter(([name, value]) => {
+    const more = bytes + bytesOf(name) + bytesOf(value);
+    if (more > mostMetadataBytes.recorded && name !== "user") return false;
+    bytes = more;
+    return true;
+  });
+  if (kept.length < all.length) onCut?.("metadata: members beyond 64 KiB");
+  return Object.fromEntries(kept.map(([name, one]) => [name.toWellFormed(), one.toWellFormed()]));
 }
 
 function timeAt(row: Json, index: number): number {
@@ -132,12 +140,14 @@ const mostHeat = 100;
 export interface RowContext {
   /** The row's number in its file, from 1. */
   index: number;
+  /** Called with what of the row is not kept. */
+  onCut?: ((what: string) => void) | undefined;
   /** What an arm's answer costs, by the file's name for the arm; absent: nothing. */
   costOf?:
     ((arm: string, usage: { prompt: number; cached: number; completion: number }, at: number) => number) | undefined;
 }
 
-export function logRowOf(row: Json, { index, costOf }: RowContext): LogRow {
+export function logRowOf(row: Json, { index, costOf, onCut }: RowContext): LogRow {
   const ids = {
     ...{ id: named(row, "id"), tenant: named(row, "tenant"), domain: named(row, "domain"), arm: named(row, "arm") },
   };
@@ -154,7 +164,7 @@ export function logRowOf(row: Json, { index, costOf }: RowContext): LogRow {
     tenant: ids.tenant ?? "default",
     domain: ids.domain,
     messages: turns.map(({ role, content }) => ({ role, content })),
-    metadata: metadataOf(row),
+    metadata: metadataOf(row, onCut),
     createdAt,
     passthrough,
     requires: passthrough === null ? [] : ["tools"],

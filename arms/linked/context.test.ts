@@ -49,6 +49,20 @@ describe("firstContext", () => {
 });
 
 describe("wantedPrefixes", () => {
+  it("takes what stands before a chunk alone where prompts are chained, so that one prefill passes all", () => {
+    const shown = of(20, 40, 50, 60, longTokens);
+    const chained = [1, 2, 3, 4].map((index) => wantedPrefixes(shown, index, "context", true));
+    expect(chained).toEqual([
+      [{ convention: "system", prefix: [0] }],
+      [{ convention: "context", prefix: [0, 1] }],
+      [{ convention: "context", prefix: [0, 1, 2] }],
+      [
+        { convention: "context", prefix: [0, 2, 3] },
+        { convention: "system", prefix: [0] },
+      ],
+    ]);
+  });
+
   const chunks = of(20, 40, longTokens - 1, longTokens);
 
   it("are of the convention, and of context for long chunks also the place behind the system prompt", () => {

@@ -37,18 +37,21 @@ export interface WantedPrefix {
 
 /**
  * Caches that an arm of this convention makes beforehand, the more useful first. `context` wants
- * two of a long chunk; none for the system prompt, `chunks[0]`.
+ * two of a long chunk; none for the system prompt, `chunks[0]`. chained: behind what stands before
+ * a chunk alone, so that one prefill makes all, and prompts that begin alike go on from there.
  */
 export function wantedPrefixes(
   chunks: readonly { tokens: number }[],
   index: number,
   convention: Convention,
+  chained = false,
 ): WantedPrefix[] {
   if (index === 0 || convention === "seen" || convention === "linked") return [];
   if (convention === "alone") return [{ convention, prefix: [] }];
   const behindSystem: WantedPrefix = { convention: "system", prefix: [0] };
   if (convention === "system") return [behindSystem];
-  const context = firstContext(chunks, index);
+  const context = firstContext(chained ? chunks.slice(0, index + 1) : chunks, index);
   const inContext = context.length === 0 ? [] : [{ convention, prefix: [0, ...context] }];
-  return chunkKind(chunks[index]!.tokens) === "short" ? inContext : [...inContext, behindSystem];
+  const isLong = chunkKind(chunks[index]!.tokens) === "long";
+  return isLong || (chained && index === 1) ? [...inContext, behindSystem] : inContext;
 }

@@ -91,10 +91,10 @@ async function madeByFailing(code: { now: LlamaErrorCode | null }) {
     ...{ chunk: chunkKey(format, "acme/default", [index]), begin, tokens: index === 0 ? 3 : longTokens },
   }));
   const passages = () => maker.wanted({ tokens, chunks }).filter(({ prefix }) => prefix.length > 0);
-  return { warn, store, maker, passages };
+  return { warn, store, maker, passages, context };
 }
 
-it("keeps a cache without a score when the model fails, and none when a request ends the work", async () => {
+it("keeps a cache without a score when the model fails, or a request ends the work", async () => {
   const code: { now: LlamaErrorCode } = { now: "decode_failed" };
   const { warn, store, maker, passages } = await madeByFailing(code);
   const [first, second] = passages();
@@ -104,16 +104,22 @@ it("keeps a cache without a score when the model fails, and none when a request 
   code.now = "cancelled";
   await store.forget(new Set([first!.chunk.chunk]));
   await expect(maker.make([first!], signal)).rejects.toMatchObject({ code: "cancelled" });
-  expect(store.list()).toHaveLength(1);
+  expect(store.list()).toHaveLength(2);
+  expect(passages()).toHaveLength(2);
 });
 
-it("makes the scored cache in place of one without a score", async () => {
-  const code: { now: LlamaErrorCode | null } = { now: "decode_failed" };
-  const { store, maker, passages } = await madeByFailing(code);
-  for (const passage of passages()) await maker.make([passage], signal);
+it("makes the scored cache in place of one without a score, and computes nothing again", async () => {
+  const code: { now: LlamaErrorCode | null } = { now: "cancelled" };
+  const { store, maker, passages, context } = await madeByFailing(code);
+  for (const passage of passages())
+    await expect(maker.make([passage], signal)).rejects.toMatchObject({ code: "cancelled" });
   code.now = null;
   expect(passages()).toHaveLength(2);
-  for (const passage of passages()) await maker.make([passage], signal);
+  const unscored = new Map(store.list().map(({ key }) => [key, store.get(key)]));
+  // The system prompt, which has no cache here, and the scores.
+  for (const passage of passages()) expect((await maker.make([passage], signal)).tokens).toBe(3 + longTokens);
+  for (const [key, blob] of unscored) expect(await store.get(key)).toEqual(await blob);
+  for (const { rows, prompt } of context.runs) expect(rows).toEqual(context.reference(prompt.tokens));
   expect(store.list().map(({ impact }) => impact?.ranking.length)).toEqual([longTokens, longTokens]);
   expect(passages()).toEqual([]);
 });

@@ -86,3 +86,17 @@ it("does not compute again what its prefix begins with", async () => {
   const { tokens, runs } = await madeOf(prompt, "system", false);
   expect([tokens, runs]).toEqual([system + first + second, 3]);
 });
+
+it("makes an example's cache and those of the hubs before it in one prefill, then others' behind the same hubs", async () => {
+  const context = createTestingContext();
+  const store = await aStore({ memoryBytes: 10_000_000 });
+  const maker = createCacheMaker({ context, store, format, convention: "context" });
+  const [first, second] = [promptOf([1, 2, 3]), promptOf([1, 2, 4])];
+  const made = await maker.make(maker.wanted(first, true), signal);
+  expect(made).toMatchObject({ caches: 4, tokens: first.tokens.length });
+  expect(maker.wanted(first, true)).toEqual([]);
+  const [wanted, ...others] = maker.wanted(second, true);
+  expect(others).toEqual([]);
+  expect(wanted!.prefix.map(({ chunk }) => chunk)).toEqual(second.chunks.slice(0, 3).map(({ chunk }) => chunk));
+  expect(await maker.make([wanted!], signal)).toMatchObject({ caches: 1, tokens: second.chunks[3]!.tokens });
+});

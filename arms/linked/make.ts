@@ -1,5 +1,5 @@
 // Makes the caches that a convention wants of a prompt's chunks, before a request shows them. One
-// prefill makes all that it passes, and begins behind what is cached exactly.
+// prefill makes all that it passes, and computes only what is not cached exactly.
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
 import { chunkKind } from "../../algorithms/linked-prefill/link-policy.ts";
@@ -19,12 +19,12 @@ export interface WantedCache {
 }
 
 export interface CacheMaker {
-  /** What the store has not, the more useful first. */
-  wanted(prompt: KeyedPrompt): WantedCache[];
+  /** What the store has not, the more useful first; chained: as wantedPrefixes. */
+  wanted(prompt: KeyedPrompt, chained?: boolean): WantedCache[];
   /**
    * The first of them, and all whose prefix and chunk are what the same prefill begins with. A
    * cache that finds no room is lost: it is computed again when it is needed. Rejects with
-   * LlamaError.
+   * LlamaError; caches that were made by then are kept, and wanted while they lack a score.
    */
   make(wanted: readonly WantedCache[], signal: AbortSignal): Promise<MadeCaches>;
 }
@@ -67,9 +67,9 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
   const isMade = convention === "alone" || convention === "system" || convention === "context";
 
   return {
-    wanted({ tokens, chunks }) {
+    wanted({ tokens, chunks }, chained = false) {
       const all = chunks.flatMap((chunk, index) => {
-        const prefixes = wantedPrefixes(chunks, index, convention);
+        const prefixes = wantedPrefixes(chunks, index, convention, chained);
         // The system prompt, and what stands beside nothing, have one beginning alone.
         if (prefixes.length === 0 && isMade && store.variants(chunk.chunk).length === 0)
           prefixes.push(index === 0 ? { convention: "alone", prefix: [] } : { convention: "system", prefix: [0] });
@@ -91,39 +91,47 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
       const missing = wanted.filter((one) => !there.includes(one));
       const [first] = missing;
       if (first === undefined) return { done: there, caches: 0, tokens: 0 };
-      const longest = missing.find((one) => isPassed(first, one)) ?? first;
+      const longest = missing.reduce((longer, one) => (isPassed(longer, one) ? one : longer), first);
       const caches = missing.filter((one) => one === longest || isPassed(one, longest));
       const tokens = tokensOf(longest);
       const ranges = caches.map((one) => rangesOf(one, mayScore(one)));
-      const { links, end } = await beginningOf(longest);
+      const { links, linked } = await exactParts(longest);
       const { blobs } = await context.run({ tokens, links, exports: ranges.flat() }, { signal });
       let [at, scored] = [0, 0];
+      let cancelled: unknown;
       for (const [i, one] of caches.entries()) {
         const { length } = ranges[i]!;
         const [blob, ...parts] = blobs.slice(at, (at += length));
-        const impact = parts.length === 0 ? undefined : await scoreOf(one, parts, signal);
+        const isScored = parts.length > 0 && cancelled === undefined;
+        const score = isScored ? scoreOf(one, parts, signal) : undefined;
+        const impact = await score?.catch((error: unknown): undefined => {
+          cancelled = error;
+        });
         if (impact !== undefined) scored += one.chunk.tokens;
         const { key, chunk, convention: made, prefix: before } = one;
         const prefix = before.map(({ chunk: id, tokens: count }): PrefixChunk => ({ chunk: id, tokens: count }));
         const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix };
         if (blob !== undefined) await store.put({ ...entry, ...(impact && { impact }) }, blob).catch(() => undefined);
       }
-      return { done: [...there, ...caches], caches: caches.length, tokens: tokens.length - end + scored };
+      if (cancelled !== undefined) throw cancelled as Error;
+      return { done: [...there, ...caches], caches: caches.length, tokens: tokens.length - linked + scored };
     },
   };
 
-  /** Exact caches that its prefix begins with: only the rest is computed. */
-  async function beginningOf({ prefix }: WantedCache) {
+  /** What is cached exactly: only the rest is computed; nothing, where only scores are missing. */
+  async function exactParts({ prefix, chunk: last }: WantedCache) {
     const links: NonNullable<Prompt["links"]>[number][] = [];
-    let end = 0;
-    for (const [i, chunk] of prefix.entries()) {
-      const exact = store.variants(chunk.chunk).find((one) => isExact(one, prefix.slice(0, i)));
+    let [position, linked] = [0, 0];
+    for (const [i, { chunk, tokens: length }] of [...prefix, last].entries()) {
+      const exact = store.variants(chunk).find((one) => isExact(one, prefix.slice(0, i)));
       const blob = exact && (await store.get(exact.key));
-      if (blob === undefined || blob === null) break;
-      links.push({ blob, position: end });
-      end += chunk.tokens;
+      if (blob !== undefined && blob !== null) {
+        links.push({ blob, position });
+        linked += length;
+      }
+      position += length;
     }
-    return { links, end };
+    return { links, linked };
   }
 
   function scoreOf(wanted: WantedCache, caches: readonly Uint8Array[], signal: AbortSignal) {

@@ -113,7 +113,8 @@ export async function loadLlama({
       const prompt = model.keyed(chunked, domain);
       inventory.seen(chunked.chunks, prompt.chunks, domain);
       const end = performance.now() + mostMs;
-      let [left, caches, tokens] = [maker.wanted(prompt), 0, 0];
+      const isOfExamples = chunked.chunks.every(({ kind }) => kind !== "document");
+      let [left, caches, tokens] = [maker.wanted(prompt, isOfExamples), 0, 0];
       while (left.length > 0 && !isFull() && (caches === 0 || performance.now() < end)) {
         const made = await maker.make(left, signal);
         left = left.filter((one) => !made.done.includes(one));

@@ -5,11 +5,10 @@ import OpenAI from "openai";
 import type { Logger } from "pino";
 import type { BreakerSettings } from "../../algorithms/queueing/breaker.ts";
 import { promptTokens } from "../../algorithms/text/prompt-tokens.ts";
-import { priceList } from "../../config/prices.ts";
 import type { EndpointArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult, OnText, Spent } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
-import { costAtMost, tokenBounds } from "../cost.ts";
+import { costAtMost, pricedOf } from "../cost.ts";
 import { backoffMs } from "./backoff.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { isArmsProblem, NoResponse } from "./errors.ts";
@@ -67,7 +66,7 @@ export function createEndpointArm(
 ): Arm {
   const { name, model, concurrency } = config;
   const client = createClient(dependencies.fetch);
-  const prices = priceList(config);
+  const priced = pricedOf(config);
   const members = followMembers(config, { log, lookup: dependencies.lookup });
   const { breaker = usualBreaker, choose } = dependencies;
   const replicas = createReplicas({ members, breaker, clock: () => performance.now(), random: Math.random, choose });
@@ -144,7 +143,7 @@ export function createEndpointArm(
   }
 
   const callCostAtMost = ({ pieces, passthrough, params }: ArmRequest): number =>
-    costAtMost({ ...tokenBounds(config), prices }, promptTokens(pieces, passthrough), params.maxTokens, passthrough);
+    costAtMost(priced, promptTokens(pieces, passthrough), params.maxTokens, passthrough);
 
   /** Waits until the rate limit lets a call through; a failure when the deadline comes first. */
   async function rateTurn(request: ArmRequest, ending: AbortSignal, attempts: number): Promise<ArmFailure | null> {

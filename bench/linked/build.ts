@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { dot } from "../../algorithms/selection/embedding.ts";
 import type { LoadedLlama } from "../../arms/llama/load.ts";
 import { contextChunks } from "../../arms/linked/context.ts";
+import { hubShare } from "../../state/inventory/agenda.ts";
 import { modelFile } from "../../config/models.ts";
 import { everybody } from "../../connections/kv/keys.ts";
 import { fingerprintOf } from "../../connections/llama/model.ts";
@@ -52,12 +53,12 @@ export async function runBuild(context: BenchContext): Promise<Measured> {
   const pools = [
     {
       ...{ name: "nl2bash", pool: data.pool, system: commandSystem },
-      near: (index: number) => nearestOf(data.vectors, index),
+      near: (index: number) => hubsOf(data.vectors, index),
     },
-    // What stands beside a problem changes the time by its length alone.
+    // Which hubs stand before a problem changes the time by their length alone.
     {
       ...{ name: "gsm8k", pool: problems, system: problemSystem },
-      near: (index: number) => [index + 1, index + 2].map((one) => one % problems.length),
+      near: (index: number) => [1, 2].map((hub) => (index - (index % hubShare) + hub * hubShare) % problems.length),
     },
   ];
   const built = [];
@@ -65,7 +66,7 @@ export async function runBuild(context: BenchContext): Promise<Measured> {
     built.push(
       await checkpoints.part(`build of ${name}, ${model}, ${count}`, () =>
         withArm(async (llama) => {
-          const items = shuffled([...pool.keys()], seed)
+          const items = byHub(shuffled([...pool.keys()], seed), near)
             .slice(0, count)
             .map((index) => piecesOf(pool, [...near(index).reverse(), index], system, pool[index]!.request));
           return { pool: name, pool_size: pool.length, ...(await buildAll(llama, items, context, name)) };
@@ -105,13 +106,27 @@ function piecesOf(pool: readonly Pair[], indices: readonly number[], system: str
   ];
 }
 
-function nearestOf(vectors: readonly Float32Array[], index: number): number[] {
-  const own = vectors[index]!;
-  return vectors
-    .map((other, i) => ({ i, similarity: i === index ? -1 : dot(own, other) }))
-    .sort((one, other) => other.similarity - one.similarity)
-    .slice(0, contextChunks)
-    .map(({ i }) => i);
+/** As state/inventory/agenda.ts, the nearest first. */
+function hubsOf(vectors: readonly Float32Array[], index: number): number[] {
+  const all = [index];
+  const most = index % hubShare === 0 ? 1 : contextChunks;
+  while (all.length <= most) {
+    const own = vectors[all.at(-1)!]!;
+    const similarity = (hub: number): number => (all.includes(hub) ? -1 : dot(own, vectors[hub]!));
+    const hubs = Array.from({ length: Math.ceil(vectors.length / hubShare) }, (_, i) => i * hubShare);
+    all.push(hubs.reduce((best, hub) => (similarity(hub) > similarity(best) ? hub : best)));
+  }
+  return all.slice(1);
+}
+
+/** As in a build of the whole pool, examples share their hubs: all of one hub, then of another. */
+function byHub(order: readonly number[], near: (index: number) => readonly number[]): number[] {
+  const groups = new Map<number | undefined, number[]>();
+  for (const index of order) {
+    const [hub] = near(index);
+    groups.set(hub, [...(groups.get(hub) ?? []), index]);
+  }
+  return [...groups.values()].flat();
 }
 
 async function buildAll(

@@ -13,24 +13,27 @@ afterEach(async () => {
 });
 
 /** answers: what the server does with each statement in turn; number of those that came. */
-async function start(...answers: ("cut" | "rows" | "wait")[]): Promise<{ taken: () => number }> {
+async function start(...answers: ("cut" | "rows" | "wait")[]): Promise<{ taken: () => number; url: () => string }> {
   let taken = 0;
+  let asked = "";
   server = createServer((request, response) => {
     const answer = answers[taken++] ?? "wait";
     request.resume();
+    asked = request.url ?? "";
     if (answer === "cut") request.socket.destroy();
     if (answer === "rows") response.end('{"n":1}\n');
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   clickhouse = createClickHouse({ url, username: "default", password: "" });
-  return { taken: () => taken };
+  return { taken: () => taken, url: () => asked };
 }
 
 it("repeats a read whose connection is lost, once", async () => {
   const once = await start("cut", "rows");
   expect(await clickhouse.query("SELECT 1 AS n")).toEqual([{ n: 1 }]);
   expect(once.taken()).toBe(2);
+  expect(new URLSearchParams(once.url().slice(2)).get("max_result_bytes")).toBe("1073741824");
 });
 
 it("fails where the repeat is lost, too", async () => {

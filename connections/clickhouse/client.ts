@@ -50,6 +50,8 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
       date_time_input_format: "best_effort",
       // A batch with more months than this would be refused as overload, and retried for ever.
       max_partitions_per_insert_block: "0",
+      // Rows of a query are read into memory: the server refuses what would fill it.
+      max_result_bytes: String(1024 ** 3),
       // An INSERT through a Distributed table returns when the shards have the rows.
       distributed_foreground_insert: 1,
       ...(readOnly === undefined

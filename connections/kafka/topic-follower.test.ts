@@ -167,6 +167,19 @@ test("partitions that are quiet together cost one question", async () => {
   await follower.stop();
 });
 
+test("a topic that was made anew between two fetches is read from its beginning, whatever it has grown to", async () => {
+  const { follower, consumer, now, rewound, join } = setUp();
+  follower.follow(0, 7);
+  join([0, 1]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([rewound, follower.position(0)]).toEqual([[], 7]);
+  now.topicId = "second";
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([rewound.sort(), follower.position(0)]).toEqual([[0, 1], 0]);
+  expect(consumer.seek).toHaveBeenLastCalledWith({ topic: "t", partition: 0, offset: "0" });
+  await follower.stop();
+});
+
 test("a topic that was made anew is read from its beginning at the next join, whatever it has grown to", async () => {
   const { follower, consumer, now, rewound, join } = setUp();
   follower.follow(0, 7);

@@ -40,6 +40,8 @@ export interface ReaderOptions {
 }
 
 const disconnectMs = 3_000;
+/** How often the topic is compared with what it was. */
+const compareMs = 5_000;
 
 export function followTopic(options: ReaderOptions, handlers: FollowHandlers): TopicFollower {
   const { topic, log, timings } = options;
@@ -82,12 +84,13 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     assigned = payload.memberAssignment[topic] ?? [];
     consumer.pause([{ topic, partitions: [...assigned] }]);
     for (const partition of followed.keys()) begin(partition);
-    compare().catch((error: unknown) => log.debug({ err: error, topic }, "the topic can't be compared now"));
+    compareOnce();
   });
 
   /**
-   * A topic that is deleted ends the membership. One that was made anew may have grown past our
-   * position until the next join, and then no fetch reports it.
+   * A topic that was made anew may have grown past our position until the next fetch, and then none
+   * reports it. At a join, where a deleted topic ends the membership, and now and then: it may be
+   * deleted and made anew between two fetches.
    */
   const compare = async (): Promise<void> => {
     const { origins } = options;
@@ -103,6 +106,16 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
       follow(partition, 0);
     }
   };
+
+  let comparing = false;
+  const compareOnce = (): void => {
+    if (comparing) return;
+    comparing = true;
+    compare()
+      .catch((error: unknown) => log.debug({ err: error, topic }, "the topic can't be compared now"))
+      .finally(() => (comparing = false));
+  };
+  const comparer = setInterval(compareOnce, compareMs).unref();
 
   const begin = (partition: number): void => {
     const state = followed.get(partition);
@@ -189,6 +202,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     },
     async stop() {
       stopped = true;
+      clearInterval(comparer);
       stop();
       forgetMe?.();
       for (const partition of [...followed.keys()]) unfollow(partition);

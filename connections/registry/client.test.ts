@@ -4,21 +4,20 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createRegistry } from "./client.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
-let server: Server | undefined;
+const servers: Server[] = [];
 
 async function serve(listener: RequestListener): Promise<string> {
   const made = createServer(listener);
-  server = made;
+  servers.push(made);
   await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}/apis/ccompat/v7`;
 }
 
 afterEach(async () => {
-  const open = server;
-  server = undefined;
-  if (open === undefined) return;
-  open.closeAllConnections();
-  await new Promise((resolve) => open.close(resolve));
+  for (const open of servers.splice(0)) {
+    open.closeAllConnections();
+    await new Promise((resolve) => open.close(resolve));
+  }
 });
 
 const answer =
@@ -46,6 +45,74 @@ describe("registry client", () => {
   it("takes a schema that is no Avro for none", async () => {
     const url = await serve(answer(200, { schema: '{"type": "nonsense"}' }));
     expect(await createRegistry({ url }).schema(7)).toBeNull();
+  });
+
+  it("reads a schema with those that it refers to, and asks once for what several wait for", async () => {
+    const asked: (string | undefined)[] = [];
+    const inner = { type: "record", name: "a.Inner", fields: [{ name: "n", type: "int" }] };
+    const outer = { type: "record", name: "a.Outer", fields: [{ name: "inner", type: "a.Inner" }] };
+    const references = [{ name: "a.Inner", subject: "in/ner", version: 2 }];
+    const url = await serve((request, response) => {
+      asked.push(request.url?.slice("/apis/ccompat/v7".length));
+      const isOuter = request.url?.endsWith("/ids/7") === true;
+      answer(200, isOuter ? { schema: JSON.stringify(outer), references } : { schema: JSON.stringify(inner) })(
+        request,
+        response,
+      );
+    });
+    const registry = createRegistry({ url });
+    const found = await Promise.all([registry.schema(7), registry.schema(7)]);
+    expect(found[0]).toEqual({ ...outer, fields: [{ name: "inner", type: inner }] });
+    expect(found[1]).toBe(found[0]);
+    expect(asked).toEqual(["/schemas/ids/7", "/subjects/in%2Fner/versions/2"]);
+  });
+
+  it("takes an answer without end for no schema, and does not read it", async () => {
+    /** MiB. */
+    let sent = 0;
+    const url = await serve((_request, response) => {
+      const send = (): void => {
+        while (sent < 512) {
+          sent++;
+          if (!response.write(Buffer.alloc(1_048_576, " "))) return;
+        }
+      };
+      response.on("drain", send);
+      send();
+    });
+    expect(await createRegistry({ url, timeoutMs: 60_000 }).schema(7)).toBeNull();
+    expect(sent).toBeLessThan(64);
+  });
+
+  it("takes one that is cut off, or comes too slowly, for a registry that is away", async () => {
+    const cut = await serve((_request, response) => {
+      response.writeHead(200, { "content-length": 100 }).write("{");
+      setTimeout(() => response.destroy(), 20);
+    });
+    await expect(createRegistry({ url: cut, retries: 1 }).schema(7)).rejects.toThrow(/can't be reached/);
+    const slow = await serve((_request, response) => {
+      const timer = setInterval(() => response.write(" "), 20);
+      response.once("close", () => clearInterval(timer));
+    });
+    await expect(createRegistry({ url: slow, retries: 0, timeoutMs: 100 }).schema(7)).rejects.toThrow(
+      /can't be reached/,
+    );
+  });
+
+  it("sets BACKWARD after it has registered, and repeats what fails", async () => {
+    const asked: string[] = [];
+    const url = await serve((request, response) => {
+      const { method = "", url: path = "" } = request;
+      asked.push(`${method} ${path.slice("/apis/ccompat/v7".length)}`);
+      if (asked.length === 1) answer(503, { message: "not now" })(request, response);
+      else if (method === "GET") answer(404, { message: "no level" })(request, response);
+      else answer(200, method === "POST" ? { id: 5 } : { compatibility: "BACKWARD" })(request, response);
+    });
+    expect(await createRegistry({ url }).register("a b", { type: "record", name: "R", fields: [] })).toBe(5);
+    expect(asked).toEqual([
+      ...["GET /config/a%20b", "GET /config/a%20b"],
+      ...["POST /subjects/a%20b/versions", "PUT /config/a%20b"],
+    ]);
   });
 
   it.each([

@@ -1,15 +1,12 @@
-// The schema registry over HTTP (Confluent's API, Apicurio under /apis/ccompat/v7), with the
-// library's errors as the two that matter.
-import http from "node:http";
-import https from "node:https";
+// The schema registry over HTTP (Confluent's API, Apicurio under /apis/ccompat/v7). Every call ends
+// in time and within a bound; its errors are the two that matter.
 import { setTimeout as sleep } from "node:timers/promises";
-import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
+import avro, { type Schema, type Type } from "avsc";
+import { waitAfter } from "../../algorithms/queueing/backoff.ts";
+import { isObject, jsonOf, listOf } from "../../algorithms/text/json-shape.ts";
 import { messageOf } from "../errors.ts";
-import type { OAuth, TlsFiles } from "../../config/sections/security.ts";
-import { secretOf, tlsOptions } from "../security/files.ts";
-import { textOf } from "../http/bodies.ts";
-import { httpCall } from "../security/http.ts";
-import { createTokenSource } from "../security/oauth.ts";
+import { BodyTooLong } from "../http/bodies.ts";
+import { caller, type Method, type RegistryOptions } from "./call.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
 export interface Registry {
@@ -19,133 +16,127 @@ export interface Registry {
   schema(id: number): Promise<object | null>;
 }
 
-export interface RegistryOptions {
-  url: string;
-  tls?: TlsFiles | undefined;
-  username?: string | undefined;
-  password?: string | undefined;
-  passwordFile?: string | undefined;
-  oauth?: OAuth | undefined;
-  tokenFile?: string | undefined;
-  timeoutMs?: number;
-  retries?: number;
+interface Answer {
+  status: number;
+  /** undefined: no JSON object. */
+  body: Record<string, unknown> | undefined;
 }
+type Ask = (method: Method, path: string, body?: object) => Promise<Answer>;
+
+const mostBytes = { answer: 8 * 1_048_576, subjects: 64 * 1_048_576 };
+const retryWaits = { first: 100, limit: 2_000 };
+/** Schemas that one may refer to, those that these refer to included. */
+const mostReferences = 100;
 
 export function createRegistry(options: RegistryOptions): Registry {
-  const { url, tls, timeoutMs = 5_000, retries = 3 } = options;
-  const authorization = authorizer(options);
-  const client = new SchemaRegistry({
-    host: baseOf(url),
-    agent: url.startsWith("https:")
-      ? new https.Agent({ keepAlive: true, ...tlsOptions(tls) })
-      : new http.Agent({ keepAlive: true }),
-    retry: {
-      retries,
-      // Registering the same schema again finds it: every call may be repeated.
-      enableRetry: () => true,
-      validateRetry: (response) => response.status() >= 500 || response.error() !== null,
-    },
-    middlewares: [
-      () => ({
-        prepareRequest: async (next) => {
-          const request = await next();
-          return request.enhance({ timeout: timeoutMs, headers: await authorization() });
-        },
-      }),
-    ],
-  });
+  const { url, retries = 3 } = options;
+  const call = caller(options);
+
+  /** Registering the same schema again finds it: every call may be repeated. */
+  const ask: Ask = async (method, path, body) => {
+    for (let attempt = 0; ; attempt++) {
+      let reason: string;
+      try {
+        const { status, text } = await call(method, path, mostBytes.answer, body);
+        const parsed = jsonOf(text);
+        if (status < 500 && status !== 429 && status !== 408)
+          return { status, body: isObject(parsed) ? parsed : undefined };
+        reason = isObject(parsed) && typeof parsed["message"] === "string" ? parsed["message"] : `status ${status}`;
+      } catch (error) {
+        // A repeated call would get as much.
+        if (error instanceof BodyTooLong) return { status: 200, body: undefined };
+        reason = messageOf(error);
+      }
+      if (attempt === retries) throw new RegistryUnavailable(`registry ${url} can't be reached: ${reason}`);
+      await sleep(waitAfter(attempt, retryWaits));
+    }
+  };
+
+  async function read(id: number): Promise<object | null> {
+    const { status, body } = await ask("GET", `/schemas/ids/${id}`);
+    if (status === 404) return null;
+    if (status !== 200) throw new RegistryUnavailable(refusalOf(url, status, body));
+    try {
+      const type = await typeOf(ask, body, { types: {}, seen: new Set() });
+      return type === null ? null : (JSON.parse(JSON.stringify(type)) as object);
+    } catch (error) {
+      if (error instanceof RegistryUnavailable) throw error;
+      // It has answered, with something that is no Avro schema.
+      return null;
+    }
+  }
+  const reading = new Map<number, Promise<object | null>>();
 
   return {
     async register(subject, schema) {
-      try {
-        return await registeredBackward(client, subject, schema);
-      } catch (error) {
-        const failure = classify(error, url);
-        if (failure.kind === "unavailable") throw new RegistryUnavailable(failure.reason, { cause: error });
-        throw new CodecError(`the registry refuses the schema of ${subject}: ${failure.reason}`, { cause: error });
-      }
+      const name = encodeURIComponent(subject);
+      const refused = ({ status, body }: Answer): CodecError =>
+        new CodecError(`the registry refuses the schema of ${subject}: ${refusalOf(url, status, body)}`);
+      const isNew = await isWithoutLevel(ask, name, refused);
+      const registered = await ask("POST", `/subjects/${name}/versions`, { schema: JSON.stringify(schema) });
+      const id = registered.body?.["id"];
+      if (registered.status >= 300 || typeof id !== "number") throw refused(registered);
+      if (!isNew) return id;
+      const set = await ask("PUT", `/config/${name}`, { compatibility });
+      if (set.status >= 300) throw refused(set);
+      return id;
     },
 
-    async schema(id) {
-      try {
-        // The library may carry its own copy of avsc: take the JSON, never its type objects.
-        return JSON.parse(JSON.stringify(await client.getSchema(id))) as object;
-      } catch (error) {
-        const failure = classify(error, url);
-        // Without a status the registry has answered, with something that is no Avro schema.
-        if (failure.status === 404 || failure.status === undefined) return null;
-        throw new RegistryUnavailable(failure.reason, { cause: error });
-      }
+    schema(id) {
+      const found = reading.get(id) ?? read(id).finally(() => reading.delete(id));
+      reading.set(id, found);
+      return found;
     },
   };
 }
 
-/** The library sets compatibility after registering: concurrent calls retry. */
-async function registeredBackward(client: SchemaRegistry, subject: string, schema: object): Promise<number> {
+const compatibility = "BACKWARD";
+const compatibilityLooks = { most: 5, everyMs: 200 };
+
+/**
+ * Whether the subject has no level of its own yet. Another process that registers it sets ours a
+ * moment later.
+ */
+async function isWithoutLevel(ask: Ask, name: string, refused: (answer: Answer) => CodecError): Promise<boolean> {
   for (let look = 1; ; look++) {
-    try {
-      const { id } = await client.register(
-        { type: SchemaType.AVRO, schema: JSON.stringify(schema) },
-        { subject, compatibility: COMPATIBILITY.BACKWARD },
-      );
-      return id;
-    } catch (error) {
-      const between = error instanceof Error && error.name === "ConfluentSchemaRegistryCompatibilityError";
-      if (!between || look === compatibilityLooks.most) throw error;
-      await sleep(compatibilityLooks.everyMs);
-    }
+    const answer = await ask("GET", `/config/${name}`);
+    if (answer.status === 404) return true;
+    const level = answer.body?.["compatibilityLevel"];
+    if (answer.status !== 200 || typeof level !== "string") throw refused(answer);
+    if (level.toUpperCase() === compatibility) return false;
+    const message = `its compatibility is ${level}, and ours is ${compatibility}`;
+    if (look === compatibilityLooks.most) throw refused({ status: 200, body: { message } });
+    await sleep(compatibilityLooks.everyMs);
   }
 }
 
-const compatibilityLooks = { most: 5, everyMs: 200 };
+/** The schema of an answer, after those that it refers to. null: no Avro schema. */
+async function typeOf(
+  ask: Ask,
+  body: Answer["body"],
+  known: { types: Record<string, Type>; seen: Set<string> },
+): Promise<Type | null> {
+  const { schema, schemaType = "AVRO", references } = body ?? {};
+  if (schemaType !== "AVRO" || typeof schema !== "string") return null;
+  for (const reference of listOf(references)) {
+    const { subject, version } = isObject(reference) ? reference : {};
+    const path = `/subjects/${encodeURIComponent(String(subject))}/versions/${String(version)}`;
+    if (known.seen.has(path)) continue;
+    if (known.seen.size === mostReferences) return null;
+    known.seen.add(path);
+    if ((await typeOf(ask, (await ask("GET", path)).body, known)) === null) return null;
+  }
+  return avro.Type.forSchema(JSON.parse(schema) as Schema, { registry: known.types });
+}
 
 export async function subjectsOf(options: RegistryOptions): Promise<Set<string>> {
-  const { url, tls, timeoutMs = 5_000 } = options;
-  const headers = await authorizer(options)();
-  const answer = await httpCall(`${baseOf(url)}/subjects`, { headers, tls, timeoutMs });
-  const text = await textOf(answer, mostSubjectBytes);
-  if (answer.statusCode !== 200) throw new Error(`it answers ${answer.statusCode}`);
+  const { status, text } = await caller(options)("GET", "/subjects", mostBytes.subjects);
+  if (status !== 200) throw new Error(`it answers ${status}`);
   return new Set(JSON.parse(text) as string[]);
 }
 
-const mostSubjectBytes = 64 * 1_048_576;
-const baseOf = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
-
-function authorizer({
-  username,
-  password,
-  passwordFile,
-  oauth,
-  tokenFile,
-}: RegistryOptions): () => Promise<Record<string, string>> {
-  if (oauth !== undefined || tokenFile !== undefined) {
-    const token = createTokenSource({ oauth, tokenFile });
-    return async () => ({ authorization: `Bearer ${await token()}` });
-  }
-  if (username === undefined) return () => Promise.resolve({});
-  return () => {
-    const pair = Buffer.from(`${username}:${secretOf(password, passwordFile) ?? ""}`);
-    return Promise.resolve({ authorization: `Basic ${pair.toString("base64")}` });
-  };
-}
-
-interface Failure {
-  kind: "unavailable" | "refused";
-  status: number | undefined;
-  reason: string;
-}
-
-function classify(error: unknown, url: string): Failure {
-  const message = messageOf(error);
-  const status =
-    error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
-  // A client error of the HTTP layer comes as status 400 without a registry's message.
-  const unreachable = status === 400 && /Error, status 400/.test(message);
-  if (unreachable || (status !== undefined && (status >= 500 || status === 429 || status === 408))) {
-    return { kind: "unavailable", status, reason: `registry ${url} can't be reached: ${message}` };
-  }
-  if (status === 401 || status === 403) {
-    return { kind: "refused", status, reason: `registry ${url} refuses our credentials (status ${status})` };
-  }
-  return { kind: "refused", status, reason: message };
+function refusalOf(url: string, status: number, body: Answer["body"]): string {
+  if (status === 401 || status === 403) return `registry ${url} refuses our credentials (status ${status})`;
+  const message = body?.["message"];
+  return typeof message === "string" ? message : `registry ${url} answers ${status} without a message`;
 }

@@ -22,11 +22,7 @@ export function createTransfers(): (tenant: string) => () => void {
 }
 
 /** Resolves when all is sent or the client has gone. Rejects only before the first byte. */
-export async function sendLines(
-  reply: FastifyReply,
-  lines: AsyncGenerator<string>,
-  slowReaderMs: number,
-): Promise<void> {
+export async function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>): Promise<void> {
   const first = await lines.next();
   const { raw } = reply;
   const ended = new Promise<void>((resolve) => raw.once("close", resolve));
@@ -34,8 +30,6 @@ export async function sendLines(
     if (first.done !== true) yield first.value;
     yield* lines;
   }
-  // A client that reads nothing would keep its transfer.
-  raw.setTimeout(slowReaderMs, () => raw.destroy());
   await reply.type("application/jsonl").send(Readable.from(whole()));
   await ended;
 }

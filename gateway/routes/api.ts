@@ -32,7 +32,7 @@ export interface ApiDependencies extends AnswerDependencies {
 export function addApi(server: FastifyInstance, dependencies: ApiDependencies): void {
   const { session, connectionLimit, cancel, send, embedder, health, batches, ...answering } = dependencies;
   const { callerOf, arms, clock } = answering;
-  const { models: aliases, slowReaderMs } = session.config.gateway;
+  const { models: aliases } = session.config.gateway;
   const { tenantBytes } = session.config.batch;
   const { clickhouse, codec, topic } = session;
   addChat(server, { ...answering, aliases });
@@ -44,7 +44,7 @@ export function addApi(server: FastifyInstance, dependencies: ApiDependencies): 
     ...{ callerOf, send, codec, topic: topic("feedback"), connectionLimit, clickhouse, clock },
     redactSecret: session.config.privacy.redact.secret,
   });
-  addFiles(server, { callerOf, batches, tenantBytes, slowReaderMs });
+  addFiles(server, { callerOf, batches, tenantBytes });
   addBatches(server, { callerOf, batches, clock });
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, connectionLimit });

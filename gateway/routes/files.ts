@@ -23,7 +23,6 @@ export interface FilesDependencies {
   batches: Pick<Batches, "table" | "save" | "storing" | "readLines" | "results">;
   /** Bytes that a tenant may upload within the time that files are kept. */
   tenantBytes: number;
-  slowReaderMs: number;
 }
 
 /** Bytes of a form around its file. */
@@ -38,7 +37,7 @@ const listQuery = z.object({
 
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
-export function addFiles(server: FastifyInstance, { callerOf, batches, tenantBytes, slowReaderMs }: FilesDependencies) {
+export function addFiles(server: FastifyInstance, { callerOf, batches, tenantBytes }: FilesDependencies) {
   const { table, save, storing, readLines, results } = batches;
   const transfer = createTransfers();
   const upload = createUpload({ table, save, storing, tenantBytes });
@@ -142,7 +141,7 @@ export function addFiles(server: FastifyInstance, { callerOf, batches, tenantByt
         result === undefined
           ? inputLines(await inputOf(caller, id), signal)
           : resultLines(await resultsOf(caller, id, result.batchId), result.kind, signal);
-      await sendLines(reply, lines, slowReaderMs);
+      await sendLines(reply, lines);
     } finally {
       release();
     }

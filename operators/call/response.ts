@@ -11,7 +11,10 @@ export interface CallTimes {
   finished: number;
 }
 
-/** The response to an answer; the timings firstToken and total count from the request's arrival. */
+/**
+ * The response to an answer; the timings firstToken and total count from the request's arrival.
+ * Whole milliseconds, rounded down: no first token comes after the total.
+ */
 export function answeredResponse(work: Work, requestId: string, answer: ArmAnswer, times: CallTimes): Response {
   const { firstTokenMs } = answer;
   return {
@@ -32,8 +35,8 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     savedCost: answer.source === "reuse" ? (work.decision.reuse?.savedCost ?? 0) : 0,
     timings: {
       plan: work.planMs,
-      queue: waited(work, times) + answer.queueMs,
-      firstToken: firstTokenMs === null ? null : sinceArrival(work, times.called) + firstTokenMs,
+      queue: Math.floor(waited(work, times) + answer.queueMs),
+      firstToken: firstTokenMs === null ? null : Math.floor(sinceArrival(work, times.called) + firstTokenMs),
       total: sinceArrival(work, times.finished),
     },
   };
