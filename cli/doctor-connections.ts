@@ -23,6 +23,7 @@ import { resolveConnections, type ResolvedConnections } from "../stack/resolve.t
 import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
 import { checkBreakers } from "./doctor-breakers.ts";
+import { clockSkew, counted } from "./doctor-counts.ts";
 import { clientStamps, clientTopics, committedOffsets, slowCoordinator, weakTopics } from "./doctor-durability.ts";
 import { checkMilvus } from "./doctor-milvus.ts";
 import { checkInline } from "./doctor-inline.ts";
@@ -31,8 +32,6 @@ import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;
-/** The first process to start creates topics, subjects and tables. */
-const comes = "precedent up makes it";
 
 /** repair: transactions that hang are ended where their outcome is on record. */
 export async function connectionChecks(config: Config, { repair = false } = {}): Promise<Check[]> {
@@ -104,11 +103,6 @@ const topicsOf = (config: Config): string[] =>
     ownersOf(topic, topicOwners(config, armsOf(config))).map((owner) => topicName(config.kafka.prefix, topic, owner)),
   );
 
-const counted = (have: number, all: number, what: string): Omit<Check, "name"> =>
-  have === all
-    ? { state: "fine", detail: `${all} ${what}` }
-    : { state: "waiting", detail: `${have} of ${all} ${what}`, remedy: comes };
-
 const doctorKafka = (config: Config, kafka: ResolvedConnections["kafka"]): Kafka =>
   createKafka({
     brokers: kafka.brokers,
@@ -125,11 +119,7 @@ async function checkKafka(config: Config, connections: ResolvedConnections): Pro
     const problem = await kafka.brokerProblem();
     if (problem !== undefined) return { state: "lacking", detail: problem, remedy: lostMarkersRemedy };
     const wanted = topicsOf(config);
-    const { state, detail, ...more } = counted(
-      wanted.filter((topic) => existing.has(topic)).length,
-      wanted.length,
-      "topics",
-    );
+    const { state, detail, ...more } = counted(wanted, existing, "topics");
     const durability = await kafka.durability(wanted.filter((topic) => existing.has(topic)));
     const clients = clientTopics.map((topic) => topicName(config.kafka.prefix, topic));
     const internal = await kafka.durability([committedOffsets].filter((topic) => existing.has(topic)));
@@ -145,11 +135,7 @@ async function checkRegistry(config: Config, { registry }: ResolvedConnections):
   const wanted = topicsOf(config)
     .filter((topic) => topic !== topicName(config.kafka.prefix, "locks"))
     .map((topic) => `${topic}-value`);
-  const { state, detail, ...more } = counted(
-    wanted.filter((name) => subjects.has(name)).length,
-    wanted.length,
-    "schemas",
-  );
+  const { state, detail, ...more } = counted(wanted, subjects, "schemas");
   return { state, detail: `${registry.url}: ${detail}`, ...more };
 }
 
@@ -157,18 +143,24 @@ async function checkClickHouse({ clickhouse }: ResolvedConnections): Promise<Omi
   const { database, ...server } = clickhouse;
   const client = createClickHouse({ ...server, requestTimeoutMs: limitMs });
   try {
-    const [found] = await client.query<{ version: string; made: number }>(
-      `SELECT version() AS version, (SELECT count() FROM system.tables WHERE database = {database:String} AND name = 'migrations') AS made`,
+    const began = Date.now();
+    const [found] = await client.query<{ version: string; made: number; now: string }>(
+      `SELECT version() AS version, toString(toUnixTimestamp64Milli(now64(3))) AS now,
+              (SELECT count() FROM system.tables WHERE database = {database:String} AND name = 'migrations') AS made`,
       { database },
     );
+    const skew = clockSkew(Number(found?.now), { began, ended: Date.now() });
     const files = await readMigrations();
     const applied =
       found?.made === 1
         ? await client.query<{ version: number }>(`SELECT DISTINCT version FROM ${database}.migrations`)
         : [];
-    const done = files.filter(({ version }) => applied.some((row) => row.version === version)).length;
-    const { state, detail, ...more } = counted(done, files.length, `migrations of ${database}`);
-    return { state, detail: `${clickhouse.url} (${found?.version ?? "?"}): ${detail}`, ...more };
+    const { state, detail, ...more } = counted(
+      files.map(({ version }) => String(version)),
+      new Set(applied.map(({ version }) => String(version))),
+      `migrations of ${database}`,
+    );
+    return { state, detail: `${clickhouse.url} (${found?.version ?? "?"}): ${detail}`, ...more, ...skew };
   } finally {
     await client.close();
   }

@@ -22,7 +22,7 @@ export const isKeptRunning = ({ environment }: Pick<Io, "environment">): boolean
 export async function keepRunning(io: Io, log: Logger): Promise<void> {
   let wait = backoff(waits);
   let child: ChildProcess | undefined;
-  // Also between two processes, where the signal would end this one: the next reads the file anyway.
+  // Between two processes the signal would end this one; the next reads the file anyway.
   process.on("SIGHUP", () => child?.kill("SIGHUP"));
   while (!io.signal.aborted) {
     const began = performance.now();

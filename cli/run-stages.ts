@@ -1,20 +1,17 @@
 // Runs stages in this process until a signal: opens the servers, starts the stages, the server of
 // health and metrics, and reloads arms and tenants on SIGHUP.
 import { once } from "node:events";
-import { isDeepStrictEqual } from "node:util";
-import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
-import { tenantsOf } from "../config/tenants.ts";
-import { messageOf } from "../connections/errors.ts";
 import { openSession } from "../pipelines/session.ts";
-import { stagesOf, startStages, type RunningStages, type StageName } from "../pipelines/up.ts";
+import { stagesOf, startStages, type StageName } from "../pipelines/up.ts";
 import { createLog } from "../runtime/log.ts";
 import { startHealthServer } from "../runtime/metrics/health.ts";
 import { hashOfFile, recordRunning } from "../stack/running.ts";
 import type { Io } from "./io.ts";
 import { listenForHangups, type Hangups } from "./hangups.ts";
 import { endByBugs } from "./keep-running.ts";
+import { reload } from "./reload.ts";
 import { describeStart } from "./start-report.ts";
 
 interface RunOptions {
@@ -75,7 +72,7 @@ async function run(
     log.info({ stages, metrics: metricsUrl, health: healthUrl, baseUrl }, "running");
     record({ ready: (started = true), baseUrl });
     hangups.begin(async () => {
-      if (await reload(running, { config, reread }, log)) record({ ready: true, baseUrl });
+      if (await reload({ running, config, reread, log })) record({ ready: true, baseUrl });
     });
     if (!signal.aborted) await once(signal, "abort");
     hangups.end();
@@ -88,37 +85,4 @@ async function run(
   }
   const { stack } = session.connections;
   say?.(`stopped${stack === undefined ? "" : "; the servers stay until: npx precedent stack stop"}`);
-}
-
-/** Reloads arms and tenants only. An invalid configuration changes nothing: false. */
-async function reload(
-  running: RunningStages,
-  { config, reread }: Pick<RunOptions, "config" | "reread">,
-  log: Logger,
-): Promise<boolean> {
-  let next: Config;
-  try {
-    next = reread();
-  } catch (error) {
-    log.error(`arms and tenants stay as they are: ${messageOf(error)}`);
-    return false;
-  }
-  const reloaded = new Set(["arms", "tenants", "instance"]);
-  const others = (Object.keys(next) as (keyof Config)[]).filter(
-    (key) => !reloaded.has(key) && !isDeepStrictEqual(next[key], config[key]),
-  );
-  if (others.length > 0) log.warn({ sections: others }, "other sections changed, too: they need a restart");
-  const attempt = async (what: string, names: string[], replace: () => unknown): Promise<boolean> => {
-    try {
-      await replace();
-      log.info({ [what]: names }, `${what} reloaded`);
-      return true;
-    } catch (error) {
-      log.error({ err: error }, `the ${what} stay as they are`);
-      return false;
-    }
-  };
-  const arms = await attempt("arms", armsOf(next), () => running.replaceArms(next.arms));
-  const tenants = await attempt("tenants", tenantsOf(next), () => running.replaceTenants(next.tenants));
-  return arms && tenants;
 }

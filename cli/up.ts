@@ -1,6 +1,6 @@
 // precedent up: runs all stages in this process, or one of them, until a signal or an error.
 import type { Command } from "commander";
-import type { Config } from "../config/schema.ts";
+import type { LoadedConfig } from "../config/load.ts";
 import { createLog } from "../runtime/log.ts";
 import { allStageNames, stagesOf, type StageName } from "../pipelines/up.ts";
 import { makeWritable } from "../stack/folder.ts";
@@ -26,8 +26,11 @@ export function addUp(program: Command, io: Io): void {
     )
     .option("-i, --instance <id>", "stable id of this process; the first free one by default")
     .action(async (options: Options, command: Command) => {
-      const loaded = configOf(command, io);
-      const config: Config = { ...loaded.config, instance: options.instance ?? loaded.config.instance };
+      const read = (): LoadedConfig => {
+        const { config, ...loaded } = configOf(command, io);
+        return { ...loaded, config: { ...config, instance: options.instance ?? config.instance } };
+      };
+      const { config, file } = read();
       const stages = options.stage ?? stagesOf(config);
       const { gateway, http } = config;
       await makeWritable(config.stack.folder);
@@ -36,9 +39,9 @@ export function addUp(program: Command, io: Io): void {
       const isService = options.stage?.length === 1;
       if (!isService && !isKeptRunning(io)) return keepRunning(io, createLog({ level: config.log.level }));
       await runStages({
-        ...{ config, file: loaded.file, named: options.stage, signal: io.signal },
+        ...{ config, file, named: options.stage, signal: io.signal },
         ...(isService ? {} : { out: io.out, say: createSteps(io.out) }),
-        reread: () => configOf(command, io).config,
+        reread: () => read().config,
       });
     });
 }

@@ -107,6 +107,26 @@ describe("configuration", () => {
     ]);
   });
 
+  it("says what is wrong with prices and names that would mislead", () => {
+    const arm = (name: string, prices: string): string =>
+      `  - { name: ${name}, type: openai, baseUrl: "http://x/v1", model: m, prices: ${prices} }`;
+    const text = [
+      "arms:",
+      arm("auto", "{ prompt: 0.15, completion: 0.6 }"),
+      arm("a", "{ prompt: 0.00000015, completion: 0.0000006 }"),
+      arm("b", "{ prompt: '0.15', completion: 0.6 }"),
+      arm("c", "{ input: 1, completion: 2 }"),
+      arm("d", "cheap"),
+    ].join("\n");
+    expect(problemsIn(text)).toEqual([
+      "line 4: arms[2].prices.prompt: is a string; allowed: a number",
+      expect.stringMatching(/^line 5: arms\[3\]\.prices\.input: unknown key; allowed: prompt, cachedPrompt, /),
+      "line 6: arms[4].prices: not one of the choices; allowed: catalogue, a group of keys",
+      expect.stringMatching(/^line 2: arms\[0\]\.name: "auto" leaves the choice to the router/),
+      expect.stringMatching(/^line 3: arms\[1\]\.prices: less than 0\.0001 per million tokens/),
+    ]);
+  });
+
   it("has a least and a greatest value for every number, and takes both", () => {
     const ranges = new Map<string, { least: number; most: number }>();
     walk(z.toJSONSchema(configShape, { io: "input", unrepresentable: "any" }) as Node, "", (path, node) => {

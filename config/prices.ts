@@ -24,6 +24,9 @@ const usualBatchShare = 0.5;
 /** Anthropic's thousand searches, in dollars: $10, also within batches. */
 const usualToolUses = 10;
 
+/** No model is so cheap; other gateways write the price of a single token. */
+const leastPrice = 0.0001;
+
 const lists = new WeakMap<PricedArm, PriceList>();
 
 /** Throws RangeError if the catalogue has no such entry; check with priceProblem() first. */
@@ -39,6 +42,9 @@ export function priceList(arm: PricedArm): PriceList {
 
 /** Why an arm's prices are unknown, and what to do; null: they are known. */
 export function priceProblem(arm: PricedArm): string | null {
+  const { prompt = 0, completion = 0 } = arm.prices === "catalogue" ? {} : arm.prices;
+  if ([prompt, completion].some((price) => price > 0 && price < leastPrice))
+    return `less than ${leastPrice} per million tokens, as if it were the price of one token: multiply it by 1,000,000`;
   const list = listOf(arm);
   return typeof list === "string" ? list : null;
 }

@@ -42,8 +42,15 @@ export function problemsOf(schema: z.ZodType, data: unknown, issue: z.core.$ZodI
         { path, what: missing ? "missing" : "not one of the choices", allowed: issue.values.map(String).join(", ") },
       ];
     case "invalid_union": {
+      const branches = issue.errors.map((branch) =>
+        branch.flatMap((inner) => problemsOf(schema, data, { ...inner, path: [...issue.path, ...inner.path] })),
+      );
+      // The branch that got furthest, such as the prices of an arm beside the word "catalogue".
+      const furthest = branches.find((branch) => branch.some((inner) => inner.path.length > path.length));
+      if (furthest !== undefined) return furthest;
       const options = "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
-      return [{ path, what: missing ? "missing" : "not one of the choices", allowed: options.join(", ") }];
+      const allowed = [...options, ...branches.flat().flatMap((inner) => inner.allowed ?? [])].join(", ");
+      return [{ path, what: missing ? "missing" : "not one of the choices", allowed }];
     }
     case "too_small":
       return [
@@ -137,5 +144,6 @@ function bare(schema: unknown, value: unknown): unknown {
       return literal instanceof z.ZodLiteral && literal.values.has(valueAt(value, [discriminator]) as string);
     });
   }
+  if (at instanceof z.ZodUnion) at = at.options.map(unwrapped).find((option) => option instanceof z.ZodObject);
   return at;
 }

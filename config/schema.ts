@@ -121,6 +121,8 @@ export function refuseSenseless(config: Config, refuse: Refuse): void {
   const names = config.arms.map((arm) => arm.name);
   names.forEach((arm, index) => {
     if (names.indexOf(arm) !== index) refuse(["arms", index, "name"], `"${arm}" is the name of two arms`);
+    if (arm === "auto")
+      refuse(["arms", index, "name"], '"auto" leaves the choice to the router: name the arm otherwise');
     const unknown = priceProblem(config.arms[index]!);
     if (unknown !== null) refuse(["arms", index, "prices"], unknown);
   });

@@ -27,15 +27,29 @@ const [hasHelm, hasSchemas] = [existsSync(helm), existsSync(schemas)];
 interface Values {
   config: Record<string, unknown>;
   secrets: Record<string, { name: string; key: string }>;
+  env?: Record<string, string>;
+  files?: Record<string, object>;
   stages: Record<string, unknown>;
 }
 const defaults = parse(read("values.yaml")) as Values;
 const operators = parse(read("examples/values-operators.yaml")) as Values;
 const tenants = { ...defaults, config: { ...defaults.config, tenants: { acme: { principal: "User:acme" } } } };
+const more = {
+  env: { NODE_EXTRA_CA_CERTS: "/etc/precedent-files/ca/ca.crt" },
+  files: { ca: { configMap: "vllm-ca" }, models: { claim: "models" } },
+  serviceMonitor: { enabled: true },
+};
+const arms = [{ name: "vllm", type: "openai", baseUrl: "http://vllm/v1", model: "m" }];
+const inline = { ...defaults, ...more, config: { ...defaults.config, arms } };
+const givenJson = Object.entries({ ...more, "config.arms": arms }).flatMap(([key, value]) => [
+  "--set-json",
+  `${key}=${JSON.stringify(value)}`,
+]);
 const sets: [name: string, given: string[], values: Values][] = [
   ["the defaults", [], defaults],
   ["operators", ["-f", join(chart, "examples/values-operators.yaml")], { ...defaults, ...operators }],
   ["tenants with topics", ["--set", "config.tenants.acme.principal=User:acme"], tenants],
+  ["inline arms alone, a CA and models", givenJson, inline],
 ];
 
 const configOf = (text: string, secrets: Values["secrets"]): Config =>
@@ -59,6 +73,7 @@ describe.each(sets)("values: %s", (_name, _given, values) => {
 
   it.each([
     ["the chart's own key", { config: { ...values.config, stack: { folder: "x" } } }],
+    ["the gateway's port, which is the chart's", { config: { ...values.config, gateway: { port: 8000 } } }],
     ["no arm", { config: { ...values.config, arms: [] } }],
     ["no name of a variable", { secrets: { "a b": { name: "x", key: "y" } } }],
     ["an unknown stage", { stages: { ...values.stages, paln: { replicas: 1 } } }],
@@ -131,7 +146,7 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
     const tenanted = Object.keys(config.tenants).length > 0;
     const wanted = allStageNames.filter((stage) => tenanted || !["intake", "outlet"].includes(stage));
     expect(of("Deployment").map(({ metadata }) => metadata.name.replace("here-", ""))).toEqual(
-      expect.arrayContaining(wanted.filter((stage) => stage !== "generate")),
+      expect.arrayContaining(wanted),
     );
     for (const { spec } of of("Deployment")) {
       const { selector, template } = spec as {
@@ -140,6 +155,19 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
       };
       expect(template.metadata.labels).toMatchObject(selector.matchLabels);
       expect(template.spec.containers[0]?.args.at(-1)).toBe(selector.matchLabels["app.kubernetes.io/component"]);
+    }
+  });
+
+  it("hands environment and files to every stage, and names the job of the alerts", () => {
+    const { env = {}, files = {} } = values;
+    for (const { spec } of of("Deployment")) {
+      const text = JSON.stringify(spec);
+      for (const [name, value] of Object.entries(env)) expect(text).toContain(JSON.stringify({ name, value }));
+      for (const name of Object.keys(files)) expect(text).toContain(`"mountPath":"/etc/precedent-files/${name}"`);
+    }
+    for (const { spec } of of("ServiceMonitor")) {
+      const [service] = of("Service").filter(({ metadata }) => metadata.name.endsWith("-metrics"));
+      expect(service?.metadata.labels[String(spec["jobLabel"])]).toBe("precedent");
     }
   });
 

@@ -47,7 +47,9 @@ interface Instrument {
 }
 
 const words = new Set(
-  "sum min max avg count by without and or unless on ignoring rate increase deriv histogram_quantile".split(" "),
+  "sum min max avg count by without and or unless on ignoring rate increase deriv histogram_quantile last_over_time label_replace".split(
+    " ",
+  ),
 );
 
 /** What of an expression does not exist: metrics, and labels that none of its metrics has. */

@@ -102,14 +102,11 @@ export async function startStages(
     await stop();
     throw failed.reason;
   }
-  const all = (): RunningStage[] => [
-    ...running,
-    ...(started.generators?.stages() ?? []),
-    ...(ofTenants?.stages() ?? []),
-  ];
+  const reports = (stages: readonly RunningStage[]): ReturnType<RunningStages["reports"]> =>
+    Object.fromEntries(stages.map((stage) => [stage.name, stage.health()]));
   return {
     baseUrl: started.gateway?.baseUrl,
-    reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
+    reports: () => ({ ...reports(running), ...started.generators?.reports(), ...reports(ofTenants?.stages() ?? []) }),
     replaceArms: (next) => replaceArms(session, started, next),
     replaceTenants: async (tenants) => ofTenants?.replace(tenants),
     stop,

@@ -14,13 +14,16 @@ export interface TableRows {
   table: string;
   rows: Row[];
 }
-export type DecodedRows = { ok: true; tables: TableRows[] } | { ok: false; code: string; reason: string };
+export type DecodedRows =
+  { ok: true; tables: TableRows[] } | { ok: false; code: string; reason: string; tenant?: string | undefined };
 
 /** Where rows come from, kept until they are stored. Topics carry their prefix. */
 export interface Source {
   topic: string;
   partition: number;
   record: RawRecord;
+  /** Whose it is; absent: not known. */
+  tenant?: string | undefined;
 }
 
 /** Rows of one table that wait to be stored, as text (lines.ts). */

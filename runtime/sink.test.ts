@@ -114,12 +114,13 @@ describe("sink", () => {
   it("skips what can't be decoded, once it is safe elsewhere, and still tells how far it is", async () => {
     const letters: string[] = [];
     const { sink, feed, inserted, commits } = await startSink({
-      decode: async () => ({ ok: false, code: "undecodable", reason: "no Avro" }),
-      undecodable: async ({ record: { offset } }, code) => void letters.push(`${offset} ${code}`),
+      decode: async () => ({ ok: false, code: "out_of_bounds", reason: "no value", tenant: "acme" }),
+      undecodable: async ({ record: { offset }, tenant = "" }, code) =>
+        void letters.push(`${offset} ${code} ${tenant}`),
     });
     await feed(7, 2);
     await sink.stop();
-    expect(letters).toEqual(["7 undecodable", "8 undecodable"]);
+    expect(letters).toEqual(["7 out_of_bounds acme", "8 out_of_bounds acme"]);
     expect(inserted.flatMap(({ offsets }) => offsets)).toEqual([]);
     expect(commits).toEqual([9]);
   });

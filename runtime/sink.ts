@@ -3,7 +3,7 @@
 // the store is away memory stays bounded and nothing is skipped.
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { createFlusher } from "./flusher.ts";
-import type { SinkDependencies } from "./rows.ts";
+import type { DecodedRows, SinkDependencies } from "./rows.ts";
 
 export interface Sink {
   /** Resolves when the group was joined. */
@@ -32,11 +32,12 @@ export function createSink(dependencies: SinkDependencies): Sink {
     for (const record of records) {
       const from = { topic, partition, record };
       const { unreadable } = record;
-      const decoded =
+      const decoded: DecodedRows =
         unreadable === undefined
           ? await dependencies.decode(from, stopping.signal)
-          : { ok: false as const, code: unreadable.code, reason: unreadable.reason };
-      if (!decoded.ok) await dependencies.undecodable(from, decoded.code, decoded.reason);
+          : { ok: false, code: unreadable.code, reason: unreadable.reason };
+      if (!decoded.ok)
+        await dependencies.undecodable({ ...from, tenant: decoded.tenant }, decoded.code, decoded.reason);
       while (batch.isFull() && !gone()) await flusher.room(stalePollMs);
       // Never before the wait: the rows of a partition that was lost meanwhile would stand behind a
       // gap.

@@ -88,11 +88,14 @@ const isText = (part: unknown): boolean =>
   isObject(part) &&
   typeof part["text"] === "string" &&
   Object.entries(part).every(([name, value]) => name === "type" || name === "text" || isNothing(value));
-/** A text part with Anthropic's hint where a prefix to be cached ends. */
+/** Where a prefix to be cached ends, in Anthropic's and in OpenAI's words. */
+export const hintNames = ["cache_control", "prompt_cache_breakpoint"] as const;
+/** A text part with such hints alone. */
 const hasHint = (part: unknown): boolean => {
   if (!isObject(part)) return false;
-  const { cache_control: hint, ...rest } = part;
-  return isObject(hint) && isText(rest);
+  const { cache_control: one, prompt_cache_breakpoint: other, ...rest } = part;
+  const hints = [one, other].filter((hint) => !isNothing(hint));
+  return hints.length > 0 && hints.every(isObject) && isText(rest);
 };
 
 export type Passthrough = { members: Members; requires: Capability[] } | { problem: string };

@@ -16,6 +16,7 @@ describe("a member that may harm other tenants or cost what no price has", () =>
     ["TensorRT-LLM's other half", { disaggregated_params: {} }, "disaggregated_params", /KV cache/],
     ["SGLang's session", { session_params: { id: "s" } }, "session_params", /another tenant's/],
     ["SGLang's cache by name", { extra_key: "acme" }, "extra_key", /another tenant's/],
+    ["Anthropic's threads", { thread: { type: "create" } }, "thread", /another tenant's/],
     ["vLLM's request id", { request_id: "r" }, "request_id", /another tenant's/],
     ["an adapter's path", { lora_request: { lora_path: "/etc" } }, "lora_request", /adapter/],
     ["llama-server's adapters", { lora: [{ id: 0, scale: 1 }] }, "lora", /adapter/],

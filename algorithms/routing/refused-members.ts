@@ -12,9 +12,10 @@ const reasons: Readonly<Record<string, string>> = {
   // vLLM and SGLang (prefill elsewhere), TensorRT-LLM, LMDeploy.
   "it says where an engine fetches or leaves a KV cache": `kv_transfer_params ec_transfer_params bootstrap_host bootstrap_port
     bootstrap_room disagg_prefill_dp_rank disaggregated_params migration_request with_cache preserve_cache`,
-  // SGLang (session_params, rid, extra_key), vLLM, LMDeploy, TensorRT-LLM, Gemini, OpenRouter.
+  // SGLang (session_params, rid, extra_key), vLLM, LMDeploy, TensorRT-LLM, Gemini, OpenRouter;
+  // Anthropic's threads, which hold the conversation outside of the log.
   "it names a session, a request or a cache that may be another tenant's": `session_id session_params conversation_params rid
-    request_id extra_key cached_content cachedContent uuid`,
+    request_id extra_key cached_content cachedContent uuid thread`,
   // SGLang, TensorRT-LLM (a path), llama-server, TGI and LoRAX, LMDeploy; Ollama; LM Studio.
   "it loads an adapter or a model, or loads it anew": `lora lora_path lora_request adapter_id adapter_source adapter_parameters
     merged_adapters adapter_name api_token draft_model ttl keep_alive num_ctx num_batch num_gpu main_gpu num_thread numa

@@ -63,7 +63,8 @@ describe("an engine's hints", () => {
 
 describe("what only other formats have", () => {
   const marks = ["cache_control", "thinking_blocks"];
-  const thoughts = [...marks, "reasoning_content"];
+  const openAis = ["prompt_cache_breakpoint", "prompt_cache_options", "prompt_cache_retention"];
+  const thoughts = [...marks, ...openAis, "reasoning_content"];
   it.each([
     ["https://api.openai.com/v1", marks],
     ["https://eu.api.openai.com/v1", marks],
@@ -96,6 +97,7 @@ describe("what only other formats have", () => {
         `[{"role":"user","content":[${text},${mark}},5]},{"tool_calls":[${call},${mark}}],${mark},"thinking_blocks":[{"type":"thinking"}]}]`,
       ],
       ["response_format", `{${mark}}`],
+      ["cache_control", "{}"],
     ]);
     dropForeign(members, marks);
     expect([...members.values()]).toEqual([

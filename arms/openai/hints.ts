@@ -25,10 +25,11 @@ const digest = (text: string): string => hash("sha256", text).slice(0, 32);
 
 /** Members of other formats that some hosts refuse: marks of caches, and earlier thoughts. */
 const anthropics = ["cache_control", "thinking_blocks"];
+const openAis = ["prompt_cache_breakpoint", "prompt_cache_options", "prompt_cache_retention"];
 const strictHosts: readonly (readonly [RegExp, readonly string[]])[] = [
   [/(^|\.)openai\.com$|\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, anthropics],
   // They return reasoning_content, and take none.
-  [/(^|\.)(groq\.com|cerebras\.ai|mistral\.ai)$/, [...anthropics, "reasoning_content"]],
+  [/(^|\.)(groq\.com|cerebras\.ai|mistral\.ai)$/, [...anthropics, ...openAis, "reasoning_content"]],
 ];
 
 /** Which of them the endpoint refuses: several are of one kind. */
@@ -40,9 +41,10 @@ export function foreignTo({ baseUrl, endpoints }: Pick<OpenAiArmConfig, "baseUrl
   return names ?? (searchParams.has("api-version") ? anthropics : []);
 }
 
-/** Takes them from tools, messages, and the parts and calls of these. */
+/** Takes them from the body, its tools and messages, and the parts and calls of these. */
 export function dropForeign(members: Map<string, string>, foreign: readonly string[]): void {
   if (foreign.length === 0) return;
+  for (const name of foreign) members.delete(name);
   const hasForeign = new RegExp(`"(${foreign.join("|")})"`);
   const without = (list: string, inner: readonly string[] = []): string => {
     if (!list.startsWith("[") || !hasForeign.test(list)) return list;

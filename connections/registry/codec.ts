@@ -9,6 +9,7 @@ import { ownersOf, schemaOf, shortTopicName, type RecordOf, type TopicName } fro
 import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";
 import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
+import { resolverOf } from "./resolve.ts";
 import { createTenantReader, type TenantReader } from "./tenant.ts";
 import { writingType } from "./well-formed.ts";
 
@@ -158,7 +159,7 @@ function makeReader(ours: Type, schema: object): Reader | { refusal: string } {
     if (writer.fingerprint().equals(ours.fingerprint())) {
       return { writer, check, read: (payload) => ours.fromBuffer(payload) as unknown };
     }
-    const resolver = ours.createResolver(writer);
+    const resolver = resolverOf(ours, writer);
     return { writer, check, read: (payload) => ours.fromBuffer(payload, resolver) as unknown };
   } catch (error) {
     return { refusal: messageOf(error) };

@@ -2,6 +2,7 @@
 // the tenant "".
 import avro, { type Schema, type Type } from "avsc";
 import { createBoundsCheck } from "./bounds.ts";
+import { resolverOf } from "./resolve.ts";
 
 export type TenantReader = (payload: Buffer) => string;
 
@@ -24,7 +25,7 @@ export function createTenantReader(schema: string, writer: Type): TenantReader |
   const found = wanted[schema];
   if (found === undefined) return null;
   const ours = avro.Type.forSchema(found.schema as Schema);
-  const resolver = ours.createResolver(writer);
+  const resolver = resolverOf(ours, writer);
   const check = createBoundsCheck(writer.schema());
   return (payload) => {
     if (check(payload) !== null) return "";

@@ -1,6 +1,7 @@
 // What an application says of an answer, as a Feedback record: the record's own fields in JSON, the
 // tenant the key's.
 import { z } from "zod";
+import { feedbackKinds, feedbackProblem, feedbackSources } from "../../algorithms/identity/feedback.ts";
 import { tokenAuthor } from "../../algorithms/identity/identity.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import { ApiError, badRequest } from "../errors.ts";
@@ -14,10 +15,10 @@ const bodySchema = z.strictObject({
   request_id: name.optional(),
   /** In its place: the session whose outcome this is. */
   session: name.optional(),
-  kind: z.enum(["thumbs", "score", "preference", "comparison", "reward", "correction"]),
+  kind: z.enum(feedbackKinds),
   value: z.number().nullish(),
   range: z.strictObject({ low: z.number(), high: z.number() }).nullish(),
-  source: z.enum(["person", "judge", "system"]).default("person"),
+  source: z.enum(feedbackSources).default("person"),
   /** Who said it: all of an author's feedback can be withdrawn at once. */
   author: z.string().max(512).nullish(),
   against: name.nullish(),
@@ -85,20 +86,14 @@ const spans: Readonly<Partial<Record<Feedback["kind"], readonly [number, number]
 
 /** The field that is wrong, and why. */
 function problemOf(feedback: Feedback): [string, string] | null {
-  const { kind, value, range, against, text, withdraws, requestId, session } = feedback;
+  const { kind, value, range, requestId, session } = feedback;
   if ((requestId === "") === (session === null))
     return ["request_id", "Feedback is on one request_id, or on one session: give one of them."];
   if (session !== null && !ofSessions.has(kind))
     return ["kind", `The outcome of a session is one of ${[...ofSessions].join(", ")}.`];
-  if (kind === "correction")
-    return text === null || text.trim() === ""
-      ? ["text", "A correction needs text: the answer that would have been right."]
-      : null;
-  if (value === null) return withdraws === null ? ["value", `${kind} needs a value.`] : null;
-  if ((kind === "preference" || kind === "comparison") && against === null)
-    return ["against", `${kind} needs against: the arm of the other answer.`];
-  if (kind === "score" && (range === null || range.low === range.high))
-    return ["range", "A score needs range: the worst and the best score, {low, high}."];
+  const problem = feedbackProblem(feedback);
+  if (problem !== null) return [problem.field === "requestId" ? "request_id" : problem.field, problem.why];
+  if (value === null) return null;
   const [low, high] =
     kind === "score" && range !== null ? [range.low, range.high] : (spans[kind] ?? [-Infinity, Infinity]);
   return value < Math.min(low, high) || value > Math.max(low, high)

@@ -285,6 +285,27 @@ describe("hints for an engine's cache", () => {
     });
   });
 
+  const breakpoint = '{"type":"text", "text":"long","prompt_cache_breakpoint":{"ttl":"12h", "mode":"explicit"}}';
+  const openAis = text
+    .replace(hinted, breakpoint)
+    .replace("{", '{"prompt_cache_options":{"mode": "explicit"},"prompt_cache_retention":"24h",');
+  it("of OpenAI are no more than these: they go out as written, or are left out", () => {
+    const request = read(["parameters", "hints"], openAis);
+    expect(request).toMatchObject({ requires: ["parameters"], messages: [{ content: "long" }, { content: "hi" }] });
+    for (const one of [breakpoint, '"prompt_cache_options":{"mode": "explicit"}', '"prompt_cache_retention":"24h"'])
+      expect(request.passthrough).toContain(one);
+    for (const served of [[], ["parameters"], ["tools"]] as const)
+      expect(read([...served], openAis)).toEqual(read([], text.replace(`[${hinted}]`, '"long"')));
+    // Beside a parameter that chooses such arms they go along, and not beside tools alone.
+    const format = openAis.replace("{", '{"logit_bias":{"7":1},');
+    expect(read(["parameters"], format).passthrough).toContain("prompt_cache_options");
+    const tools = openAis.replace("{", '{"tools":[{"type":"function"}],');
+    expect(read(["tools", "parameters"], tools)).toMatchObject({ requires: ["tools"] });
+    expect(read(["tools", "parameters"], tools).passthrough).not.toContain("prompt_cache_options");
+    const odd = { type: "text", text: "a", prompt_cache_breakpoint: "x" };
+    expect(() => chatRequest({ ...hello, messages: [{ role: "user", content: [odd] }] })).toThrow(ApiError);
+  });
+
   it("are left out where not every arm does: a hint chooses none, and the request is as without it", () => {
     const plain = read([], text.replace(`[${hinted}]`, '"long"'));
     for (const served of [[], ["parameters"]] as const) expect(read([...served])).toEqual(plain);

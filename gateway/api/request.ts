@@ -20,6 +20,9 @@ import { messageOf, unservedMessage } from "./messages.ts";
 /** Beside tools they say something even where they are as they would be without. */
 const besideTools = new Set(["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"]);
 
+/** Hints for an engine's cache. */
+const hintMembers = new Set(["prompt_cache_options", "prompt_cache_retention"]);
+
 /** What some arm declares; hints: every arm takes parameters. */
 export type Served = ReadonlySet<Capability | "hints">;
 
@@ -48,8 +51,13 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   const declared = [...served];
   const fields = new Map<Capability, string>();
   const through: string[] = [];
+  const hints: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (names.has(name) || value === null) continue;
+    if (hintMembers.has(name)) {
+      hints.push(name);
+      continue;
+    }
     if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
     const refused = refusedMember(name, value);
     if (refused !== null) throw unservedMember(refused.path, refused.why);
@@ -80,6 +88,10 @@ export function chatRequest(body: unknown, served: Served = new Set(), text?: st
   }
   // Hints go out as they are written beside what passes through anyway, or where every arm takes
   // them. Else they are left out: a hint chooses no arm.
+  if (hints.length > 0 && (fields.has("parameters") || served.has("hints"))) {
+    if (!fields.has("parameters")) fields.set("parameters", hints[0]!);
+    through.push(...hints);
+  }
   const hint = hasDocuments || beyond.length > 0 ? undefined : found.find(({ isHint }) => isHint);
   if (hint !== undefined && (through.length > 0 || served.has("hints"))) {
     if (through.length === 0) fields.set("parameters", hint.path);

@@ -182,8 +182,17 @@ describe("feedback", () => {
     ["against", { kind: "preference", value: 1 }],
     ["text", { kind: "correction" }],
     ["kind", { kind: "like", value: 1 }],
+    // record would put it into dead-letters after its 202.
+    ["author", { kind: "thumbs", value: 1, author: "é".repeat(129) }],
+    ["request_id", { kind: "thumbs", value: 1, request_id: "r".repeat(257) }],
+    ["id", { kind: "thumbs", value: 1, id: "f".repeat(300) }],
+    ["text", { kind: "correction", text: "é".repeat(600_000) }],
     ["tenant", { kind: "thumbs", value: 1, tenant: "other" }],
-  ])("is refused for its %s: %j", (_field, body) => {
-    expect(() => of(body)).toThrow(expect.objectContaining({ status: 400 }));
+  ])("is refused for its %s: %.80j", (param, body) => {
+    expect(() => of(body)).toThrow(expect.objectContaining({ status: 400, ...(param !== "tenant" && { param }) }));
+  });
+  it("on a session may name as long a one as the header has", () => {
+    const session = "x".repeat(512);
+    expect(of({ request_id: undefined, session, kind: "reward", value: 1 })).toMatchObject({ session });
   });
 });

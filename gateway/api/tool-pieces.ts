@@ -4,11 +4,14 @@ import type { CallPiece } from "../../schemas/types.ts";
 
 /** The rest of a call when the answer is final. */
 export function pieceOf(chunk: object): CallPiece {
-  const { index, id, function: called } = chunk as Record<string, unknown>;
-  const { name, arguments: text } = isObject(called) ? called : {};
+  const { index, id, function: called, custom } = chunk as Record<string, unknown>;
+  const isCustom = isObject(custom) && !isObject(called);
+  const { name, arguments: given, input } = isCustom ? custom : isObject(called) ? called : {};
+  const text = isCustom ? input : given;
   return {
     index: Number(index),
-    ...{ id: typeof id === "string" ? id : null, type: null, name: typeof name === "string" ? name : null },
+    id: typeof id === "string" ? id : null,
+    ...{ type: isCustom ? "custom" : null, name: typeof name === "string" ? name : null },
     arguments: typeof text === "string" ? text : "",
   };
 }

@@ -1,5 +1,6 @@
 // A chat completion's body translated from another format. Errors name the members of the client's
 // own body.
+import { hintNames } from "../../algorithms/routing/passthrough.ts";
 import { exactJson, rawItems, RawJson } from "../../algorithms/text/exact-json.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { ApiError, badRequest } from "../errors.ts";
@@ -76,9 +77,7 @@ export function functionTool(name: string, tool: unknown, parameters = "null"): 
 export const namedFunction = (name: unknown): object => ({ type: "function", function: { name } });
 
 /** Text alone is one text: not every endpoint accepts parts everywhere. */
-export const contentOf = <P extends { type: string; text?: string; cache_control?: unknown }>(
-  parts: readonly P[],
-): string | readonly P[] =>
-  parts.every(({ type, cache_control: hint }) => type === "text" && hint === undefined)
+export const contentOf = <P extends { type: string; text?: string }>(parts: readonly P[]): string | readonly P[] =>
+  parts.every((part) => part.type === "text" && !hintNames.some((name) => name in part))
     ? parts.map(({ text = "" }) => text).join("\n")
     : parts;

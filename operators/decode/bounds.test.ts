@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { boundsProblem } from "./bounds.ts";
+import { createDecode } from "./decode.ts";
 import { recordedTopics, rowsOf } from "./rows.ts";
 import { testingRecords } from "./records.testing.ts";
 
@@ -14,6 +15,57 @@ it("keeps every usual record, and says what of feedback or an observation is too
   expect(boundsProblem("observations", { ...observations, source })).toMatch(/source.model has 300 bytes/);
   const request = { ...observations.request, metadata: { note: "x".repeat(70_000) } };
   expect(boundsProblem("observations", { ...observations, request })).toMatch(/metadata has 70004 bytes/);
+});
+
+it.each([
+  [{ requestId: "" }, /^requestId is empty: feedback on a whole session goes to the gateway/],
+  [{ kind: "like" as "thumbs" }, /^kind is "like", and it is one of thumbs, score, /],
+  [{ kind: "Thumbs" as "thumbs" }, /^kind is "Thumbs"/],
+  [{ source: "human" as "person" }, /^source is "human", and it is one of person, judge, system\.$/],
+  [{ kind: "thumbs", value: null }, /^thumbs needs a value/],
+  [{ kind: "reward", value: Number.NaN }, /^A value of reward is a number, and not NaN/],
+  [{ kind: "score", value: 3, range: null }, /^A score needs range/],
+  [{ kind: "score", value: 3, range: { low: 5, high: 5 } }, /^A score needs range/],
+  [{ kind: "score", value: 3, range: { low: 1, high: Infinity } }, /^A score needs range/],
+  [{ kind: "preference", value: 1, against: null }, /^preference needs against/],
+  [{ kind: "comparison", value: 1, against: "" }, /^comparison needs against/],
+  [{ kind: "correction", value: null, text: null }, /^A correction needs text/],
+  // It would count as a correction of its own, as a reward of 0.
+  [{ kind: "correction", value: null, text: null, withdraws: "f0" }, /^A correction needs text/],
+  [{ session: "é".repeat(257) }, /^session has 514 bytes, and it may have 512\.$/],
+] as const)("says why feedback can't count: %j", (change, why) => {
+  expect(boundsProblem("feedback", { ...feedback, ...change })).toMatch(why);
+});
+
+it.each([
+  { kind: "thumbs", value: null, withdraws: "f0" },
+  { kind: "reward", value: 7 },
+  { kind: "score", value: -3, range: { low: 6, high: 1 } },
+  { kind: "comparison", value: -9, against: "large" },
+  { kind: "correction", value: null, text: "ls -a" },
+  { session: "x".repeat(512), sessionRequests: 3 },
+  { id: "" },
+] as const)("takes feedback that learn reads or clips: %j", (change) => {
+  expect(boundsProblem("feedback", { ...feedback, ...change })).toBeNull();
+});
+
+it("names the tenant of what has no row, by which an erasure finds its dead letter", async () => {
+  const decodeOf = (value: object) =>
+    createDecode({ codec: { decode: () => Promise.resolve({ ok: true, value: value as never }) } })(
+      ...(["feedback", { key: null, value: Buffer.from("x") }, position, AbortSignal.timeout(5_000)] as const),
+    );
+  const wrong = { ...feedback, tenant: "acme", requestId: "" };
+  expect(await decodeOf(wrong)).toMatchObject({ ok: false, code: "out_of_bounds", tenant: "acme" });
+  const long = await decodeOf({ ...wrong, tenant: "t".repeat(300) });
+  expect(long).toMatchObject({ ok: false, tenant: expect.stringMatching(/^sha256:/) as string });
+});
+
+it("names feedback without an id by its position: two of them are two", () => {
+  const idAt = (id: string, offset: number) =>
+    rowsOf.feedback({ ...feedback, id }, { ...position, offset })[0]?.rows[0];
+  expect(idAt("", 9)).toMatchObject({ feedback_id: "precedent.x-2-9" });
+  expect(idAt("", 10)).toMatchObject({ feedback_id: "precedent.x-2-10" });
+  expect(idAt("f1", 10)).toMatchObject({ feedback_id: "f1" });
 });
 
 it("refuses an observation of a quality that there is not", () => {

@@ -1,18 +1,15 @@
 // What of feedback or observations is too large or no value of its kind: it is dead-lettered with
 // the reason. Plan refuses such requests itself.
-import { bytesOf, metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
+import { feedbackProblem } from "../../algorithms/identity/feedback.ts";
+import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { RecordedTopic } from "./rows.ts";
 
-/** UTF-8 bytes of a comment or a correction. */
-const textBytes = 1_048_576;
 const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null } = {
-  feedback({ id, requestId, tenant, author, against, withdraws, session, text, comment }) {
-    const name = nameProblem({ id, requestId, tenant, author, against, withdraws, session });
-    if (name !== null) return name;
-    const long = Object.entries({ text, comment }).find(([, value]) => value !== null && bytesOf(value) > textBytes);
-    return long === undefined ? null : `${long[0]} has ${bytesOf(long[1] ?? "")} bytes, and it may have ${textBytes}.`;
-  },
+  feedback: (record) =>
+    record.requestId === ""
+      ? "requestId is empty: feedback on a whole session goes to the gateway (POST /v1/feedback)."
+      : (feedbackProblem(record)?.why ?? null),
   observations({ tenant, domain, source, request, quality }) {
     // It decides which of two like examples stays: one that claims more than all there is would
     // displace them all.

@@ -46,7 +46,8 @@ const rows = {
   ],
   "alternative-answers": single("alternative_answers", responseRow),
   feedback: single("feedback", (record, position) => ({
-    feedback_id: record.id,
+    // Without a name of its own it would be the same as all others on the request.
+    feedback_id: identify(record, position, position.timestamp).id,
     request_id: record.requestId,
     tenant: record.tenant,
     kind: record.kind,

@@ -14,7 +14,7 @@ function linesOf(rows: readonly { id: number; month?: string }[]): Lines {
   const lines = createLines();
   for (const { id, month } of rows)
     lines.add(
-      { id, created_at: `${month ?? "2026-03"}-01 00:00:00.000` },
+      { id, tenant: "acme", created_at: `${month ?? "2026-03"}-01 00:00:00.000` },
       { topic: "t", partition: 0, record: { offset: id, key: null, value: null, headers: {}, timestamp: 0 } },
     );
   return lines;
@@ -39,8 +39,8 @@ describe("insert", () => {
               stored.push(...idsOf(rows));
             },
           },
-          deadLetter: async ({ record }, code) => {
-            expect(code).toBe("clickhouse_27");
+          deadLetter: async ({ record, tenant }, code) => {
+            expect([code, tenant]).toEqual(["clickhouse_27", "acme"]);
             given.push(record.offset);
           },
         });

@@ -59,7 +59,9 @@ export function createInsert(dependencies: InsertDependencies) {
     const refused = await retried(attempt, signal, isPoison);
     if (refused === null) return;
     if (to - from === 1) {
-      const letter = (): Promise<void> => deadLetter(lines.source(from), `clickhouse_${refused.code}`, refused.message);
+      const { tenant } = lines.row(from);
+      const source = { ...lines.source(from), ...(typeof tenant === "string" && { tenant }) };
+      const letter = (): Promise<void> => deadLetter(source, `clickhouse_${refused.code}`, refused.message);
       await retried(letter, signal, never);
       return;
     }

@@ -71,12 +71,28 @@ describe("validate", () => {
     ["invalid_params", { allow: { ...base.allow, deadlineMs: 86_400_001 } }, "allow.deadlineMs"],
     ["invalid_params", { allow: { ...base.allow, maxCost: Number.NaN } }, "allow.maxCost"],
     ["invalid_params", { allow: { ...base.allow, costWeight: -1 } }, "allow.costWeight"],
+    [
+      "invalid_params",
+      { messages: [{ role: "human" as "user", content: "hi" }, ...base.messages] },
+      'messages.0.role: "human" is none of system, developer, user, assistant, tool',
+    ],
+    ["invalid_params", { messages: [...base.messages, { role: "User" as "user", content: "hi" }] }, "messages.1.role"],
     ["invalid_params", { replyPartition: -1 }, "replyPartition"],
     ["invalid_params", { replyPartition: 8 }, "there are 8 partitions"],
   ])("refuses with %s: %j", async (code, change, message) => {
     const result = await outcome(change);
     expect(result).toMatchObject({ kind: "refuse", code });
     expect(result.kind === "refuse" ? result.message : "").toContain(message);
+  });
+
+  it("takes OpenAI's developer as system, and keeps what the client said beside it", async () => {
+    const messages = [{ role: "developer" as "system", content: "be brief" }, ...base.messages];
+    expect(await outcome({ messages })).toMatchObject({
+      value: {
+        request: { messages: [{ role: "system", content: "be brief" }, base.messages[0]] },
+        record: { messages },
+      },
+    });
   });
 
   it("caps a deadline, and counts it from when the request came, whatever the client's clock says", async () => {

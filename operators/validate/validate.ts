@@ -24,6 +24,11 @@ const longestBatchMs = 86_400_000 + skewMs;
 /** What a client said, for a message to it: a part of it tells as much. */
 const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
 
+/** developer: OpenAI's newer word for system. */
+const roles: ReadonlySet<string> = new Set(["system", "developer", "user", "assistant", "tool"]);
+const ourRole = (message: Message): Message =>
+  (message.role as string) === "developer" ? { ...message, role: "system" } : message;
+
 export const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
@@ -37,6 +42,13 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
 
     const problem = boundsProblem(record);
     if (problem !== null) return problem;
+
+    const stranger = record.messages.findIndex(({ role }) => !roles.has(role));
+    if (stranger >= 0)
+      return refuse(
+        "invalid_params",
+        `Out of range: messages.${stranger}.role: ${JSON.stringify(cut(record.messages[stranger]?.role ?? ""))} is none of ${[...roles].join(", ")}.`,
+      );
 
     const question = lastUserTurn(record.messages);
     if (question === "")
@@ -72,7 +84,7 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
     const request = identify(record, received.position, received.timestamp);
     return ok({
       ...received,
-      request,
+      request: { ...request, messages: request.messages.map(ourRole) },
       domain: sharingDomain(request.tenant, request.domain),
       deadline: deadlineOf({ ...request, createdAt: received.timestamp }, limits.deadlineMs, limits.maxDeadlineMs),
       question,

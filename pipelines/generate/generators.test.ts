@@ -8,6 +8,7 @@ import { createArms } from "../../state/arms.ts";
 import { startGenerators } from "./generators.ts";
 import type { Session } from "../../state/session.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
+import type { StageHealth } from "../../runtime/stage-health.ts";
 
 const arm = (name: string, dispatch: string, file = "log.jsonl"): ArmConfig =>
   armSchema.parse({ name, type: "recorded", file, dispatch });
@@ -36,7 +37,8 @@ async function setUp(arms: readonly ArmConfig[], { fallbacks = 0, quiet = 0 } = 
     }
     reported.push(`start ${name}`);
     const stop = (): Promise<void> => Promise.resolve(void reported.push(`stop ${name}`));
-    return Promise.resolve({ name, stop } as unknown as RunningStage);
+    const health = (): StageHealth => ({ joined: false, partitions: 0, inFlight: 0 });
+    return Promise.resolve({ name, stop, health });
   };
   const generators = await startGenerators(session as unknown as Session, open, { drain: 5, leftovers: 20, quiet });
   onTestFinished(() => generators.stop());
@@ -48,6 +50,13 @@ it("starts no stage for an inline arm that takes over from none", async () => {
   const { running, reported } = await setUp([arm("queued", "queued"), arm("inline", "inline")]);
   await sleep(100);
   expect([running(), reported]).toEqual([["queued"], ["start queued"]]);
+});
+
+it("is healthy without a stage, and as its stages are otherwise", async () => {
+  const inline = await setUp([arm("inline", "inline")]);
+  expect(inline.generators.reports()).toEqual({ generate: { joined: true, partitions: 0, inFlight: 0 } });
+  const queued = await setUp([arm("queued", "queued")]);
+  expect(queued.generators.reports()).toEqual({ queued: { joined: false, partitions: 0, inFlight: 0 } });
 });
 
 it("finishes what an inline arm has left in its work topic, whenever it comes there", async () => {

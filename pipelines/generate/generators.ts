@@ -6,6 +6,7 @@ import type { ArmConfig } from "../../config/schema.ts";
 import { isInline } from "../../config/sections/arms.ts";
 import { repeat } from "../../runtime/repeat.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
+import type { StageHealth } from "../../runtime/stage-health.ts";
 import { withTimeout } from "../../runtime/with-timeout.ts";
 import { compareArms } from "../../state/arms.ts";
 import type { Session } from "../../state/session.ts";
@@ -14,6 +15,8 @@ import { createLeftoverWork, type PollMs } from "./leftover-work.ts";
 
 export interface Generators {
   stages(): readonly RunningStage[];
+  /** By stage; without one generate is healthy: alternative answers and leftovers may come. */
+  reports(): Record<string, StageHealth>;
   /** Rejects, with the old arms in force, when a new one can't be made. */
   replace(arms: readonly ArmConfig[]): Promise<void>;
   stop(): Promise<void>;
@@ -41,6 +44,10 @@ export async function startGenerators(
   const serving = repeat(() => leftovers.serveInline().then(() => false), { everyMs: everyMs.leftovers, signal, log });
   return {
     stages: stages.all,
+    reports: () =>
+      stages.all().length === 0
+        ? { generate: { joined: true, partitions: 0, inFlight: 0 } }
+        : Object.fromEntries(stages.all().map((stage) => [stage.name, stage.health()])),
     replace: (next) =>
       inTurn(async () => {
         const { changed, removed } = await startChanged(session, stages, next);

@@ -21,14 +21,15 @@ export function openDeadLetters(session: SessionOf<typeof record>, { recordOf, m
   const topic = session.topic("dead-letters");
   const letters = kafka.plainProducer();
   const deadLetter = async (
-    { topic: from, partition, record: raw }: Source,
+    { topic: from, partition, record: raw, tenant }: Source,
     code: string,
     reason: string,
     headers: Record<string, string> = {},
   ): Promise<void> => {
     const position = { topic: from, partition, offset: raw.offset };
     const send = async (bare: boolean): Promise<void> => {
-      const letter = deadLetterRecord(raw, position, { stage: record.name, code, reason }, Date.now(), bare);
+      const why = { stage: record.name, code, reason, ...(tenant !== undefined && { tenant }) };
+      const letter = deadLetterRecord(raw, position, why, Date.now(), bare);
       await letters.send([{ topic, key: letter.key, value: codec.encode("dead-letters", letter), headers }]);
     };
     try {

@@ -25,12 +25,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{/* Names of the stages that run, as JSON. */}}
 {{- define "precedent.stages" -}}
-{{- $stages := list "plan" "record" "learn" "curate" "gateway" }}
-{{- if include "precedent.queued" . | fromJsonArray }}{{ $stages = append $stages "generate" }}{{ end }}
+{{- $stages := list "plan" "generate" "record" "learn" "curate" "gateway" }}
 {{- if .Values.config.tenants }}{{ $stages = concat $stages (list "intake" "outlet") }}{{ end }}
 {{- toJson $stages }}
 {{- end }}
 
 {{- define "precedent.prefix" -}}
-{{- default "precedent." (dig "kafka" "prefix" "" .Values.config) }}
+{{- dig "kafka" "prefix" "precedent." .Values.config }}
 {{- end }}

@@ -61,6 +61,19 @@ describe("a request", () => {
     expect(passed({ thinking: { type: "adaptive" } }).requires).toEqual([]);
   });
 
+  it("that asks why a cache missed may be answered by any arm, and goes on as written to these", () => {
+    const more = { diagnostics: { previous_message_id: "msg_1" } };
+    expect(requestOf(more)).toMatchObject({ requires: [], messages: [{ role: "user", content: "hello" }] });
+    expect(passed(more).members["anthropic"]).toEqual({ messages: base.messages, ...more });
+    expect(messagesRequest({ ...base, ...more }, new Set()).request.passthrough).toBeNull();
+  });
+
+  it("that leaves its conversation at a provider is refused: it may be another tenant's", () => {
+    const thread = { type: "continue", previous_message_id: "msg_1" };
+    for (const served of [new Set<"anthropic">(["anthropic"]), new Set<"tools">(["tools"])])
+      expect(() => messagesRequest({ ...base, thread }, served)).toThrow(expect.objectContaining({ param: "thread" }));
+  });
+
   it.each([
     [{ container: "c" }],
     [{ inference_geo: "us" }],

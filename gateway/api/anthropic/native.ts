@@ -101,7 +101,7 @@ function textsOf(content: unknown): string {
     .join("\n");
 }
 
-const wishes = ["context_management", "speed", "inference_geo"];
+const wishes = ["context_management", "speed", "inference_geo", "diagnostics"];
 
 /** Whether the translation of a body without tools and images loses members. */
 function saysMore(body: Json): boolean {

@@ -182,7 +182,9 @@ describe("images and formats", () => {
       { role: "system", content: [{ type: "text", text: "Now be brief." }] },
     ];
     const context_management = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
-    const { request } = read({ messages, system: [], context_management, speed: "standard", inference_geo: "global" });
+    const diagnostics = { previous_message_id: null };
+    const wishes = { context_management, speed: "standard", inference_geo: "global", diagnostics };
+    const { request } = read({ messages, system: [], ...wishes });
     expect(request.messages).toEqual([
       { role: "user", content: "hello" },
       { role: "system", content: "Now be brief." },

@@ -15,10 +15,10 @@ const same = ["model", "max_tokens", "temperature", "top_p", "top_k", "stream", 
 /** Members that are translated below. */
 const read = ["messages", "system", "stop_sequences", "tools", "tool_choice", "metadata", "output_config"];
 /**
- * Wishes that change no answer's meaning: thoughts, caches, and forgetting old results of tools.
- * Arms of OpenAI's format have no member for them.
+ * Wishes that change no answer's meaning: thoughts, caches and why they missed, and forgetting old
+ * results of tools. Arms of OpenAI's format have no member for them.
  */
-const wishes = ["thinking", "cache_control", "context_management", "speed"];
+const wishes = ["thinking", "cache_control", "context_management", "speed", "diagnostics"];
 const known = new Set([...same, ...read, ...wishes]);
 
 /** Values without effect: treated as absent. */

@@ -28,17 +28,27 @@ export const refusalPart = (refusal: string) => ({ type: "refusal", refusal });
 export interface Call {
   call_id: string;
   name: string;
+  /** JSON, or the text of a custom tool. */
   arguments: string;
+  isCustom: boolean;
 }
-export const callItem = (requestId: string, index: number, status: string, call: Call) => ({
-  ...{ id: `fc_${requestId}_${index}`, type: "function_call", status, ...call },
-});
+export const callId = (requestId: string, index: number, isCustom: boolean): string =>
+  `${isCustom ? "ctc" : "fc"}_${requestId}_${index}`;
+export const callItem = (requestId: string, index: number, status: string, call: Call) => {
+  const { isCustom, arguments: text, ...of } = call;
+  const [type, said] = isCustom
+    ? ["custom_tool_call", { ...of, input: text }]
+    : ["function_call", { ...of, arguments: text }];
+  return { id: callId(requestId, index, isCustom), type, status, ...said };
+};
 
 export const callsOf = (response: Response): Call[] =>
   listOf(extraOf(response).message["tool_calls"]).map((call) => {
-    const { id, function: called } = isObject(call) ? call : {};
-    const { name, arguments: given } = isObject(called) ? called : {};
-    return { call_id: String(id), name: String(name), arguments: typeof given === "string" ? given : "" };
+    const { id, function: called, custom } = isObject(call) ? call : {};
+    const isCustom = isObject(custom) && !isObject(called);
+    const { name, arguments: given, input } = isCustom ? custom : isObject(called) ? called : {};
+    const text = isCustom ? input : given;
+    return { call_id: String(id), name: String(name), arguments: typeof text === "string" ? text : "", isCustom };
   });
 
 /** output: the items in the order of their stream; absent: the message, then calls. */
@@ -62,7 +72,8 @@ export function finishedResponse(response: Response, of: ResponseOf, output?: (s
     output: output?.(status) ?? items(),
     usage: {
       ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens, total_tokens },
-      input_tokens_details: details.prompt_tokens_details,
+      // OpenAI's clients add it up.
+      input_tokens_details: { cache_write_tokens: 0, ...details.prompt_tokens_details },
       output_tokens_details: details.completion_tokens_details,
     },
     precedent: ownFields(response),

@@ -6,6 +6,7 @@ import type { Chunks } from "../chunks.ts";
 import { pieceOf } from "../tool-pieces.ts";
 import { refusalOf } from "../response.ts";
 import {
+  callId,
   callItem,
   callsOf,
   finishedResponse,
@@ -16,6 +17,8 @@ import {
   type ResponseOf,
 } from "./answer.ts";
 
+const noCall = { call_id: "", name: "", arguments: "", isCustom: false };
+
 export function createResponseEvents(of: ResponseOf): Chunks {
   let number = 0;
   const event = (type: string, more: object): string =>
@@ -23,8 +26,10 @@ export function createResponseEvents(of: ResponseOf): Chunks {
   /** Items begun, the message or the index of a call, with their positions. */
   const positions = new Map<"message" | number, number>();
   const begin = (item: "message" | number) => positions.set(item, positions.size);
+  /** Calls of custom tools, by index. */
+  const customs = new Set<number>();
   const at = (item: "message" | number) => ({
-    item_id: item === "message" ? `msg_${of.requestId}` : `fc_${of.requestId}_${item}`,
+    item_id: item === "message" ? `msg_${of.requestId}` : callId(of.requestId, item, customs.has(item)),
     output_index: positions.get(item),
   });
 
@@ -40,14 +45,18 @@ export function createResponseEvents(of: ResponseOf): Chunks {
     const begun = positions.has("message") ? "" : beginMessage(textPart(""));
     return begun + event("response.output_text.delta", { ...at("message"), content_index: 0, delta, logprobs: [] });
   };
-  const call = ({ index, id, name, arguments: delta }: CallPiece): string => {
+  const ofCall = (index: number): string => (customs.has(index) ? "custom_tool_call_input" : "function_call_arguments");
+  const call = ({ index, id, type, name, arguments: delta }: CallPiece): string => {
     let begun = "";
     if (!positions.has(index)) {
       begin(index);
-      const item = callItem(of.requestId, index, "in_progress", { call_id: id ?? "", name: name ?? "", arguments: "" });
+      const isCustom = type === "custom";
+      if (isCustom) customs.add(index);
+      const first = { call_id: id ?? "", name: name ?? "", arguments: "", isCustom };
+      const item = callItem(of.requestId, index, "in_progress", first);
       begun = event("response.output_item.added", { output_index: at(index).output_index, item });
     }
-    return begun + (delta === "" ? "" : event("response.function_call_arguments.delta", { ...at(index), delta }));
+    return begun + (delta === "" ? "" : event(`response.${ofCall(index)}.delta`, { ...at(index), delta }));
   };
 
   return {
@@ -73,7 +82,7 @@ export function createResponseEvents(of: ResponseOf): Chunks {
       const itemOf = (item: "message" | number, status: string): object =>
         item === "message"
           ? messageItem(of.requestId, status, [part])
-          : callItem(of.requestId, item, status, calls[item] ?? { call_id: "", name: "", arguments: "" });
+          : callItem(of.requestId, item, status, calls[item] ?? noCall);
       const finished = finishedResponse(response, of, (status) =>
         [...positions.keys()].map((item) => itemOf(item, status)),
       );
@@ -81,8 +90,9 @@ export function createResponseEvents(of: ResponseOf): Chunks {
         const where = at(item);
         const whole = { output_index: where.output_index, item: itemOf(item, finished.status) };
         if (item !== "message") {
-          const { name, arguments: all } = calls[item] ?? { name: "", arguments: "" };
-          const last = event("response.function_call_arguments.done", { ...where, name, arguments: all });
+          const { name, arguments: all, isCustom } = calls[item] ?? noCall;
+          const said = isCustom ? { input: all } : { name, arguments: all };
+          const last = event(`response.${ofCall(item)}.done`, { ...where, ...said });
           return last + event("response.output_item.done", whole);
         }
         return [

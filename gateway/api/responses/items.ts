@@ -35,18 +35,21 @@ export function turnsOf(input: unknown): Turn[] {
   return turns;
 }
 
-function callOf({ type, call_id: id, name, arguments: given }: Json, path: string): Json | null {
-  if (type !== "function_call") return null;
-  if (typeof id !== "string" || typeof name !== "string" || typeof given !== "string")
-    throw badRequest(`${path}: a function_call has call_id, name and arguments.`, path);
-  return { id, type: "function", function: { name, arguments: given } };
+function callOf({ type, call_id: id, name, arguments: given, input }: Json, path: string): Json | null {
+  if (type !== "function_call" && type !== "custom_tool_call") return null;
+  const [isCustom, text] = type === "custom_tool_call" ? [true, input] : [false, given];
+  if (typeof id !== "string" || typeof name !== "string" || typeof text !== "string")
+    throw badRequest(`${path}: a ${type} has call_id, name and ${isCustom ? "input" : "arguments"}.`, path);
+  return isCustom
+    ? { id, type: "custom", custom: { name, input: text } }
+    : { id, type: "function", function: { name, arguments: text } };
 }
 
 /** Null for reasoning items: chat completions have no member for them. */
 function messageOf(item: Json, path: string): Json | null {
   const { type = "message", role, content, output, call_id: id } = item;
   if (type === "reasoning") return null;
-  if (type === "function_call_output") {
+  if (type === "function_call_output" || type === "custom_tool_call_output") {
     if (typeof id !== "string") throw badRequest(`${path}.call_id must be a string.`, path);
     return { role: "tool", tool_call_id: id, content: partsOf(output, `${path}.output`) };
   }
@@ -64,11 +67,13 @@ function partsOf(content: unknown, path: string): string | readonly Json[] {
 
 /** Clients send parts of earlier answers as output_text. */
 function partOf(part: unknown, path: string): Json & { type: string; text?: string } {
-  const { type, text, refusal, image_url: url, detail } = isObject(part) ? part : {};
-  if ((type === "input_text" || type === "output_text") && typeof text === "string") return { type: "text", text };
+  const { type, text, refusal, image_url: url, detail, prompt_cache_breakpoint: hint } = isObject(part) ? part : {};
+  const hinted = isObject(hint) ? { prompt_cache_breakpoint: hint } : {};
+  if ((type === "input_text" || type === "output_text") && typeof text === "string")
+    return { type: "text", text, ...hinted };
   if (type === "refusal" && typeof refusal === "string") return { type: "text", text: refusal };
   if (type === "input_image" && typeof url === "string")
-    return { type: "image_url", image_url: { url, ...(typeof detail === "string" && { detail }) } };
+    return { type: "image_url", image_url: { url, ...(typeof detail === "string" && { detail }) }, ...hinted };
   throw unserved(path, type);
 }
 
@@ -79,26 +84,31 @@ const unserved = (path: string, type: unknown): ApiError =>
     "unsupported_value",
   );
 
-/** Converts a function; tools of OpenAI's servers are refused. */
+/** Converts a function or a custom tool; tools of OpenAI's servers are refused. */
 export function toolOf({ value, text, path }: At): object {
-  const { type, name } = isObject(value) ? value : {};
-  if (type !== "function" || typeof name !== "string")
+  const { type, name, description, format } = isObject(value) ? value : {};
+  if (!isClientTool(type) || typeof name !== "string")
     throw badRequest(`${path} is no function with a name: no arm here runs other tools.`, path, "unsupported_value");
-  return functionTool(name, value, rawMembers(text).get("parameters"));
+  if (type === "function") return functionTool(name, value, rawMembers(text).get("parameters"));
+  const { type: kind, ...grammar } = isObject(format) ? format : {};
+  const written = kind === "grammar" ? { type: kind, grammar } : format;
+  return { type, custom: { name, description, format: written } };
 }
+
+const isClientTool = (type: unknown): type is "function" | "custom" => type === "function" || type === "custom";
+const named = (type: "function" | "custom", name: unknown): object =>
+  type === "function" ? namedFunction(name) : { type, custom: { name } };
 
 /** Throws ApiError. */
 export function toolChoiceOf(choice: unknown): unknown {
   if (!isObject(choice)) return choice;
   const { type, mode, tools } = choice;
-  if (type === "function") return namedFunction(choice["name"]);
-  const allowed = listOf(tools).filter(isObject);
-  if (
-    type === "allowed_tools" &&
-    allowed.length === listOf(tools).length &&
-    allowed.every((tool) => tool["type"] === "function")
-  )
-    return { type, allowed_tools: { mode, tools: allowed.map(({ name }) => namedFunction(name)) } };
+  if (isClientTool(type)) return named(type, choice["name"]);
+  const allowed = listOf(tools).flatMap((tool) =>
+    isObject(tool) && isClientTool(tool["type"]) ? [named(tool["type"], tool["name"])] : [],
+  );
+  if (type === "allowed_tools" && allowed.length === listOf(tools).length)
+    return { type, allowed_tools: { mode, tools: allowed } };
   throw badRequest(
     "tool_choice names a tool that no arm here runs: only functions are.",
     "tool_choice",

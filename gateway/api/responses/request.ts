@@ -13,6 +13,7 @@ type Json = Record<string, unknown>;
 const same = [
   ...["model", "temperature", "top_p", "metadata", "user", "precedent", "stream"],
   ...["safety_identifier", "prompt_cache_key", "parallel_tool_calls", "service_tier"],
+  ...["prompt_cache_options", "prompt_cache_retention"],
 ];
 const read = ["input", "instructions", "max_output_tokens", "tools", "tool_choice", "text", "reasoning"].concat([
   "store",
@@ -25,7 +26,8 @@ const neutral = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     include: (value: unknown) => listOf(value).every((one) => one === "reasoning.encrypted_content"),
     truncation: (value: unknown) => value === "disabled" || value === "auto",
-    prompt_cache_retention: (value: unknown) => typeof value === "string",
+    // What Codex says of itself.
+    client_metadata: (value: unknown) => isObject(value),
     background: (value: unknown) => value === false,
     top_logprobs: (value: unknown) => value === 0,
     stream_options: (value: unknown) => typeof value === "object",

@@ -141,7 +141,66 @@ describe("the body of /v1/responses", () => {
     expect(passthrough).not.toContain("parameters");
   });
 
+  it("has custom tools, their calls and results in the words of chat completions", () => {
+    const grammar = { syntax: "lark", definition: "start: X" };
+    const body = {
+      ...{ model: "m", tool_choice: { type: "custom", name: "patch" } },
+      tools: [
+        { type: "custom", name: "patch", description: "Edits.", format: { type: "grammar", ...grammar } },
+        { type: "custom", name: "say", format: { type: "text" } },
+      ],
+      input: [
+        { role: "user", content: "go" },
+        { type: "custom_tool_call", call_id: "c1", name: "patch", input: "*** \u2028 {" },
+        { type: "custom_tool_call_output", call_id: "c1", output: [{ type: "input_text", text: "done" }] },
+      ],
+    };
+    expect(JSON.parse(responsesRequest(body, all).request.passthrough ?? "")).toEqual({
+      tools: [
+        { type: "custom", custom: { name: "patch", description: "Edits.", format: { type: "grammar", grammar } } },
+        { type: "custom", custom: { name: "say", format: { type: "text" } } },
+      ],
+      tool_choice: { type: "custom", custom: { name: "patch" } },
+      messages: [
+        { role: "user", content: "go" },
+        {
+          ...{ role: "assistant", content: null },
+          tool_calls: [{ id: "c1", type: "custom", custom: { name: "patch", input: "*** \u2028 {" } }],
+        },
+        { role: "tool", tool_call_id: "c1", content: "done" },
+      ],
+    });
+    const wrong = { type: "custom_tool_call", call_id: "c1", name: "patch", arguments: "x" };
+    expect(() => responsesRequest({ ...body, input: [wrong] }, all)).toThrow("call_id, name and input");
+  });
+
+  it("takes what agents send besides: hints of caches go on, what they say of themselves does not", () => {
+    const hint = { mode: "explicit" };
+    const part = { type: "input_text", text: "long", prompt_cache_breakpoint: hint };
+    const url = { type: "input_image", image_url: "https://a.example/x.png", prompt_cache_breakpoint: hint };
+    const body = {
+      ...{ model: "m", input: [{ role: "user", content: [part, url] }], client_metadata: { "x-codex": "1" } },
+      prompt_cache_options: { mode: "implicit" },
+    };
+    const { passthrough } = responsesRequest(body, new Set([...all, "hints" as const])).request;
+    expect(JSON.parse(passthrough ?? "")).toEqual({
+      prompt_cache_options: { mode: "implicit" },
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "long", prompt_cache_breakpoint: hint },
+            { type: "image_url", image_url: { url: "https://a.example/x.png" }, prompt_cache_breakpoint: hint },
+          ],
+        },
+      ],
+    });
+    const plain = responsesRequest({ ...body, input: [{ role: "user", content: [part] }] }).request;
+    expect(plain).toMatchObject({ passthrough: null, messages: [{ content: "long" }] });
+  });
+
   it.each<[string, object]>([
+    ["client_metadata", { client_metadata: "x" }],
     ["tool_choice", { tools: [{ type: "function", name: "f" }], tool_choice: { type: "web_search_preview" } }],
     ["tools", { tools: {} }],
     ["tools[0]", { tools: [{ type: "web_search" }] }],
@@ -205,7 +264,12 @@ describe("a response", () => {
     expect(finishedResponse(aResponse(), of)).toMatchObject({
       ...{ id: "resp_r1", object: "response", status: "completed", created_at: 7, model: "auto" },
       output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "ls -a" }] }],
-      usage: { input_tokens: 30, output_tokens: 5, total_tokens: 35, input_tokens_details: { cached_tokens: 10 } },
+      usage: {
+        input_tokens: 30,
+        output_tokens: 5,
+        total_tokens: 35,
+        input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
+      },
     });
     expect(finishedResponse(aResponse({ finishReason: "length" }), of)).toMatchObject({
       ...{ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
@@ -246,6 +310,29 @@ describe("a response", () => {
     const all = begun.begin() + begun.text(refusal) + begun.end(refused, []);
     expect(all).toContain("response.output_text.done");
     expect(all).not.toContain('"type":"refusal"');
+  });
+
+  it("has calls of custom tools as items with their text, streamed or not", () => {
+    const custom = { id: "c1", type: "custom", custom: { name: "patch", input: "a \n {" } };
+    const called = { id: "c0", type: "function", function: { name: "f", arguments: "{}" } };
+    const passthrough = JSON.stringify({ message: { tool_calls: [called, custom] } });
+    const response = aResponse({ text: "", finishReason: "tool_calls", passthrough });
+    const { output } = finishedResponse(response, of);
+    expect(output).toMatchObject([
+      { type: "function_call", id: "fc_r1_0", call_id: "c0", name: "f", arguments: "{}" },
+      { type: "custom_tool_call", id: "ctc_r1_1", call_id: "c1", name: "patch", input: "a \n {" },
+    ]);
+    expect(output[1]).not.toHaveProperty("arguments");
+    const events = createResponseEvents(of);
+    const rest = [called, custom].map((one, index) => ({ index, ...one }));
+    const read = [...(events.begin() + events.end(response, rest)).matchAll(/^data: (.*)\n\n/gm)].map(
+      ([, data = ""]) => JSON.parse(data) as { type: string; item_id?: string; response?: { output: object[] } },
+    );
+    expect(read.filter(({ item_id }) => item_id === "ctc_r1_1")).toMatchObject([
+      { type: "response.custom_tool_call_input.delta", output_index: 1, delta: "a \n {" },
+      { type: "response.custom_tool_call_input.done", output_index: 1, input: "a \n {" },
+    ]);
+    expect(read.at(-1)?.response?.output).toEqual(output);
   });
 
   it("has calls of functions as items, whose pieces side by side are the final ones", () => {
