@@ -65,6 +65,15 @@ async function settled(): Promise<void> {
     return row;
   });
 }
+/** Why records of this topic are dead letters, once there are so many. */
+const lettersOf = (topic: string, count: number): Promise<string[]> =>
+  eventually(`${count} dead letters of ${topic}`, async () => {
+    const rows = await query<{ reason: string }>(
+      `SELECT reason FROM dead_letters FINAL
+       WHERE code = 'out_of_bounds' AND endsWith(source_topic, '${topic}') ORDER BY reason`,
+    );
+    return rows.length >= count ? rows.map(({ reason }) => reason) : undefined;
+  });
 interface Reward {
   reward: number;
   weight: number;
@@ -113,7 +122,13 @@ test("a rating counts for at most one answer, whatever number it carries and how
   await feedback("never asked", { tenant: owner, value: 1 });
   await settled();
   expect(await rewardOf(owner, requestId)).toMatchObject([{ reward: 0.5, weight: 1 }]);
-  expect(await rewardOf(owner, other.requestId)).toMatchObject([{ reward: 0, weight: 0 }]);
+  expect(await rewardOf(owner, other.requestId)).toEqual([]);
+  expect(await lettersOf("feedback", 4)).toEqual([
+    expect.stringMatching(/^A score needs range/),
+    expect.stringMatching(/^A value of reward is a number, and not Infinity/),
+    expect.stringMatching(/^A value of reward is a number, and not NaN/),
+    expect.stringMatching(/^source is "root"/),
+  ]);
   expect(await rewardOf(owner, large.requestId)).toMatchObject([{ reward: 1, weight: 1 }]);
   expect(await rewardOf(owner, reversed.requestId)).toMatchObject([{ reward: 0, weight: 1 }]);
   // Every sum that the policy is made of is finite, and none counts more than its answers.
@@ -166,13 +181,7 @@ test("an observation stays its own tenant's, whatever tenant, domain and quality
     expect(domain.split("/")[0]).toBe(encodeURIComponent(tenant));
     expect(quality).toBe(1);
   }
-  const letters = await eventually("the two that claim a quality that there is not", async () => {
-    const rows = await query<{ reason: string }>(
-      "SELECT reason FROM dead_letters FINAL WHERE code = 'out_of_bounds' ORDER BY reason",
-    );
-    return rows.length >= 2 ? rows : undefined;
-  });
-  expect(letters.map(({ reason }) => reason)).toEqual([
+  expect(await lettersOf("observations", 2)).toEqual([
     expect.stringContaining("quality is 1e+308"),
     expect.stringContaining("quality is NaN"),
   ]);
