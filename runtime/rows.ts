@@ -22,7 +22,7 @@ export interface Source {
   topic: string;
   partition: number;
   record: RawRecord;
-  /** Whose it is; absent: not known. */
+  /** Its tenant; absent: not known. */
   tenant?: string | undefined;
 }
 

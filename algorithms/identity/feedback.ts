@@ -1,5 +1,5 @@
-// What of a feedback can't count, whichever way it came: the gateway refuses it, and from a topic
-// it goes to dead-letters with the reason. Pure.
+// Why feedback can't count: the gateway refuses it, and from a topic it goes to dead-letters with
+// the reason. Pure.
 import type { Feedback } from "../../schemas/types.ts";
 import { bytesOf, nameBytes } from "./names.ts";
 

@@ -13,7 +13,7 @@ export interface SharedDomains {
   gives(tenant: string, sharedDomain: string): boolean;
 }
 
-/** Whose synthetic examples are; a tenant who calls itself so is no member of a shared domain. */
+/** Tenant of synthetic examples; a client's tenant of this name is in no shared domain. */
 export const noTenant = "+";
 
 const shared = `${noTenant}/`;
