@@ -2,7 +2,6 @@
 // prefix caching, with SmolLM2 on one thread. Every request is measured by itself and kept; a run
 // that is cut short gives the figures of what it has.
 import type { BenchContext, Benchmark, Measured as Outcome } from "../benchmark.ts";
-import { significant } from "../support/statistics.ts";
 import { runBuild } from "./build.ts";
 import { drawChart } from "./drawing.ts";
 import { bestOf, type Row, rowsOf } from "./figures.ts";
@@ -14,7 +13,7 @@ import { modes } from "./papers/plan.ts";
 import { runPapers } from "./papers/run.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
 import { runScoring } from "./scoring.ts";
-import type { Throughput } from "./throughput.ts";
+import { ratios, runThroughput } from "./only-throughput.ts";
 
 const parts: Readonly<Record<string, Benchmark["run"]>> = {
   caches: runCaches,
@@ -22,6 +21,7 @@ const parts: Readonly<Record<string, Benchmark["run"]>> = {
   arrivals: runArrivals,
   build: runBuild,
   scoring: runScoring,
+  throughput: runThroughput,
   ...Object.fromEntries(modes.map((mode) => [mode, (context: BenchContext) => runPapers(context, mode)])),
 };
 
@@ -77,20 +77,4 @@ function outcomeOf(rows: readonly Row[], { throughput, loading, device, cut }: S
       ...Object.fromEntries(missing.map((name) => [`rows.${name}`, why])),
     },
   };
-}
-
-/** Beside full with as many in flight, and beside the same policy with one. */
-function ratios(workload: string, measured: readonly Throughput[]) {
-  return measured.map((row) => {
-    const full = measured.find(({ policy, in_flight }) => policy === "full" && in_flight === row.in_flight);
-    const one = measured.find(({ policy, in_flight }) => policy === row.policy && in_flight === 1);
-    return {
-      workload,
-      ...row,
-      per_cpu_s: significant(row.per_cpu_s),
-      per_s: significant(row.per_s),
-      ratio: full === undefined ? null : significant(row.per_cpu_s / full.per_cpu_s),
-      ratio_one: one === undefined ? null : significant(row.per_cpu_s / one.per_cpu_s),
-    };
-  });
 }

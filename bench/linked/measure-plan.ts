@@ -79,7 +79,17 @@ async function measureAll(
   };
   let wide: Promise<LlamaContext> | undefined;
   const bar = progress("requests under every policy", plan.parts.length, "requests");
+  const throughputAfter = async (done: number): Promise<void> => {
+    for (const { workload: name, ...asked } of plan.throughput.filter(({ after }) => after === done))
+      kept.throughput[name] = await checkpoints.part(`throughput of ${name}`, async () => {
+        const { item: itemOf, maxTokens: most } = workloadOf(name);
+        const items = Array.from({ length: asked.count }, (_, i) => itemOf(i));
+        const several = await (wide ??= model.openContext(throughput));
+        return measureThroughput({ ...asked, items, maxTokens: most, context: several, signal });
+      });
+  };
   try {
+    await throughputAfter(0);
     for (const [done, { workload, index, policies }] of plan.parts.entries()) {
       signal.throwIfAborted();
       const { item, maxTokens } = workloadOf(workload);
@@ -88,14 +98,7 @@ async function measureAll(
       );
       kept.measured.set(workload, [...(kept.measured.get(workload) ?? []), measured]);
       bar.update(done + 1);
-      for (const { after, workload: name, ...asked } of plan.throughput)
-        if (after === done + 1)
-          kept.throughput[name] = await checkpoints.part(`throughput of ${name}`, async () => {
-            const { item: itemOf, maxTokens: most } = workloadOf(name);
-            const items = Array.from({ length: asked.count }, (_, i) => itemOf(i));
-            const several = await (wide ??= model.openContext(throughput));
-            return measureThroughput({ ...asked, items, maxTokens: most, context: several, signal });
-          });
+      await throughputAfter(done + 1);
     }
     bar.finish();
     for (const name of plan.loading) {

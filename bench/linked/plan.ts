@@ -133,6 +133,13 @@ export const passagesPlan: Plan = {
   loading: [],
 };
 
+/** `--only throughput`: three waves of eight in flight; the whole run has time for one. */
+export const throughputPlan: Plan = {
+  parts: [],
+  throughput: [{ ...fullPlan.throughput[0]!, after: 0, count: 24 }],
+  loading: [],
+};
+
 export const quickPlan: Plan = {
   parts: [
     ...some("nl2bash-10", 0, 1, {
