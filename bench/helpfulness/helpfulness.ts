@@ -11,6 +11,7 @@ import { mean, significant } from "../support/statistics.ts";
 import { type Answers, openAnswers, type Prompt } from "./answers.ts";
 import { type HelpfulnessData, loadHelpfulnessData, type Neighbour, type Question } from "./data.ts";
 import { benchHelpfulnessModel, labelRows, qualityOf } from "./model.ts";
+import { runTrials } from "./only-trials.ts";
 import { exampleCounts, withExamples, withNearest, withoutExamples, withRandom } from "./treatments.ts";
 import { budgetInTheMean, chooseTwoStage, rateCandidates } from "./two-stage.ts";
 
@@ -22,7 +23,8 @@ const sample = { quick: 60, full: 200 };
 export const helpfulness: Benchmark = {
   name: "helpfulness",
   about: "examples chosen by predicted helpfulness beside similarity, chance, none and copying",
-  run,
+  parts: ["trials"],
+  run: (context) => (context.only === "trials" ? runTrials(context) : run(context)),
 };
 
 /** The prompts of one way to choose, one a question. */

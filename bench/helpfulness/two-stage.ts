@@ -12,12 +12,12 @@ import type { HelpfulnessData, Neighbour, Question } from "./data.ts";
 import { arm, factsOf } from "./model.ts";
 
 /** tau until one is learnt: neither helps nor hurts. */
-const threshold = 0.5;
+export const threshold = 0.5;
 /**
  * The defaults of the configuration: chosen on training requests that the helpfulness model had not
  * seen, never on those that are measured.
  */
-const settings = { nearDuplicate: 0.99 };
+export const settings = { nearDuplicate: 0.99 };
 const budgetStep = 5;
 const largestBudgetPerExample = 200;
 
@@ -28,16 +28,16 @@ export interface Choice {
   best: Neighbour;
 }
 
-/** The candidates of a question with their predictions, nearest first. */
+/** The candidates of a question with their predictions, nearest first; null: by similarity. */
 export async function rateCandidates(
   data: HelpfulnessData,
   question: Question,
   features: HelpfulnessFeatures,
-  model: HelpfulnessModel,
+  model: HelpfulnessModel | null,
 ): Promise<Rated[]> {
   const facts = factsOf(data, question);
   const request = { text: question.request, vector: question.vector };
-  const { helpfulness, failure } = await rate(features, request, facts, [arm], model);
+  const { helpfulness, features: made, failure } = await rate(features, request, facts, [arm], model);
   if (failure !== null) throw new Error("the helpfulness model failed", { cause: failure });
   return facts.map((one, i): Rated => ({
     example: heldExample(String(i), one),
@@ -45,8 +45,8 @@ export async function rateCandidates(
     vector: one.vector,
     tokens: exampleTokens(one.request, one.response),
     helpfulness: helpfulness[i]!,
-    row: 0,
-    features: () => [],
+    row: i,
+    features: (row) => made(0, row),
     unfit: null,
   }));
 }
