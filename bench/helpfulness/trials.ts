@@ -6,9 +6,8 @@ import type { HelpfulnessFeatures } from "../../algorithms/selection/helpfulness
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { HelpfulnessRow } from "../../connections/training/helpfulness.ts";
 import { chooseExamples, type TrialDraw } from "../../operators/select/choose.ts";
-import { mean } from "../support/statistics.ts";
-import type { Answers, Prompt } from "./answers.ts";
-import type { HelpfulnessData, Question } from "./data.ts";
+import type { Answers } from "./answers.ts";
+import type { HelpfulnessData } from "./data.ts";
 import { qualityOf } from "./model.ts";
 import { withExamples } from "./treatments.ts";
 import { rateCandidates, settings, threshold } from "./two-stage.ts";
@@ -18,22 +17,26 @@ const served = { examples: 5, tokenBudget: 1_500, threshold, ...settings };
 const probability = 0.5;
 const seed = 20_261_128;
 
-interface Trial {
-  question: Question;
-  prompt: Prompt;
+export interface Trial {
+  /** The request. */
+  group: string;
   shown: boolean;
-  features: number[];
+  features: readonly number[];
+  /** Of the answer, [0, 1]. */
+  reward: number;
 }
 
-/** One trial a question; asks the model for what is missing. The same questions get the same. */
-export async function trialRows(
+/**
+ * One trial for each of the data's unseen questions, always the same; those that the model has
+ * answered, where the run is cut short.
+ */
+export async function askTrials(
   data: HelpfulnessData,
-  questions: readonly Question[],
   answers: Answers,
   features: HelpfulnessFeatures,
-): Promise<HelpfulnessRow[]> {
-  const trials: Trial[] = [];
-  for (const [i, question] of questions.entries()) {
+): Promise<Trial[]> {
+  const drawn = [];
+  for (const [i, question] of data.unseen.entries()) {
     const random = splitmix64(seed + i);
     const rated = await rateCandidates(data, question, features, null);
     const draw: TrialDraw = { pick: random(), shown: random() < probability, probability };
@@ -41,25 +44,30 @@ export async function trialRows(
     if (trial === null) continue;
     // The best first.
     const neighbours = examples.map(({ id }) => question.candidates[Number(id)]!).reverse();
-    trials.push({ question, prompt: withExamples(data, question, neighbours), ...trial });
+    drawn.push({ question, trial, prompt: withExamples(data, question, neighbours) });
   }
-  await answers.ask(
-    trials.map(({ prompt }) => prompt),
-    "trials: training requests, one candidate forced in or kept out",
-  );
-  const rewards = trials.map(({ question, prompt }) => qualityOf(answers.of(prompt).text, question));
-  return labelsOf(rewards, trials);
+  const prompts = drawn.map(({ prompt }) => prompt);
+  await answers
+    .ask(prompts, "trials: training requests, one candidate forced in or kept out")
+    .catch((error: unknown) => {
+      if (!prompts.some((prompt) => answers.has(prompt))) throw error;
+    });
+  return drawn
+    .filter(({ prompt }) => answers.has(prompt))
+    .map(({ question, trial, prompt }) => ({
+      group: question.request,
+      shown: trial.shown,
+      features: trial.features,
+      reward: qualityOf(answers.of(prompt).text, question),
+    }));
 }
 
-/** rewards: [0, 1]. The baseline is the mean of the other trials and one imaginary 1/2. */
-export function labelsOf(
-  rewards: readonly number[],
-  trials: readonly { question: { request: string }; shown: boolean; features: number[] }[],
-): HelpfulnessRow[] {
-  const total = mean(rewards) * rewards.length;
-  return trials.map(({ question, shown, features }, i) => {
-    const others = (total - rewards[i]! + 0.5) / rewards.length;
+/** The baseline is the mean of the other trials' rewards and one imaginary 1/2. */
+export function labelsOf(trials: readonly Trial[]): HelpfulnessRow[] {
+  const total = trials.reduce((sum, { reward }) => sum + reward, 0);
+  return trials.map(({ group, shown, features, reward }) => {
+    const others = (total - reward + 0.5) / trials.length;
     const sign = ((shown ? 1 : 0) - probability) / (probability * (1 - probability));
-    return { group: question.request, features, effect: (rewards[i]! - others) * sign, weight: 1 };
+    return { group, features, effect: (reward - others) * sign, weight: 1 };
   });
 }
