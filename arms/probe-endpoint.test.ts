@@ -145,6 +145,27 @@ describe("an endpoint", () => {
     expect(other).toMatchObject({ state: "missing", detail: expect.stringMatching(/no message: /) });
   });
 
+  it("that lists no models is not said to be elsewhere for want of the model", async () => {
+    const { remedy } = await probed((body) => refusal(body === null ? "no" : "The model `m` does not exist.", 404));
+    expect(remedy).toBe("correct model of this arm");
+  });
+
+  it("that repeats the key is quoted without it", async () => {
+    const { detail } = await probed(() => refusal("Incorrect API key provided: own-key.", 401), { apiKey: "own-key" });
+    expect(detail).toMatch(/provided: \[key\]\./);
+  });
+
+  it("that speaks no TLS is named so, on one line", async () => {
+    const made = createServer();
+    server = made;
+    await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `https://127.0.0.1:${(made.address() as AddressInfo).port}/v1`;
+    const arm = armSchema.parse({ name: "a", type: "openai", baseUrl, model: "m" }) as OpenAiArmConfig;
+    const { detail, remedy } = await probeEndpoint(arm, endpointsOf(arm)[0]!);
+    expect(detail).not.toContain("\n");
+    expect(remedy).toBe("it speaks no TLS; begin baseUrl with http://");
+  });
+
   it("that is not there", async () => {
     const arm = armSchema.parse({ name: "a", type: "openai", baseUrl: "http://127.0.0.1:2/v1", model: "m" });
     expect(await probeEndpoint(arm as OpenAiArmConfig, endpointsOf(arm as OpenAiArmConfig)[0]!)).toMatchObject({

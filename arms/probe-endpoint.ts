@@ -8,6 +8,8 @@ import type { Dispatcher } from "undici";
 import { messagesHeaders, messagesUrl } from "./anthropic/anthropic.ts";
 import { completionsUrl, keyHeaders } from "./openai/body.ts";
 import { readErrorBody } from "./openai/error-body.ts";
+import { systemCode, tlsAdvice } from "./openai/errors.ts";
+import { quotable } from "./openai/quote.ts";
 import { connectionsTo, type Endpoint } from "./openai/replicas/members.ts";
 import { messageOf } from "../connections/errors.ts";
 import type { EndpointArmConfig, OpenAiArmConfig } from "../config/sections/arms.ts";
@@ -53,7 +55,7 @@ export async function probeEndpoint(config: EndpointArmConfig, endpoint: Endpoin
         return await refused(arm, answer);
     }
   } catch (error) {
-    const remedy = `see that it runs, and that baseUrl is right`;
+    const remedy = tlsAdvice(systemCode(error)) ?? "see that it runs, and that baseUrl is right";
     return { state: "missing", detail: `${name} does not answer: ${reasonOf(error)}`, remedy };
   } finally {
     void dispatcher?.destroy();
@@ -61,7 +63,7 @@ export async function probeEndpoint(config: EndpointArmConfig, endpoint: Endpoin
 }
 
 export const reasonOf = (error: unknown): string =>
-  error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error);
+  (error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)).trim();
 
 async function call(arm: Probed, { stream, tools, maxTokensField }: Used): Promise<Answer> {
   const parameters = { type: "object", properties: {} };
@@ -126,7 +128,7 @@ function described(arm: Probed, used: Used, text: string): EndpointFinding {
   if (!isAnswer)
     return {
       state: "missing",
-      detail: `${arm.name} answers with no ${what}: ${beginning(text)}`,
+      detail: `${arm.name} answers with no ${what}: ${beginning(arm, text)}`,
       remedy: withV1(arm),
     };
   const field = arm.type === "openai" ? { maxTokensField: used.maxTokensField } : {};
@@ -147,7 +149,7 @@ function described(arm: Probed, used: Used, text: string): EndpointFinding {
 }
 
 async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointFinding> {
-  const detail = `${arm.model} at ${arm.name} answers with ${status}: ${beginning(readErrorBody(text).message || text)}`;
+  const detail = `${arm.model} at ${arm.name} answers with ${status}: ${beginning(arm, readErrorBody(text).message || text)}`;
   const missing = (remedy: string): EndpointFinding => ({ state: "missing", detail, remedy });
   if (status === 401 || status === 403) return missing("correct apiKey of this arm: the endpoint does not take it");
   if (status === 429) return { state: "lacking", detail, remedy: "the key is known; wait, or raise its limit" };
@@ -156,7 +158,8 @@ async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointF
   if (own !== undefined) return missing(`correct body.${own} of this arm`);
   if (status !== 404 && !/model/i.test(text)) return missing("see what the endpoint says");
   const models = await modelsOf(arm);
-  if (models.length === 0) return missing(status === 404 ? withV1(arm) : "correct model of this arm");
+  const isAddress = status === 404 && !/\bmodel\b.{0,120}\bnot\b|model_?not_?found/is.test(text);
+  if (models.length === 0) return missing(isAddress ? withV1(arm) : "correct model of this arm");
   if (models.includes(arm.model)) return missing("see what the endpoint says");
   return missing(`write in this arm model: one of ${models.slice(0, 8).join(", ")}`);
 }
@@ -179,4 +182,6 @@ async function modelsOf(arm: Probed): Promise<string[]> {
   }
 }
 
-const beginning = (text: string): string => JSON.stringify(text.trim().slice(0, 200));
+/** Without the arm's key, which some endpoints repeat. */
+const beginning = ({ apiKey }: Probed, text: string): string =>
+  JSON.stringify(quotable(text.trim().slice(0, 1_000), apiKey, []).slice(0, 200));

@@ -212,6 +212,8 @@ describe("pairs to import", () => {
     );
     await expect(checkPairs(file)).rejects.toThrow(/line 2: no JSON\n.*line 3: response.*\n.*line 4: quality/);
     await expect(checkPairs(write("empty.jsonl", "\n"))).rejects.toThrow(/holds no pairs/);
+    await expect(checkPairs(`${file}.absent`)).rejects.toThrow(/absent: there is no such file/);
+    await expect(checkPairs(import.meta.dirname)).rejects.toThrow(/cli: it is no file/);
     const latin = Buffer.from('{"request":"a","response":"b"}\n{"request":"gr\u00fcn","response":"b"}', "latin1");
     writeFileSync(file, latin);
     await expect(checkPairs(file)).rejects.toThrow(/line 2: its bytes are no UTF-8.*iconv/);

@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { z } from "zod";
 import { broken, decoded, linesOf, longestLine, notUtf8 } from "../connections/lines.ts";
 import { CommandError } from "./io.ts";
+import { sizeOf } from "./table-file.ts";
 
 const pair = z.object({
   request: z.string().trim().min(1),
@@ -20,6 +21,7 @@ const problemsReported = 10;
 
 /** Number of pairs. CommandError with the first problems: nothing of a broken file is imported. */
 export async function checkPairs(file: string): Promise<number> {
+  await sizeOf(file);
   const problems: string[] = [];
   let count = 0;
   for await (const parsed of lines(file)) {

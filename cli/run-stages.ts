@@ -54,6 +54,10 @@ async function run(
   const muted = (): boolean => say !== undefined && !started && config.log.level === "info";
   const log = createLog({ level: config.log.level, muted });
   endByBugs(log, stages);
+  const tellWait = (): void => {
+    if (!started) say?.("stopping once the start is done; Ctrl-C again stops at once");
+  };
+  signal.addEventListener("abort", tellWait, { once: true });
   const session = await openSession(config, { log, say });
   try {
     const onStarted = (stage: StageName): void => say?.(`${stage}: ready`);

@@ -20,15 +20,20 @@ export type TableRow = { number: number } & ({ row: Json } | { problem: string }
 const kinds = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet"] as const;
 type Kind = (typeof kinds)[number];
 
-export async function* readTable(file: string, signal: AbortSignal): AsyncGenerator<TableRow> {
-  const kind = /\.([a-z]+)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(file)?.[1]?.toLowerCase() as Kind;
-  if (!kinds.includes(kind))
-    throw new UsageError(`${file}: its name must end in .${kinds.join(", .")} (.gz and .zst too)`);
+/** Bytes. CommandError where there is no such file. */
+export async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${file}: ${error.code === "ENOENT" ? "there is no such file" : error.message}`);
   });
   if (!found.isFile()) throw new CommandError(`${file}: it is no file`);
-  if (found.size === 0) throw new CommandError(`${file}: it is empty`);
+  return found.size;
+}
+
+export async function* readTable(file: string, signal: AbortSignal): AsyncGenerator<TableRow> {
+  const kind = /\.([a-z]+)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(file)?.[1]?.toLowerCase() as Kind;
+  if (!kinds.includes(kind))
+    throw new UsageError(`${file}: its name must end in .${kinds.join(", .")} (.gz and .zst too)`);
+  if ((await sizeOf(file)) === 0) throw new CommandError(`${file}: it is empty`);
   if (kind === "parquet") yield* rowsIn(linesOf(file, longestLine, decoded(readParquet(file, signal))));
   else {
     const text = decoded(await contentOf(file, signal), broken);

@@ -429,6 +429,12 @@ describe("configuration file", () => {
     );
   });
 
+  it("names a folder that was given in place of a file", () => {
+    expect(() => loadConfig({ file: folder, environment: {} })).toThrow(
+      `${folder}: 1 problem\n  this is a folder: name the file in it`,
+    );
+  });
+
   it("takes precedent.yaml where it lies", () => {
     writeFileSync(join(folder, "precedent.yaml"), "arms: [{ name: found, type: llama }]");
     expect(armsOf(loadConfig({ cwd: folder, environment: {} }).config)).toEqual(["found"]);

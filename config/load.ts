@@ -62,10 +62,22 @@ export function loadConfig({
   }
   const folder = dirname(path);
   return {
-    config: parseConfig(readFileSync(path, "utf8"), { source: file ?? defaultFile, folder, environment, ...options }),
+    config: parseConfig(read(path, file), { source: file ?? defaultFile, folder, environment, ...options }),
     file: path,
     folder,
   };
+}
+
+/** Node.js does not name a folder that it can't read as a file. */
+function read(path: string, source = defaultFile): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ConfigError(source, [
+      code === "EISDIR" ? "this is a folder: name the file in it" : `it can't be read: ${message}`,
+    ]);
+  }
 }
 
 export interface ParseOptions {

@@ -9,10 +9,10 @@ import { classifyKafkaError } from "../connections/kafka/errors.ts";
 import { remedyOf } from "../connections/security/errors.ts";
 import { RegistryUnavailable } from "../connections/registry/port.ts";
 
-/** Before the longest wait it is given up, after five attempts. */
-const answerMs = { first: 500, limit: 8_000 };
+/** Before the longest wait it is given up, after seven attempts: a new broker on a busy machine. */
+const answerMs = { first: 500, limit: 32_000 };
 
-/** Rejects after five attempts; at once for other errors than an absent server. */
+/** Rejects after seven attempts; at once for other errors than an absent server. */
 export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
   const waits = backoff(answerMs);
   for (;;) {

@@ -78,6 +78,12 @@ const isApiError = (error: unknown): error is APIError => error instanceof APIEr
 
 function connectionProblem(error: APIConnectionError): Problem {
   const code = systemCode(error);
+  const advice = tlsAdvice(code);
+  if (advice !== undefined)
+    return {
+      ...again("endpoint_unavailable", `No TLS connection to the endpoint (${code}): ${advice}.`),
+      unreachable: true,
+    };
   const problem =
     code !== null && noConnection.has(code)
       ? again("endpoint_refused", `No connection to the endpoint (${code}); check baseUrl and that it runs.`)
@@ -138,7 +144,17 @@ const again = (code: string, message: string, wait: number | null = null): Probl
 });
 const never = (code: string, message: string): Problem => ({ code, message, retriable: false, retryAfterMs: null });
 
-function systemCode(error: unknown): string | null {
+/** What to do where TLS itself failed; undefined: something else did. */
+export function tlsAdvice(code: string | null): string | undefined {
+  if (code === null) return undefined;
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH/.test(code)) return "it speaks no TLS; begin baseUrl with http://";
+  if (/CERT_(HAS_EXPIRED|NOT_YET_VALID)/.test(code)) return "renew its certificate, or set this machine's clock";
+  if (/ALTNAME/.test(code)) return "its certificate is for other names; use one of them in baseUrl";
+  if (/CERT|ISSUER|LEAF_SIGNATURE/.test(code)) return "name its certificate's authority in NODE_EXTRA_CA_CERTS";
+  return undefined;
+}
+
+export function systemCode(error: unknown): string | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 6; cause = cause.cause, depth += 1) {
     if ("code" in cause && typeof cause.code === "string") return cause.code;
     // Several addresses were tried (localhost is ::1 and 127.0.0.1).

@@ -115,6 +115,13 @@ describe("registry client", () => {
     ]);
   });
 
+  it("refuses a level that somebody chose, and says what to do", async () => {
+    const url = await serve(answer(200, { compatibilityLevel: "FORWARD" }));
+    await expect(createRegistry({ url }).register("s", { type: "record", name: "R", fields: [] })).rejects.toThrow(
+      /schema of s: its compatibility is FORWARD.*set it to BACKWARD/,
+    );
+  });
+
   it.each([
     ["a failing registry", 500],
     ["a throttling registry", 429],

@@ -94,8 +94,8 @@ const compatibility = "BACKWARD";
 const compatibilityLooks = { most: 5, everyMs: 200 };
 
 /**
- * Whether the subject has no level of its own yet. Another process that registers it sets ours a
- * moment later.
+ * Whether the subject has no level of its own yet; Apicurio calls that NONE once it has a schema.
+ * Another process that registers it sets ours a moment later, unless it was killed before.
  */
 async function isWithoutLevel(ask: Ask, name: string, refused: (answer: Answer) => CodecError): Promise<boolean> {
   for (let look = 1; ; look++) {
@@ -104,8 +104,10 @@ async function isWithoutLevel(ask: Ask, name: string, refused: (answer: Answer) 
     const level = answer.body?.["compatibilityLevel"];
     if (answer.status !== 200 || typeof level !== "string") throw refused(answer);
     if (level.toUpperCase() === compatibility) return false;
-    const message = `its compatibility is ${level}, and ours is ${compatibility}`;
-    if (look === compatibilityLooks.most) throw refused({ status: 200, body: { message } });
+    const isLast = look === compatibilityLooks.most;
+    if (isLast && level.toUpperCase() === "NONE") return true;
+    const message = `its compatibility is ${level}, and ours is ${compatibility}: set it to ${compatibility} there`;
+    if (isLast) throw refused({ status: 200, body: { message } });
     await sleep(compatibilityLooks.everyMs);
   }
 }

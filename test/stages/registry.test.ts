@@ -42,6 +42,21 @@ describe("codec on the registry", () => {
     }
   });
 
+  it("sets it where a process was killed between registering and setting it", async () => {
+    const killed = `${prefix}killed.`;
+    const subject = subjectOf(killed, "requests");
+    const registered = await fetch(`${testStack().registryUrl}/subjects/${subject}/versions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ schema: JSON.stringify(schemaOf("request")) }),
+    });
+    expect(registered.status).toBe(200);
+    const level = async (): Promise<unknown> => (await fetch(`${testStack().registryUrl}/config/${subject}`)).json();
+    expect(await level()).toMatchObject({ compatibilityLevel: "NONE" });
+    await createCodec({ prefix: killed, registry }).register({ arms: [] });
+    expect(await level()).toMatchObject({ compatibilityLevel: "BACKWARD" });
+  });
+
   it("reads an older writer that lacks a field with a default", async () => {
     const codec = createCodec({ prefix, registry });
     await codec.register({ arms: [] });
