@@ -112,6 +112,9 @@ export interface CoordinatorQuestion {
 export interface ClusterLike {
   findGroupCoordinatorMetadata(question: CoordinatorQuestion): Promise<unknown>;
 }
+export interface DescribedCluster {
+  metadata: (this: DescribedCluster, question?: { topics?: string[] }) => Promise<object | null>;
+}
 /** Where a broker listens. */
 export interface BrokerAddress {
   nodeId: number;
@@ -220,7 +223,7 @@ export const internals = {
   Encoder: require("kafkajs/src/protocol/encoder") as new () => EncoderLike,
   Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
   errors: require("kafkajs/src/protocol/error") as ProtocolErrors,
-  Cluster: require("kafkajs/src/cluster") as { prototype: ClusterLike },
+  Cluster: require("kafkajs/src/cluster") as { prototype: ClusterLike & DescribedCluster },
   /** Asked for late: it brings along what patchAbortedFilter replaces. */
   get ConsumerGroup() {
     return require("kafkajs/src/consumer/consumerGroup") as { prototype: ConsumerGroupLike };

@@ -46,7 +46,7 @@ export function createDecode({ codec, onWaiting }: DecodeDependencies): Decode {
     if (value === null) {
       const evicted = topic === "examples" && key !== null ? evictedExampleRow(key.toString("utf8"), position) : null;
       if (evicted !== null) return { ok: true, tables: [evicted] };
-      return { ok: false, code: "no_value", reason: "The record has no value, and is no eviction of an example." };
+      return { ok: false, code: "no_value", reason: "The record has no value." };
     }
     return rows(topic, value, position, signal);
   };
