@@ -38,6 +38,13 @@ const topicsOf = ({ arms, tenants, topic }: Assembling, name: TopicName): string
     ),
   ).map((owner) => topic(name, owner));
 
+/** Starts a pipeline that needs nothing else. */
+export async function startStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Promise<Stage> {
+  const stage = assembleStage(session, assembly);
+  await stage.start();
+  return stage;
+}
+
 export function assembleStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Stage {
   const { pipeline, instance, arm, limits, onAdopt, onDropped, slowestMs } = assembly;
   const { config, codec } = session;
