@@ -2,7 +2,7 @@
 // read from its topic.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { SentPosition, SentResponse } from "../sent-response.ts";
+import type { SentPosition, SentResponse } from "../sent-responses.ts";
 import type { CachedAnswer } from "./entries.ts";
 
 export interface LeaderOutcome {
