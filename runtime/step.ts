@@ -121,10 +121,7 @@ export interface StepContext {
   timings: StepTiming[];
 }
 
-/**
- * Takes anything with the fields it needs and gives that with what it adds; other fields pass
- * through. O: outputs that it may finish with.
- */
+/** Takes the fields it needs and adds others; the rest passes. O: outputs it may finish with. */
 export interface Step<in Needs, out Adds = unknown, out O extends TopicName = never> {
   <T extends Needs>(input: T, context: StepContext): Outcome<T & Adds, O> | Promise<Outcome<T & Adds, O>>;
 }

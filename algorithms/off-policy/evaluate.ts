@@ -5,9 +5,7 @@ import { termBounds, termsOf, type Estimator, type EstimatorOptions } from "./es
 import type { LoggedChoices } from "./log.ts";
 import { errorOf, normalInterval, ratioOf, type Interval, type Terms } from "./ratio.ts";
 
-/**
- * normal: standard error (delta method for snips); bootstrap: Poisson; bernstein: for any number.
- */
+/** normal: standard error (snips: delta method); bootstrap: Poisson; bernstein: any number. */
 export const intervalKinds = ["normal", "bootstrap", "bernstein"] as const;
 export type IntervalKind = (typeof intervalKinds)[number];
 

@@ -25,10 +25,7 @@ export interface CollectorOptions {
 export type BatchOutcome = LineResult | { refused: Error } | { reason: string };
 
 export interface Collector {
-  /**
-   * Resolves with null when the signal is aborted. withdrawn: whether the client needs no answer;
-   * a batch of withdrawn lines only is cancelled.
-   */
+  /** null: the signal was aborted. withdrawn: no client waits; such batches are cancelled. */
   submit(
     line: BatchLine & { deadline: number },
     signal: AbortSignal,

@@ -132,10 +132,7 @@ export function createKafka(options: KafkaOptions): Kafka {
     },
   };
 
-  /**
-   * Committed offsets of all partitions at a moment without open transactions on them; a busy group
-   * needs several attempts.
-   */
+  /** Committed offsets without transactions open on them; busy groups need several attempts. */
   async function committedOffsets(
     connected: Admin,
     group: string,

@@ -11,10 +11,7 @@ interface Remembered {
   answer: Promise<unknown>;
 }
 
-/**
- * Wraps findGroupCoordinatorMetadata; a cluster that never asked for a transaction's coordinator (a
- * consumer's) is left alone.
- */
+/** Wraps findGroupCoordinatorMetadata; clusters without transactions are left alone. */
 export function rememberingCoordinators(
   find: (this: ClusterLike, question: CoordinatorQuestion) => Promise<unknown>,
   now: () => number,

@@ -22,10 +22,7 @@ export interface TopicSettings extends DurabilitySettings {
 
 interface Shape {
   partitions?: number;
-  /**
-   * Its producers stamp the records, for a copy has the time of what it copies. On all other topics
-   * the broker does: no clock but its own counts.
-   */
+  /** Its producers date the records, as copies do. Elsewhere only the broker's clock counts. */
   producerTime?: boolean;
   config: Record<string, string>;
 }

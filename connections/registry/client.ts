@@ -93,10 +93,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 const compatibility = "BACKWARD";
 const compatibilityLooks = { most: 5, everyMs: 200 };
 
-/**
- * Whether the subject has no level of its own yet. Another process that registers it sets ours a
- * moment later.
- */
+/** Whether the subject has no level. Another process may set the same one later. */
 async function isWithoutLevel(ask: Ask, name: string, refused: (answer: Answer) => CodecError): Promise<boolean> {
   for (let look = 1; ; look++) {
     const answer = await ask("GET", `/config/${name}`);

@@ -33,10 +33,7 @@ export interface AskLineDependencies {
   clock: () => number;
 }
 
-/**
- * caller: null once its key was revoked or expired. Rejects with Busy, and with the signal's
- * reason.
- */
+/** caller: null once its key is invalid. Rejects with Busy, or the signal's reason. */
 export type AskLine = (
   batch: StoredBatch,
   line: BatchLine,

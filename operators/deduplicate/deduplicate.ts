@@ -37,10 +37,7 @@ export interface DeduplicateDependencies {
   partitions: () => number;
 }
 
-/**
- * What a repeat gets when no more may wait for a first answer. Marked as a repeat: the first
- * answer is still to come.
- */
+/** For repeats beyond those that may wait; a repeat, as the first answer is to come. */
 const tooMany: Refuse = {
   ...refuse(
     "too_many_repeats",
