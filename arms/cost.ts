@@ -1,5 +1,4 @@
-// What an answer costs, and how expensive each arm is relative to the others (C_i of
-// docs/design/routing.md, Cost).
+// What an answer costs, and each arm's relative cost (C_i of docs/design/routing.md, Cost).
 import { isObject, jsonOf, listOf } from "../algorithms/text/json-shape.ts";
 import { nativeMember } from "../algorithms/text/message-blocks.ts";
 import { tokensAtMost } from "../algorithms/text/tokens.ts";

@@ -1,5 +1,4 @@
-// Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the
-// instance.
+// Puts a pipeline on the runtime: group, ids and topics follow from its name and the instance.
 import { tenantWeight, topicOwners } from "../config/tenants.ts";
 import type { Kafka, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";

@@ -1,5 +1,4 @@
-// Which delivered records are under way: fair turns (slots.ts) within limits; long queues pause
-// their partition.
+// Which delivered records are under way: fair turns (slots.ts); long queues pause a partition.
 import type { Logger } from "pino";
 import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";

@@ -1,5 +1,4 @@
-// What an operator is: from what it needs to that plus what it found, and its ways to end. It
-// throws only for bugs.
+// What an operator is: it adds what it found, or ends the record. It throws only for bugs.
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";

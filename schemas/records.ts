@@ -1,5 +1,4 @@
-// Which record stands on which topic. The Avro files beside this one are the contract; types.ts
-// follows them.
+// Which record stands on which topic. The Avro files are the contract; types.ts follows.
 import type { RecordFiles } from "./types.ts";
 
 /** Topic (without prefix) to its record's file in schemas/avro; `work` stands for many. */

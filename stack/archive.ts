@@ -1,5 +1,4 @@
-// Archives of loaded classes (AppCDS), which halve the start of the Java servers. The first clean
-// stop writes them.
+// Archives of loaded classes (AppCDS), which halve the start of the Java servers.
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";

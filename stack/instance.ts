@@ -1,5 +1,4 @@
-// Stable id of a stage process: names the transactional producer, outlives the process, and is
-// never shared by two.
+// Stable id of a stage process, which names its transactional producer; never shared by two.
 import { rm, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readHolder, withMutex, writeHolder, writeAtomically } from "../connections/process/lock.ts";

@@ -1,5 +1,4 @@
-// Kafka as one small KRaft node on 127.0.0.1. Acknowledged records survive kill -9, not a crash of
-// the machine.
+// Kafka as a small KRaft node on 127.0.0.1. What is acknowledged survives kill -9.
 import { spawn } from "node:child_process";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

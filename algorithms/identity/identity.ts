@@ -1,5 +1,4 @@
-// Who a record is: ids, times and sharing domains, by one function for every stage, so that all of
-// them agree.
+// Who a record is: ids, times and sharing domains, by one function for all stages.
 import { hash } from "node:crypto";
 import { shortName } from "./names.ts";
 import type { Request, Work } from "../../schemas/types.ts";

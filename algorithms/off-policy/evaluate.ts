@@ -1,5 +1,4 @@
-// Evaluates a target policy, or two on the same decisions: value, interval, and the kind of
-// interval.
+// Evaluates a target policy, or two on the same decisions: value, interval, kind of interval.
 import { bootstrapInterval } from "./bootstrap.ts";
 import { termBounds, termsOf, type Estimator, type EstimatorOptions } from "./estimators.ts";
 import type { LoggedChoices } from "./log.ts";

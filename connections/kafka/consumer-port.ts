@@ -1,5 +1,4 @@
-// Consuming in a group: records of the partitions that a member was assigned, and where the group
-// is.
+// Consuming in a group: records of a member's partitions, and where the group is.
 import type { Origin } from "../../algorithms/identity/origin.ts";
 import type { RawRecord, TopicPartition } from "./record-port.ts";
 

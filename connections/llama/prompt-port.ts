@@ -1,5 +1,4 @@
-// One prompt, what may be wanted of it, and what came of it. A part of port.ts, which exports it
-// all.
+// A prompt, what may be wanted of it, and what came of it. A part of port.ts.
 
 export interface Range {
   begin: number;

@@ -1,5 +1,4 @@
-// One arm's examples, in its order: by what the request tries (explore.ts) and what the arm has in
-// its caches.
+// One arm's examples, by what the request tries (explore.ts) and what the arm has in its caches.
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { bestLast, ordered, type ExampleOrder } from "../../algorithms/selection/example-order.ts";
 import type { PrefixCandidate } from "../../algorithms/selection/live-prefixes.ts";

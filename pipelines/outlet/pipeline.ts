@@ -1,5 +1,4 @@
-// outlet: a copy of each answer, and of each alternative answer, to the topic of its tenant alone.
-// Exactly-once.
+// outlet: a copy of each (alternative) answer to the topic of its tenant alone. Exactly-once.
 import { createOutlet, outletContract } from "../../operators/outlet/outlet.ts";
 import { pipeline } from "../../runtime/pipeline.ts";
 

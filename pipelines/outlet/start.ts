@@ -1,5 +1,4 @@
-// What outlet needs: which tenants have topics. Answers and alternative answers are groups of their
-// own.
+// What outlet needs: tenants that have topics. Alternative answers are a group of their own.
 import { outletAlternativeAnswers, outletResponses } from "./pipeline.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";

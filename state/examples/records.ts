@@ -1,5 +1,4 @@
-// The pool's records as bytes, each with a checksum over content and key: a flipped bit decodes to
-// null.
+// The pool's records as bytes, with a checksum of content and key: a flipped bit gives null.
 import { crc32 } from "node:zlib";
 import { readHalves, writeHalves } from "../../algorithms/selection/half-precision.ts";
 import type { Example } from "../../schemas/types.ts";
