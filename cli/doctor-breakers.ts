@@ -1,5 +1,4 @@
-// precedent doctor on the arms' breakers: which are open, as the running processes report (topic
-// breakers). Read-only.
+// precedent doctor on arms: open breakers by the topic, and inline arms. Only looks.
 import type { Config } from "../config/schema.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";

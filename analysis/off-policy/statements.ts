@@ -1,5 +1,4 @@
-// SQL that reads decisions. A page is a class of the request ids' hash, so that some pages are a
-// fair sample of the window.
+// SQL that reads decisions. A page is a class of request ids' hash: pages are fair samples.
 
 /** Why a decision says nothing of other policies, in the order in which they count. */
 export const leftOutReasons = {

@@ -1,5 +1,4 @@
-// Kafka behind the port: one client and one admin connection a process, everything else made on
-// demand and closed together.
+// Kafka behind the port: one client and one admin connection, the rest on demand.
 import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";

@@ -1,5 +1,4 @@
-// The topics: made by us, never by accident (auto.create is off), with limits that let the largest
-// legal record through.
+// The topics, made by us alone (auto.create is off), with room for the largest record.
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { ownersOf, shortTopicName, type Topic, type TopicName, type TopicOwners } from "../../schemas/records.ts";
