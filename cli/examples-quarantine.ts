@@ -23,7 +23,6 @@ interface Waiting {
   source: "correction" | "response";
   request: string;
   text: string;
-  /** Milliseconds since the epoch. */
   decidedAt: number;
 }
 

@@ -16,7 +16,6 @@ export interface CollectorOptions {
   pollMs: number;
   /** Age at which a batch is cancelled. */
   timeoutMs: number;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
   log: Logger;
 }

@@ -35,7 +35,6 @@ export function rememberingCoordinators(
   };
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchCoordinators(): void {
   const { prototype } = internals.Cluster;
   prototype.findGroupCoordinatorMetadata = rememberingCoordinators(prototype.findGroupCoordinatorMetadata, () =>

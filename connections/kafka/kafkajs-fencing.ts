@@ -179,7 +179,6 @@ function readTopics<P>(decoder: DecoderLike, read: (d: DecoderLike) => P): { top
   });
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchFencing(): void {
   recordGenerations();
   const commit = internals.requests<TxnOffsetCommit>("txnOffsetCommit");

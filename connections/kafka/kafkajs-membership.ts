@@ -46,7 +46,6 @@ function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Method
   };
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchMembership(): void {
   const { prototype } = internals.ConsumerGroup;
   Object.assign(prototype, withMembership(prototype));

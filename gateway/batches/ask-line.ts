@@ -29,7 +29,6 @@ export interface AskLineDependencies {
   costWeight: number | undefined;
   maxDeadlineMs: number;
   mostLineBytes: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -31,7 +31,6 @@ type Needs = Omit<Validated, "question" | "degraded">;
 export interface DeduplicateDependencies {
   seen: SeenIds;
   firstResponses: FirstResponses;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Partitions of the responses topic. */
   partitions: () => number;

@@ -17,7 +17,6 @@ export interface OpenedDeduplicate extends Omit<Restore, "waiting"> {
 
 export interface DeduplicateOptions {
   sent: SentResponse;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
