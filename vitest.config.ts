@@ -4,10 +4,7 @@ import { defineConfig } from "vitest/config";
 import { faultFiles } from "./tools/test-files.mjs";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
-/**
- * They wait much and compute little, and change nothing global: all in one process, as importing
- * the stages takes seconds.
- */
+/** They wait much and change nothing global: one process, as imports take seconds. */
 const inTurn = {
   pool: "forks",
   isolate: false,

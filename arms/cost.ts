@@ -1,5 +1,4 @@
-// What an answer costs, and how expensive each arm is relative to the others (C_i of
-// docs/design/routing.md, Cost).
+// What an answer costs, and each arm's relative cost (C_i of docs/design/routing.md, Cost).
 import { isObject, jsonOf, listOf } from "../algorithms/text/json-shape.ts";
 import { nativeMember } from "../algorithms/text/message-blocks.ts";
 import { tokensAtMost } from "../algorithms/text/tokens.ts";
@@ -60,10 +59,7 @@ export function normalisedCosts(arms: readonly ArmConfig[], at = Date.now()): Ma
 
 const mixedPrice = ({ prompt, completion }: Prices): number => promptShare * prompt + (1 - promptShare) * completion;
 
-/**
- * What a call costs with that share of its prompt cached, [0, 1], of what it costs without: 1 where
- * cached tokens have no price of their own.
- */
+/** What a call costs with that share of its prompt cached, [0, 1], of what it costs without. */
 export function cachedCostShare(list: PriceList, cached: number, at = Date.now()): number {
   const prices = pricesAt(list, at, 0);
   const whole = mixedPrice(prices);

@@ -13,9 +13,7 @@ export interface Engines {
   stop(): void;
 }
 
-/**
- * `own`: replicas of an arm that this process calls. Others are followed while they are in force.
- */
+/** `own`: replicas of an arm that this process calls; others are followed while in force. */
 export function openEngines(
   configured: () => readonly ArmConfig[],
   log: Logger,

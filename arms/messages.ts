@@ -1,5 +1,4 @@
-// Turns the pieces of a prompt into chat messages. Pieces stay apart until here so that chunks can
-// be linked one by one.
+// Turns the pieces of a prompt into messages, late: chunks are linked one by one.
 import type { Piece } from "../schemas/types.ts";
 
 export interface ChatMessage {

@@ -32,10 +32,7 @@ export interface RouteArm extends Declares, Priced {
   batch?: boolean | undefined;
 }
 
-/**
- * Arms that compute their answers soon. Reuse arms and those of provider batches have no load and
- * are no fallback for another arm.
- */
+/** Arms that answer soon: no reuse arms and provider batches, which have no load. */
 export const computing = <A extends Pick<RouteArm, "reuse" | "batch">>(arms: readonly A[]): A[] =>
   arms.filter(({ reuse, batch }) => reuse === undefined && batch !== true);
 

@@ -1,5 +1,4 @@
-// precedent ask "…": produces a request as any client would and prints its response and the
-// decision behind it.
+// precedent ask "…": produces a request as any client, prints its response and decision.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";

@@ -1,5 +1,4 @@
-// An off-policy evaluation for people: values with their intervals, what they rest on, what was
-// left out, and warnings.
+// An off-policy evaluation for people: values with intervals, what was left out, warnings.
 import type { Estimate } from "../algorithms/off-policy/evaluate.ts";
 import type { ReadLog } from "../analysis/off-policy/read.ts";
 import { leftOutReasons } from "../analysis/off-policy/statements.ts";

@@ -3,10 +3,7 @@ import { pricesAt, type Prices } from "../config/price-bands.ts";
 import { priceList, priceSource } from "../config/prices.ts";
 import type { ArmConfig } from "../config/schema.ts";
 
-/**
- * One line for each arm with prices: the prices at `now`. Where some arms have prices, the others
- * have a line, too: routing takes them for free.
- */
+/** A line for each arm, with its prices at `now`; none where no arm has prices. */
 export function describePrices(arms: readonly ArmConfig[], now = Date.now()): string[] {
   const pricesOf = (arm: ArmConfig): Prices => pricesAt(priceList(arm), now, 0);
   const isFree = (arm: ArmConfig): boolean => Object.values(pricesOf(arm)).every((price) => price === 0);

@@ -1,5 +1,4 @@
-// Checks Milvus, where it has the examples: its address, whose vectors its collection holds, and
-// whether curate keeps it.
+// Checks Milvus: its address, whose vectors it holds, and whether curate keeps it.
 import type { Config } from "../config/schema.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
 import { openCollection } from "../pipelines/remote-examples.ts";

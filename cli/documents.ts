@@ -135,10 +135,7 @@ export async function documentOf(
   return { tenant, id, text, title: title ?? null, expiresAt, createdAt: now };
 }
 
-/**
- * In the broker when it resolves; plan has them a moment later. Arms remove the caches of a former
- * text within a minute.
- */
+/** In the broker when it resolves; plan has them a moment later, arms within a minute. */
 export async function putDocuments(session: Session, documents: readonly Document[]): Promise<void> {
   await sendAll(
     session,

@@ -14,9 +14,7 @@ import { parseCount } from "./options.ts";
 import { ago, jsonLines, oneLine, tableOf, withClickHouse } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
 
-/**
- * What waits: a correction, by the id of its feedback, or a rated answer, by that of its request.
- */
+/** What waits: a correction by its feedback's id, or a rated answer by its request's id. */
 interface Waiting {
   id: string;
   requestId: string;
@@ -25,7 +23,6 @@ interface Waiting {
   source: "correction" | "response";
   request: string;
   text: string;
-  /** Milliseconds since the epoch. */
   decidedAt: number;
 }
 

@@ -1,5 +1,4 @@
-// precedent examples list, rank, export: the pool as ClickHouse has it, and what bettering an
-// example would gain.
+// precedent examples list, rank, export: the pool in ClickHouse, and what better ones would gain.
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { once } from "node:events";

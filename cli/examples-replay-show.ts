@@ -1,5 +1,4 @@
-// precedent examples replay show: the runs, or what one of them did, what it cost, and what it
-// saved since.
+// precedent examples replay show: the runs, or what one did, cost, and saved since.
 import type { Command } from "commander";
 import { nextTime } from "../algorithms/queueing/daily-times.ts";
 import { enoughExampleReplays, savingHours } from "../algorithms/routing/example-replay-cut-off.ts";

@@ -188,10 +188,7 @@ const timed = (feedback: ForeignFeedback): ForeignFeedback =>
     ? feedback
     : { ...feedback, createdAt: null };
 
-/**
- * The answer counts as our arm's and its model's: rewards train the estimate of that arm. A text
- * says why the row is left out.
- */
+/** The answer counts as our arm's and its model's. A text: why the row is left out. */
 function usable({ answer, ...row }: LogRow, named: ReadonlyMap<string, RouteArm>): LogRow | string {
   // Rewards are weighted back from the newest: one of next year would make all others worthless.
   if (row.request.createdAt > Date.now() + dayMs) return "time: it lies in the future; is it of another zone, or unit?";

@@ -4,10 +4,7 @@ import { printable } from "../algorithms/text/printable.ts";
 export interface Io {
   /** The result of a command. */
   out(text: string): void;
-  /**
-   * A result in a format that other programs read: as it is, where no terminal shows it. Resolves
-   * when more may be written.
-   */
+  /** A result for other programs, as it is. Resolves when more may be written. */
   data(bytes: Uint8Array): Promise<void>;
   /** Everything else: progress, warnings, errors. */
   note(text: string): void;

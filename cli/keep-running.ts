@@ -58,10 +58,7 @@ const ended = (child: ChildProcess): Promise<{ code: number | null; signal: Node
     child.once("exit", (code, signal) => resolve({ code, signal }));
   });
 
-/**
- * A process in an unknown state ends at once: nothing that it has not committed is
- * lost. So does one whose keeper is gone.
- */
+/** An unknown state, or a lost keeper, ends the process: only uncommitted work is lost. */
 export function endByBugs(log: Logger, stages: readonly string[]): void {
   process.on("uncaughtException", (error: unknown, origin) => {
     log.fatal({ err: error, origin, stages: stageOf(error) ?? stages }, "a bug ends this process");

@@ -1,5 +1,4 @@
-// Rows of a file that were left out, wholly or in part: counted by reason, with the first rows of
-// each.
+// Rows of a file that were left out, wholly or in part: by reason, with the first of each.
 
 export interface LeftOut {
   add(reason: string, row: number): void;

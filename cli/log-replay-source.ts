@@ -1,5 +1,4 @@
-// What the options of precedent log-replay run mean: which rows are replayed, and under which
-// policies.
+// What the options of precedent log-replay run mean: which rows, under which policies.
 import { resolve } from "node:path";
 import type { LogReplayPlan } from "../analysis/log-replay/run.ts";
 import { priceList } from "../config/prices.ts";

@@ -1,5 +1,4 @@
-// The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line;
-// --debug adds the stack.
+// The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. --debug adds the stack.
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
 import { printable } from "../algorithms/text/printable.ts";

@@ -1,5 +1,4 @@
-// A file of question and answer pairs, one JSON object a line, read in pieces so that its size does
-// not matter.
+// A file of question and answer pairs, one JSON object a line, read in pieces.
 import { createReadStream } from "node:fs";
 import { z } from "zod";
 import { broken, decoded, linesOf, longestLine, notUtf8 } from "../connections/lines.ts";

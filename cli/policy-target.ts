@@ -1,5 +1,4 @@
-// What users call a policy on the command line: an arm, a version of the router, a file, or what
-// was logged.
+// What users call a policy on the command line: an arm, a version, a file, or what was logged.
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { FEATURE_VERSION } from "../algorithms/routing/features.ts";

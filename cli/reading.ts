@@ -1,5 +1,4 @@
-// What commands share that only read ClickHouse: a client for the while of one command, tables, and
-// words for times.
+// What commands share that only read ClickHouse: a client, tables, and words for times.
 import type { Command } from "commander";
 import Table from "cli-table3";
 import { withoutControls } from "../algorithms/text/printable.ts";

@@ -1,5 +1,4 @@
-// Where set-up (tools/setup/setup.ts) puts what it fetches and builds. Paths only; those of
-// language models are in models.ts.
+// Where set-up (tools/setup/setup.ts) puts what it fetches and builds; models: models.ts.
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

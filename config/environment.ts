@@ -1,5 +1,4 @@
-// ${NAME} in a configuration, filled in from the environment. What was filled in is kept out of
-// messages.
+// ${NAME} in a configuration, filled in from the environment, and kept out of messages.
 import { isMap, isScalar, isSeq, type Document } from "yaml";
 import type { Path, Problem } from "./problems.ts";
 

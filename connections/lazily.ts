@@ -1,5 +1,4 @@
-// Something that is opened when it is first needed, once however many ask; after a failure the next
-// who asks tries again.
+// Something that is opened once, when first needed; after a failure the next asker tries again.
 export interface Lazily<T> {
   get(): Promise<T>;
   opened(): Promise<T> | undefined;

@@ -60,10 +60,7 @@ export interface TokenAccess {
   keys: Pick<KeyTable, "isValid">;
 }
 
-/**
- * Accepts the feedback token of a response in place of a key. The token is valid only while the key
- * that made the request is.
- */
+/** Accepts a response's feedback token as a key, while the key of its request is valid. */
 export function createTokenAccess({ tokens, keys }: TokenAccess, otherwise: CallerOf): CallerOf {
   return function callerOf(incoming) {
     const text = bearerIn(incoming);
@@ -85,9 +82,7 @@ export interface Access {
   feedbackBy: CallerOf;
 }
 
-/**
- * Asks at every request of the API, before its body is read; gives what routes ask by.
- */
+/** Asks at every request of the API, before its body is read; gives what routes ask by. */
 export function addAccess(
   server: FastifyInstance,
   { callerOf, mustBeAdmin, feedbackBy }: Access,

@@ -27,7 +27,6 @@ export interface AskDependencies {
   limits: { deadlineMs: number; maxDeadlineMs: number };
   /** Takes back a request that no client waits for any more; absent: it goes on to its end. */
   cancel?: Pick<CancelPublisher, "gone"> | undefined;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

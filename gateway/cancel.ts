@@ -12,7 +12,6 @@ export interface CancelDependencies {
   codec: Pick<Codec, "encode">;
   topic: Topic<"cancels">;
   log: Pick<Logger, "debug">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

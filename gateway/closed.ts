@@ -4,10 +4,7 @@ import { ApiError } from "./errors.ts";
 
 const gone = { status: 499, code: "client_closed", message: "The client has closed the connection." };
 
-/**
- * Once it is sent, or its client has gone and it never will be whole. A hook `onResponse` is not
- * called for clients that go.
- */
+/** Once it is sent, or its client has gone (`onResponse` is not called then). */
 export function onceEnded({ raw }: FastifyReply, ended: (isComplete: boolean) => void): void {
   raw.once("close", () => ended(raw.writableFinished));
 }

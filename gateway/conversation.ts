@@ -17,10 +17,7 @@ export interface Conversation {
       seed: number | null;
       stop: string[];
     };
-    /**
-     * JSON of the members of its body that are no text alone, `messages` with tool calls and images
-     * among them; empty: none.
-     */
+    /** JSON of members beyond text, `messages` with tool calls and images too; empty: none. */
     passthrough: string;
     /** What an arm must declare because of it. */
     requires: string[];
@@ -96,10 +93,7 @@ export interface Conversation {
         firstTokenMs: number | null;
         totalMs: number;
         promptTokens: number;
-        /**
-         * Tokens of the prompt: from linked KV caches, of these computed again, and computed as
-         * usual.
-         */
+        /** Prompt tokens: from linked KV caches, of these computed again, and computed as usual. */
         linkedTokens: number;
         recomputedTokens: number;
         prefilledTokens: number;

@@ -20,7 +20,6 @@ export interface Allowed {
 export interface FeedbackTokenOptions {
   secret: string;
   lifeMs: number;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

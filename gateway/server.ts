@@ -98,10 +98,7 @@ export function refuseEncoded(encoding = "identity"): void {
     });
 }
 
-/**
- * Counts the unsent bytes of an answer that is sent at once; a stream counts for itself until its
- * end (stream.ts).
- */
+/** Counts unsent bytes of an answer sent at once; a stream counts its own (stream.ts). */
 function countUnsent(response: ServerResponse, unsent: Unsent): void {
   response.once("prefinish", () => unsent.holds(response, response.writableLength));
   for (const over of ["finish", "close"]) response.once(over, () => unsent.holds(response, 0));
@@ -118,10 +115,7 @@ const notFound = (what: string): ApiError =>
     message: `There is no ${what} (docs/gateway.md says what there is).`,
   });
 
-/**
- * The error of the server itself: a body that is too large, of another type or broken off; or a
- * bug.
- */
+/** An error of the server: a body too large, of another type or cut; or a bug. */
 function serverError(error: FastifyError, where: string, log: Logger): ApiError {
   const status = error.statusCode ?? 500;
   if (status < 500) {

@@ -21,10 +21,7 @@ export interface StreamParts {
   take(delta: Pick<Delta, "attempt" | "index" | "text" | "calls" | "blocks">): void;
   /** What may be sent now and counts as sent. */
   next(): { text: string; calls: CallPiece[]; blocks: BlockPiece[] };
-  /**
-   * What is left to send of the final answer; null: what was sent is not its beginning, and the
-   * stream must end in an error.
-   */
+  /** What is left to send of the final answer; null: what was sent is not its beginning. */
   rest(response: Pick<Response, "text" | "passthrough">): Parts | null;
 }
 

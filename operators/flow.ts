@@ -1,5 +1,4 @@
-// The values that flow through plan and generate: each operator's output is its input plus what it
-// found.
+// The values that flow through plan and generate: each operator adds what it found.
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Assignment, Decision, ExampleTrial, Piece, Request, Work } from "../schemas/types.ts";
 import type { DrawnOrder } from "../algorithms/selection/example-order.ts";

@@ -1,5 +1,4 @@
-// The record of a question and its answer as an example. The same pair of a domain gets the same
-// id, so repeats do no harm.
+// The record of a question and its answer as an example. The same pair has the same id.
 import { exampleId } from "../algorithms/identity/identity.ts";
 import { embeddingToBytes } from "../algorithms/selection/embedding.ts";
 import { exampleBytes } from "../algorithms/selection/example-bytes.ts";

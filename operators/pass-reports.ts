@@ -1,5 +1,4 @@
-// What the passes of curate and learn did, in metrics and in the log. Each report says whether
-// there is more to do at once.
+// What passes of curate and learn did, in metrics and log, and whether there is more to do.
 import type { Logger } from "pino";
 import { ROUTER } from "../state/policies/router.ts";
 import type { StageMetrics } from "../runtime/metrics/port.ts";

@@ -6,10 +6,7 @@ import type { Problem } from "../runtime/pipeline.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, ResponseError } from "../schemas/types.ts";
 
-/**
- * The partition asked for, if it exists; else the key decides. A record for a missing partition
- * would stop the stage.
- */
+/** The partition asked for, if it exists, or the stage would stop; else the key decides. */
 export function replyPartition(request: Pick<Request, "replyPartition">, partitions: number): { partition?: number } {
   const wanted = request.replyPartition;
   return wanted !== null && Number.isInteger(wanted) && wanted >= 0 && wanted < partitions ? { partition: wanted } : {};

@@ -1,5 +1,4 @@
-// Whether tables have got rows, in one cheap statement that loops ask before they look. Rejects as
-// the ClickHouse port does.
+// Whether tables have got rows: one cheap statement before loops look.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /**

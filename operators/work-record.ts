@@ -1,5 +1,4 @@
-// Work as it goes to an arm's topic, without contexts, features and times, which are on
-// `decisions`: a fifth of the bytes.
+// Work on an arm's topic, without contexts, features and times: a fifth of the bytes.
 import type { Work } from "../schemas/types.ts";
 
 /** The same work; what only the log needs of its decision is left out. */

@@ -39,10 +39,7 @@ const ofTenants = {
   Read: ["tenant-responses", "tenant-alternative-answers"],
 } as const satisfies Partial<Record<AclOperation, readonly TopicName[]>>;
 
-/**
- * A tenant may write and read its own topics only. Its groups begin with its topic of responses and
- * a dot, as no other's can.
- */
+/** A tenant's own topics only, and groups that begin with its topic of responses and a dot. */
 function tenantAcls({ topic, tenants }: AclNames): Acl[] {
   return tenants.flatMap(({ name, principal, deltas = false }): Acl[] => {
     if (principal === undefined) return [];

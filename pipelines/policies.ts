@@ -1,5 +1,4 @@
-// The writer of a policy beside the learner: what people do to policies (precedent policy,
-// precedent helpfulness).
+// The writer of a policy beside the learner, for people (precedent policy, helpfulness).
 import { learn } from "./learn/pipeline.ts";
 import { highestPolicyVersion } from "../state/policies/history.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../state/policies/log.ts";

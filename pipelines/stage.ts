@@ -1,5 +1,4 @@
-// Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the
-// instance.
+// Puts a pipeline on the runtime: group, ids and topics follow from its name and the instance.
 import { tenantWeight, topicOwners } from "../config/tenants.ts";
 import type { Kafka, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
@@ -37,6 +36,13 @@ const topicsOf = ({ arms, tenants, topic }: Assembling, name: TopicName): string
       arms.configured().map((arm) => arm.name),
     ),
   ).map((owner) => topic(name, owner));
+
+/** Starts a pipeline that needs nothing else. */
+export async function startStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Promise<Stage> {
+  const stage = assembleStage(session, assembly);
+  await stage.start();
+  return stage;
+}
 
 export function assembleStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Stage {
   const { pipeline, instance, arm, limits, onAdopt, onDropped, slowestMs } = assembly;

@@ -4,11 +4,9 @@ import { isTenantTopic, tenantTopics, type TopicOwners } from "../schemas/record
 import { curate } from "./curate/pipeline.ts";
 import { gateway } from "./gateway/pipeline.ts";
 import { generate } from "./generate/pipeline.ts";
-import { intakeFeedback } from "./intake/feedback.ts";
-import { intakeRequests } from "./intake/requests.ts";
+import { intakeFeedback, intakeRequests } from "./intake/pipeline.ts";
 import { learn } from "./learn/pipeline.ts";
-import { outletAlternativeAnswers } from "./outlet/alternative-answers.ts";
-import { outletResponses } from "./outlet/responses.ts";
+import { outletAlternativeAnswers, outletResponses } from "./outlet/pipeline.ts";
 import { plan } from "./plan/pipeline.ts";
 import { record } from "./record/pipeline.ts";
 import { exampleReplay } from "./replay/pipeline.ts";

@@ -20,10 +20,7 @@ export interface CommitterOptions {
   onCommitted: (state: PartitionState, entries: TaskEntry[]) => void;
   /** This member was fenced: it may commit nothing until it has joined again. */
   onFenced: (member: GroupMember) => void;
-  /**
-   * A transaction's outcome is unknown: initialises the producer and resolves to the attempts that
-   * were committed after all.
-   */
+  /** The outcome is unknown: initialises, and resolves to the attempts that were committed. */
   onUnknown: (attempts: readonly Attempt[], cause: unknown) => Promise<ReadonlySet<Attempt>>;
   rejected: Rejected;
   /** A record is passed over without any output. */

@@ -23,10 +23,7 @@ const kept = { value: 1024 * 1024, key: 16 * 1024 };
 /** A record as dead letters have it; the key is the message's, too. */
 type Parts = Pick<DeadLetter, "key" | "value" | "headers" | "headerList" | "fullBytes" | "fullSha256">;
 
-/**
- * now: milliseconds since the epoch. bare: without any of the record's bytes, for a broker that
- * does not take them.
- */
+/** now: milliseconds since the epoch. bare: without the record's bytes. */
 export function deadLetterRecord(
   record: RawRecord,
   position: Position,

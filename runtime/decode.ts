@@ -1,5 +1,4 @@
-// Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so
-// nothing is given up for it.
+// Bytes to a record, waiting while the registry is away: nothing is given up for it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Backoff } from "../algorithms/queueing/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";

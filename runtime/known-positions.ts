@@ -1,5 +1,4 @@
-// What this process has committed itself: a killed broker can come back with committed offsets of
-// minutes ago. Pure.
+// What this process committed: a killed broker can come back with older offsets. Pure.
 import { sameOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey, type StoredPosition } from "./partition.ts";

@@ -1,5 +1,4 @@
-// An AbortController and signal made lazily: Node takes microseconds for each, and most records
-// never need one.
+// An AbortController made lazily: Node takes microseconds for each, and most are not needed.
 
 /** What says that something ends before its time, as an AbortSignal does. */
 export interface Cancellation {

@@ -1,5 +1,4 @@
-// A fenced producer that initialises itself when it is needed: before the first publication, and
-// after every one that failed.
+// A fenced producer, initialised before the first publication and after a failed one.
 import type { FencedProducer, Lease } from "./singleton.ts";
 
 export function leaseWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {

@@ -1,5 +1,4 @@
-// Rows of a table as lines of JSON in chunks off V8's heap, sent as they are; reused once stored
-// (chunks.ts).
+// Rows of a table as JSON lines in chunks off V8's heap, sent as they are (chunks.ts).
 import { wellFormedJson } from "../algorithms/text/well-formed.ts";
 import { createChunks, type Chunks } from "./chunks.ts";
 import type { Lines, Row, Source } from "./rows.ts";

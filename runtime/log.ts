@@ -1,5 +1,4 @@
-// Structured logs: one JSON line an event, or coloured lines for a person at a terminal. Secrets
-// never reach a line.
+// Structured logs: JSON lines, or coloured lines at a terminal. Secrets never reach a line.
 import { pino, stdSerializers, type DestinationStream, type Logger } from "pino";
 import { printable } from "../algorithms/text/printable.ts";
 import { remedyOf } from "../connections/security/errors.ts";

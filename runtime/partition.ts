@@ -1,5 +1,4 @@
-// What a stage holds of one assigned partition: its window, what waits in it, and how to let go of
-// it.
+// What a stage holds of an assigned partition: its window, what waits, and letting go of it.
 import type { OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { unknownOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import { LazyAbort } from "./lazy-abort.ts";

@@ -1,5 +1,4 @@
-// Whether a singleton's passes succeed: failing or endless ones make the stage unhealthy. Who waits
-// for the lock is healthy.
+// Whether a singleton's passes succeed; failing or endless ones are unhealthy, waiting isn't.
 import { messageOf } from "../connections/errors.ts";
 import { describeStall } from "./progress.ts";
 

@@ -1,5 +1,4 @@
-// Repeats a pass for ever: after a pause, later and later while a dependency is away. Never
-// rejects; errors are logged.
+// Repeats a pass, ever later while a dependency is away. Never rejects; errors are logged.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";

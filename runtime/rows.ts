@@ -1,5 +1,4 @@
-// What passes through a sink (sink.ts): rows by table, each with the record that it came from until
-// it is stored.
+// What passes through a sink (sink.ts): rows by table, with the records they came from.
 import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics/port.ts";

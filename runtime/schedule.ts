@@ -1,5 +1,4 @@
-// Which delivered records are under way: fair turns (slots.ts) within limits; long queues pause
-// their partition.
+// Which delivered records are under way: fair turns (slots.ts); long queues pause a partition.
 import type { Logger } from "pino";
 import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";
@@ -32,10 +31,7 @@ export interface Schedule {
   inFlight(): number;
 }
 
-/**
- * A partition is paused while so much of it waits. With several flows as much as the window takes:
- * only fetched records can pass a flooding flow.
- */
+/** A partition pauses at so many waiting records: only fetched ones can pass a flooding flow. */
 const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
 
 export const positionOf = (state: PartitionState, entry: TaskEntry): Position => ({

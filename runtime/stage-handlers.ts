@@ -1,5 +1,4 @@
-// What a stage does with what its group consumer tells it: joins to adoption, batches to the
-// schedule, gaps to gap.ts.
+// What a stage does with joins (adoption), batches (schedule) and gaps (gap.ts).
 import type { Logger } from "pino";
 import type { GroupHandlers } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";

@@ -1,5 +1,4 @@
-// What a stage is made of: its name, where it reads and writes, its limits, and the work on a
-// record.
+// What a stage is made of: name, topics, limits, and the work on a record.
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics/port.ts";

@@ -1,5 +1,4 @@
-// What an operator is: from what it needs to that plus what it found, and its ways to end. It
-// throws only for bugs.
+// What an operator is: it adds what it found, or ends the record. It throws only for bugs.
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";
@@ -121,10 +120,7 @@ export interface StepContext {
   timings: StepTiming[];
 }
 
-/**
- * Takes anything with the fields it needs and gives that with what it adds; other fields pass
- * through. O: outputs that it may finish with.
- */
+/** Takes the fields it needs and adds others; the rest passes. O: outputs it may finish with. */
 export interface Step<in Needs, out Adds = unknown, out O extends TopicName = never> {
   <T extends Needs>(input: T, context: StepContext): Outcome<T & Adds, O> | Promise<Outcome<T & Adds, O>>;
 }

@@ -1,11 +1,7 @@
-// Which record stands on which topic. The Avro files beside this one are the contract; types.ts
-// follows them.
+// Which record stands on which topic. The Avro files are the contract; types.ts follows.
 import type { RecordFiles } from "./types.ts";
 
-/**
- * Topic (without prefix) to the file in schemas/avro, without extension, that its records follow;
- * `work` and tenants' topics stand for many.
- */
+/** Topic (without prefix) to its record's file in schemas/avro; `work` stands for many. */
 export const schemaOf = {
   requests: "request",
   "seen-ids": "seen-id",

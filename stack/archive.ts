@@ -1,5 +1,4 @@
-// Archives of loaded classes (AppCDS), which halve the start of the Java servers. The first clean
-// stop writes them.
+// Archives of loaded classes (AppCDS), which halve the start of the Java servers.
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
@@ -16,10 +15,7 @@ export interface ClassArchive {
 
 const quiet = "-Xlog:disable -Xlog:all=error:stderr".split(" ");
 
-/**
- * `servers`: the real path, as Java compares paths. An archive is good for one java, options and
- * jars (`signature`).
- */
+/** `servers`: the real path. An archive is good for one `signature` of java and jars. */
 export async function classArchive(servers: string, name: string, signature: readonly string[]): Promise<ClassArchive> {
   const nothing: ClassArchive = { options: [], shortLived: [], keep: () => Promise.resolve() };
   const java = await findJava();

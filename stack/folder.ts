@@ -1,5 +1,4 @@
-// What lies where in a stack folder. Everything of the embedded stack is under it, so that deleting
-// it is a clean slate.
+// What lies where in a stack folder. Deleting it is a clean slate.
 import { constants } from "node:fs";
 import { access, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";

@@ -1,5 +1,4 @@
-// Everything in a stack folder is readable by its owner only: tokens, logs with texts in them,
-// snapshots, caches.
+// A stack folder is readable by its owner only: tokens, logs with texts, snapshots, caches.
 import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,5 +1,4 @@
-// Processes of the stack: identifies this one, and ends others, each identified by pid and start
-// time.
+// Processes of the stack: identifies this one, ends others, by pid and start time.
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { identify, isAlive, type ProcessIdentity } from "../connections/process/identity.ts";

@@ -1,5 +1,4 @@
-// Progress of set-up on stderr: a bar in a terminal, a line every ten seconds elsewhere (a log,
-// CI).
+// Progress of set-up on stderr: a bar in a terminal, elsewhere a line every ten seconds.
 import { SingleBar } from "cli-progress";
 
 export interface Progress {

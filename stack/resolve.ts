@@ -1,5 +1,4 @@
-// Where Kafka, the registry and ClickHouse are: each from the configuration where it names one,
-// else from the embedded stack.
+// Where Kafka, the registry and ClickHouse are: as configured, else the embedded stack's.
 import type { Config } from "../config/schema.ts";
 import { attachStack, type StackInfo } from "./attach.ts";
 

@@ -1,5 +1,4 @@
-// Tokens of the embedded ClickHouse: a random write token in stack.json, and a read token derived
-// from it, not the other way.
+// Tokens of the embedded ClickHouse: a random write token, and a read token derived from it.
 import { createHmac } from "node:crypto";
 
 export interface Tokens {

@@ -1,5 +1,4 @@
-// The arms in force in this process. They can change while it runs (SIGHUP): users
-// read them each time.
+// The arms in force in this process. They can change (SIGHUP): read them each time.
 import { basename } from "node:path";
 import { REUSE_MODEL } from "../algorithms/routing/reuse-quality.ts";
 import { modelFile } from "../config/models.ts";

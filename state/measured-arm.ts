@@ -1,5 +1,4 @@
-// An arm whose answers are counted: tokens, cost, time to the first token
-// (runtime/metrics/calls.ts).
+// An arm whose answers are counted (runtime/metrics/calls.ts).
 import type { Arm } from "../arms/arm.ts";
 import type { CallMetrics } from "../runtime/metrics/calls.ts";
 

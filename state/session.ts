@@ -1,5 +1,4 @@
-// What a process has open, as its stages and what runs beside them see it. pipelines/session.ts
-// opens it.
+// What a process has open, as its stages see it. pipelines/session.ts opens it.
 import type { Logger } from "pino";
 import type { Load } from "../algorithms/routing/load-bias.ts";
 import type { Random } from "../algorithms/numeric/random.ts";

@@ -1,5 +1,4 @@
-// Why feedback can't count: the gateway refuses it, and from a topic it goes to dead-letters with
-// the reason. Pure.
+// Why feedback can't count: the gateway refuses it; from a topic it becomes a dead letter. Pure.
 import type { Feedback } from "../../schemas/types.ts";
 import { bytesOf, nameBytes } from "./names.ts";
 

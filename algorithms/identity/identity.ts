@@ -1,5 +1,4 @@
-// Who a record is: ids, times and sharing domains, by one function for every stage, so that all of
-// them agree.
+// Who a record is: ids, times and sharing domains, by one function for all stages.
 import { hash } from "node:crypto";
 import { shortName } from "./names.ts";
 import type { Request, Work } from "../../schemas/types.ts";
@@ -69,10 +68,7 @@ export const deadlineOf = (
   mostMs = Infinity,
 ): number => request.createdAt + Math.min(request.allow.deadlineMs ?? defaultMs, mostMs);
 
-/**
- * Deadline of work handed over by plan, by this process's clock. If clocks differ by more than a
- * hop takes, the rest counts from the arrival of the work.
- */
+/** Deadline of work by this process's clock; if the clocks differ, the rest from its arrival. */
 export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "plannedAt">, arrivedAt: number): number {
   const hop = arrivedAt - plannedAt;
   return hop >= 0 && hop <= skewMs ? notAfter : arrivedAt + (notAfter - plannedAt);
@@ -94,10 +90,7 @@ export const pieceName = (key: string, text: string): string => `${key}/${hash("
 /** The document's key. */
 export const documentOfPiece = (name: string): string => name.slice(0, name.lastIndexOf("/"));
 
-/**
- * Author of all feedback that came with a feedback token. It can be withdrawn at once, and makes no
- * example by itself (operators/admit).
- */
+/** Author of feedback that came with a token; it makes no example by itself (operators/admit). */
 export const tokenAuthor = "feedback-token";
 
 /** Undoes sharingDomain: the tenant's own name; null: the domain of requests without one. */

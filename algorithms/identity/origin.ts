@@ -34,9 +34,7 @@ export function parseOrigin(text: string): Origin {
   return { cluster, topicId };
 }
 
-/**
- * Key of positions in a topic; those from before origins were known stay under the topic's name.
- */
+/** Key of positions in a topic; without an origin, as formerly, the topic's name. */
 export const positionName = (topic: string, origin: string): string => (origin === "" ? topic : `${topic}@${origin}`);
 
 /** Takes the metadata of a committed offset apart; what an older version wrote has no origin. */

@@ -1,8 +1,6 @@
 // The client's name of a session: the requests of one conversation, task or visit.
 
-/**
- * Members of metadata; the first that is present counts. The table `requests` repeats it in SQL.
- */
+/** Members of metadata; the first that is present counts. Table `requests` has them in SQL. */
 export const sessionMembers = ["session", "session_id", "conversation_id"] as const;
 
 /** Null: the request belongs to none. */

@@ -53,10 +53,7 @@ export function contextImpact(
   };
 }
 
-/**
- * CCI = 1 / (1 + exp(-a/b)) (eq. 11) of normalised inter- and intra-attention, both >= 0; with no
- * intra-attention all is context.
- */
+/** CCI = 1 / (1 + exp(-a/b)) (eq. 11) of normalised inter- and intra-attention, both >= 0. */
 export function cacheContextImpact(a: number, b: number): number {
   if (a === 0) return 0.5;
   return b === 0 ? 1 : 1 / (1 + Math.exp(-a / b));
@@ -65,10 +62,7 @@ export function cacheContextImpact(a: number, b: number): number {
 /** CFO (eq. 12) clipped to [0, 1]: the share of the chunk's tokens to recompute. */
 export const cacheFixOverhead = (alpha: number, score: number): number => Math.min(1, Math.max(0, alpha * score));
 
-/**
- * Tokens of a chunk to recompute: the ceil(CFO * length) with the highest inter-attention (section
- * 3.2.1). Indices, highest first.
- */
+/** The ceil(CFO * length) tokens with the highest inter-attention (3.2.1), highest first. */
 export function contextualisedTokens(ranking: readonly number[], cfo: number): number[] {
   // A hair less: 0.1 * 30 is 3.0000000000000004.
   return ranking.slice(0, Math.ceil(cfo * ranking.length - 1e-9));

@@ -6,15 +6,9 @@ import { type ChunkKind, chunkKind, chunkKinds, type LinkPolicies, type LinkPoli
 export interface PlannedChunk {
   /** Tokens, >= 1. */
   length: number;
-  /**
-   * missing: no cache, so all of it is computed. exact: the prompt up to its end is the one behind
-   * which its cache was made; only `full` computes it again.
-   */
+  /** missing: no cache. exact: cached behind this very beginning; only `full` computes it again. */
   state: "linked" | "missing" | "exact";
-  /**
-   * For craft: CCI (1 - beta') behind the chunks before it, and its tokens by inter-attention,
-   * highest first. Absent: unknown.
-   */
+  /** For craft: CCI (1 - beta'), and its tokens by inter-attention, highest first. */
   impact?: { score: number; ranking: readonly number[] } | undefined;
 }
 

@@ -49,10 +49,7 @@ export interface ChoiceLimits {
   ladder: readonly string[];
 }
 
-/**
- * Accepted policy with the smallest share. Without one, the first of the ladder that is not
- * rejected; record is then null.
- */
+/** Accepted policy of the smallest share; else the ladder's first not rejected, record null. */
 export function choosePolicy(
   records: ReadonlyMap<string, PolicyRecord>,
   { bound, least, leastAgainst, ladder }: ChoiceLimits,

@@ -1,5 +1,4 @@
-// The normal distribution function to double precision: erfc by W. J. Cody's rational
-// approximations (Math. Comp. 23, 1969).
+// The normal distribution function: erfc by W. J. Cody's approximations (Math. Comp. 23, 1969).
 
 const A = [3.1611237438705656, 113.864154151050156, 377.485237685302021, 3209.37758913846947, 0.185777706184603153];
 const B = [23.6012909523441209, 244.024637934444173, 1282.61652607737228, 2844.23683343917062];

@@ -40,10 +40,7 @@ export function poissonWeight(key: number, index: number): number {
 
 export const drawKey = (seed: number, n: number): number => bits(n + 1, bits(seed, 0x5bd1e995));
 
-/**
- * Interval of the difference of two ratios, or of one where `other` is null. null where a draw can
- * leave nothing to divide by, or there are fewer than two decisions.
- */
+/** Of a ratio, or of two ratios' difference. null: a draw can divide by nothing, or n < 2. */
 export function bootstrapInterval(
   one: Terms,
   other: Terms | null,

@@ -21,9 +21,7 @@ export interface EstimatorOptions {
   feedbackWeight?: Float64Array | undefined;
 }
 
-/**
- * Terms of which the estimator is a mean. RangeError without the rewards or predictions it needs.
- */
+/** Terms whose mean the estimator is. RangeError without needed rewards or predictions. */
 export function termsOf(
   estimator: Estimator,
   log: LoggedChoices,

@@ -1,13 +1,10 @@
-// Evaluates a target policy, or two on the same decisions: value, interval, and the kind of
-// interval.
+// Evaluates a target policy, or two on the same decisions: value, interval, kind of interval.
 import { bootstrapInterval } from "./bootstrap.ts";
 import { termBounds, termsOf, type Estimator, type EstimatorOptions } from "./estimators.ts";
 import type { LoggedChoices } from "./log.ts";
 import { errorOf, normalInterval, ratioOf, type Interval, type Terms } from "./ratio.ts";
 
-/**
- * normal: standard error (delta method for snips); bootstrap: Poisson; bernstein: for any number.
- */
+/** normal: standard error (snips: delta method); bootstrap: Poisson; bernstein: any number. */
 export const intervalKinds = ["normal", "bootstrap", "bernstein"] as const;
 export type IntervalKind = (typeof intervalKinds)[number];
 

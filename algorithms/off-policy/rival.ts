@@ -2,10 +2,7 @@
 // difference of two SNIPS means with its interval (delta method). Pure.
 import { normalQuantile } from "../numeric/gaussian.ts";
 
-/**
- * Sums over rated decisions. r is the reward, w the importance weight of the arm, h the inverse
- * probability that the decision was rated.
- */
+/** Sums over rated decisions: reward r, the arm's importance weight w, h = 1 / P(rated). */
 export interface RivalSums {
   weight: number;
   weightReward: number;

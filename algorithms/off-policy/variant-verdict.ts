@@ -1,5 +1,4 @@
-// The verdict on a variant of an experiment as a sentence. The figures come from the view
-// experiments.
+// The verdict on a variant of an experiment as a sentence; figures are of the view experiments.
 
 export interface VariantFigures {
   variant: string;

@@ -1,5 +1,4 @@
-// Streets with house numbers and post office boxes, in the ways of some countries. A city alone is
-// no address.
+// Streets with house numbers and post office boxes of some countries. A city is no address.
 import { asciiOf, runBefore, shape, type Rule, type Span } from "./personal-rule.ts";
 import { traits } from "./text-traits.ts";
 

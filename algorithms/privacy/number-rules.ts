@@ -14,10 +14,7 @@ const dot = 46;
 const codeAt = (text: string, at: number): number => (at >= 0 && at < text.length ? text.charCodeAt(at) : 32);
 const isLetter = (code: number): boolean => isAlphanumeric(code) && !isDigit(code);
 
-/**
- * Country and check digits in any case, then the country's length; at most one blank or dash
- * between two.
- */
+/** Country and check digits in any case, the country's length; single blanks or dashes between. */
 export function findIbans(text: string): Span[] {
   const spans: Span[] = [];
   const last = text.length - shortestIban;
@@ -70,9 +67,7 @@ const isFollowed = (text: string, end: number): boolean =>
 /** What a digit counts that Luhn doubles. */
 const doubled = Uint8Array.from([0, 2, 4, 6, 8, 1, 3, 5, 7, 9]);
 
-/**
- * End of the longest card number from `start`; -1: none. Which digits double depends on the end.
- */
+/** End of the longest card number from `start`; -1: none. The end decides which digits double. */
 function endOfCard(text: string, start: number): number {
   if (!isIssuer(codeAt(text, start))) return -1;
   let found = -1;

@@ -55,10 +55,7 @@ export function shape(
 export const asciiOf = (one: RegExp): readonly boolean[] =>
   Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)));
 
-/**
- * Start, at `from` at the earliest, of the run of these characters that ends at `end`. Give few
- * ends: a pattern tries every beginning.
- */
+/** Start (at least `from`) of the run of these characters that ends at `end`. Linear. */
 export function runBefore(text: string, from: number, end: number, ofRun: readonly boolean[]): number {
   let start = end;
   for (; start > from; start--) {

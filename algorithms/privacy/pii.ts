@@ -23,10 +23,7 @@ export interface PersonalDataOptions {
   keyed?: Keyed;
 }
 
-/**
- * Calling it again on what it returned changes nothing. JSON, alone or within prose, stays JSON of
- * the same shape (json-values.ts).
- */
+/** Idempotent. JSON, alone or within prose, stays JSON of the same shape (json-values.ts). */
 export function replacePersonalData(texts: readonly string[], options: PersonalDataOptions = {}): Replaced {
   const { placeholder, found } = createPlaceholders(texts, options.keyed);
   /** Behind the first `before` characters, which are only a cue. */

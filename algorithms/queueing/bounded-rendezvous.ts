@@ -8,10 +8,7 @@ import { murmur2 } from "../numeric/murmur2.ts";
 /** Bound over the mean: a smaller one balances better, a larger one keeps more prefixes cached. */
 export const loadBound = 1.25;
 
-/**
- * Distinct names by preference for the key. Every process gets the same order, whatever the order
- * of `names`. Linear in the texts, n log n in the names.
- */
+/** Names by preference for the key, the same in every process. n log n in the names. */
 export function rendezvousOrder(key: string, names: readonly string[]): string[] {
   const digest = hash("sha256", key, "hex");
   const scored = names.map((name) => ({ name, score: murmur2(Buffer.from(digest + name)) }));

@@ -121,9 +121,6 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
   };
 }
 
-/**
- * Whether a flow may take `more` of a bounded pool: as much as it leaves free, so that there is
- * always something for the next.
- */
+/** Whether a flow leaves as much of a bounded pool free as it would then hold. */
 export const leavesRoom = (own: number, more: number, used: number, limit: number): boolean =>
   own + more <= limit - used - more;

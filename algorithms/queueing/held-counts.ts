@@ -1,5 +1,4 @@
-// How many things each owner holds at a time, for bounds by tenant. Owners without any take no
-// memory.
+// How many things each owner holds at a time, for bounds by tenant.
 
 export interface HeldCounts {
   of(owner: string): number;

@@ -22,10 +22,7 @@ export interface DomainShift {
   covariance: Numbers;
 }
 
-/**
- * A domain has to show that it differs: the variance starts at a usual difference of 0.1 and is
- * pulled to nearly nothing (docs/design/routing.md).
- */
+/** A domain has to show that it differs: its variance starts at .1^2 (docs/design/routing.md). */
 const ownVariance = 0.01;
 const pull = { towards: 0.0005, weight: 0.3 };
 /** What is common to all arms decides nothing between them. */

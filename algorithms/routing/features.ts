@@ -179,10 +179,7 @@ const known = ({ features }: FeatureInput["examples"][number], at: number): numb
   return Number.isFinite(value) ? bound(value) : 0;
 };
 
-/**
- * Returns the function from a request and an arm's examples to x. It caches projections and the
- * last question's part: don't change a given vector.
- */
+/** A function of a request and an arm's examples. It caches: don't change a given vector. */
 export function createFeatures(): (input: FeatureInput) => number[] {
   const projections = new Map<number, Float64Array>();
   const products = new Float64Array(PROJECTED);

@@ -4,10 +4,7 @@ import { isObject } from "../text/json-shape.ts";
 import { nativeMember } from "../text/message-blocks.ts";
 import { refusedImage, refusedMember, refusedNatively } from "./refused-members.ts";
 
-/**
- * common: parameters that both formats have; an arm with `parameters` takes them, too.
- * anthropic: members that only Anthropic's format has.
- */
+/** common: parameters of both formats. anthropic: members of Anthropic's format alone. */
 export const capabilities = ["tools", "vision", "parameters", "common", "anthropic"] as const;
 export type Capability = (typeof capabilities)[number];
 

@@ -55,9 +55,7 @@ export function addPreferences(
   return next;
 }
 
-/**
- * Log probability of the rows under a slope, weights integrated out (Laplace), up to a constant.
- */
+/** Log probability of the rows under a slope, weights integrated out (Laplace). */
 export function preferenceEvidence(
   posteriors: readonly Posterior[],
   rows: readonly PreferenceRow[],

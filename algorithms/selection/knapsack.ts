@@ -8,9 +8,7 @@ export interface KnapsackItem {
   weight: number;
 }
 
-/**
- * Indexes to keep, ascending; of equally dense items the earlier first. RangeError for NaN, < 0.
- */
+/** Indexes to keep, ascending; of equal density the earlier. RangeError for NaN, < 0. */
 export function knapsack(items: readonly KnapsackItem[], capacity: number): number[] {
   for (const [index, { value, weight }] of items.entries())
     if (!(value >= 0 && Number.isFinite(value) && weight >= 0 && Number.isFinite(weight)))

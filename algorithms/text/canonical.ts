@@ -1,5 +1,4 @@
-// When two requests count as the same: the text form under which a log is searched, and the hash of
-// what an id was used for.
+// When requests count as the same: the text that logs are searched by, and the hash of an id's use.
 import { hash } from "node:crypto";
 import type { Request } from "../../schemas/types.ts";
 import { normalise } from "./normalise.ts";

@@ -1,5 +1,4 @@
-// Content blocks of Anthropic's format in pieces: which member of a block is its text, and blocks
-// put together again. Pure.
+// Content blocks of Anthropic's format in pieces: a block's text, and whole blocks again. Pure.
 import { RawJson } from "./exact-json.ts";
 import { isObject, listOf } from "./json-shape.ts";
 

@@ -1,5 +1,4 @@
-// Tokens of the prompt that goes to an endpoint: the texts of its pieces, and the JSON that passes
-// through. Pure.
+// Tokens of the prompt for an endpoint: texts of its pieces, and JSON that passes through. Pure.
 import { objectOf, rawMembers } from "./exact-json.ts";
 import { isObject, listOf } from "./json-shape.ts";
 import { nativeMember } from "./message-blocks.ts";

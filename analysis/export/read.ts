@@ -32,7 +32,6 @@ export interface Exported {
   temperature: number | null;
   share: boolean;
   metadata: Record<string, string>;
-  /** Milliseconds since the epoch. */
   createdAt: number;
   answer: Answer | null;
   propensity: number | null;

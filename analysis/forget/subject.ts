@@ -86,10 +86,7 @@ export interface Letter {
   value: Buffer | null;
 }
 
-/**
- * Whether a dead letter is about a request of the subject, by key or bytes. Avro's length or JSON's
- * quotes keep longer names from matching.
- */
+/** Whether a dead letter is about a request of the subject, by its key or quoted in its bytes. */
 export function letterMatcher({ scope, wholeTenant, requests }: Subject): (letter: Letter) => boolean {
   const names = new Set([...requests.values()].map(({ id }) => id));
   const others = wholeTenant === null ? [...names].filter((name) => name.replace(uuids, "") !== "") : [wholeTenant];

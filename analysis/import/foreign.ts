@@ -87,10 +87,7 @@ export function milliseconds(seconds: unknown): number | null {
   return read === null ? null : Math.round(read * 1_000);
 }
 
-/**
- * Milliseconds since the epoch of a time (without zone: UTC) or a count of s, ms, µs, ns. NaN: it
- * is none.
- */
+/** Milliseconds since the epoch of a time (default UTC) or a count of s, ms, µs, ns; else NaN. */
 export function timeOf(value: unknown): number {
   const reported = typeof value === "string" ? value.trim() : value;
   const count = typeof reported === "number" ? reported : countIn(plain(reported));

@@ -9,7 +9,6 @@ import type { ForeignFeedback } from "./presets/preset.ts";
 export interface ImportedRequest {
   id: string;
   tenant: string;
-  /** Milliseconds since the epoch. */
   createdAt: number;
 }
 

@@ -1,5 +1,4 @@
-// An answer that was logged as the events of its stream, put together: OpenAI's chat and Responses,
-// Anthropic. Pure.
+// An answer put together from its logged stream: OpenAI's chat and Responses, Anthropic. Pure.
 import { listOf } from "../../algorithms/text/json-shape.ts";
 import { isNone, objectOf, parsed, type Json } from "./foreign.ts";
 

@@ -1,5 +1,4 @@
-// Tokens as providers report them, on one scale: all of the prompt, and what a cache had of it.
-// Pure.
+// Tokens as providers report them, on one scale: of the prompt, and of these from a cache. Pure.
 import { firstCount, membersOf, type Json } from "./foreign.ts";
 
 export interface ForeignUsage {

@@ -1,5 +1,4 @@
-// One policy's part of a log replay: the real stages over the log, in topics, a database and a
-// folder of its own.
+// One policy's part of a log replay: the real stages, in topics, database and folder of its own.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";

@@ -1,5 +1,4 @@
-// Writes an evaluation's terms into policy_terms; policy_value_evaluations and policy_value_domains
-// sum them up.
+// Writes an evaluation's terms into policy_terms, which views of values and domains sum up.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { decisionsOf } from "../../algorithms/off-policy/log.ts";
 import { leastSupport } from "../../algorithms/off-policy/weights.ts";

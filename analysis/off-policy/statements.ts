@@ -1,5 +1,4 @@
-// SQL that reads decisions. A page is a class of the request ids' hash, so that some pages are a
-// fair sample of the window.
+// SQL that reads decisions. A page is a class of request ids' hash: pages are fair samples.
 
 /** Why a decision says nothing of other policies, in the order in which they count. */
 export const leftOutReasons = {
@@ -51,9 +50,7 @@ const settings = "SETTINGS distributed_product_mode = 'local'";
 /** How many decisions there are, and how many are left out for which reason. */
 export const selectReasons = `SELECT reason, count() AS decisions FROM (${reasoned}) GROUP BY reason ${settings}`;
 
-/**
- * Who gets feedback, by arm, length (component 3 of x), domain and whether asked; largest first.
- */
+/** Who gets feedback: by arm, length (component 3 of x), domain, asking; largest first. */
 export const selectCells = `
 SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[arm_index][3] * 8)))) AS length, domain,
        multiIf(NOT ask_probability > 0, 'never', asked, 'asked', 'unasked') AS asking,
@@ -61,10 +58,7 @@ SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[arm_index]
 FROM (${reasoned}) WHERE reason IN ('', 'feedback_missing')
 GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
-/**
- * Decisions of a page, by hash: ids may be in the order of time. {unheard:Bool}: without feedback,
- * too; {never:Bool}: never asked ones.
- */
+/** Decisions of a page, by hash. {unheard:Bool}: without feedback; {never:Bool}: never asked. */
 export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(arm_index - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,

@@ -1,5 +1,4 @@
-// Unpredictable noise: the standard normal distribution by Box and Muller, from random bytes of the
-// operating system.
+// Unpredictable noise: the standard normal distribution from the system's random bytes.
 import { randomBytes } from "node:crypto";
 
 /** In (0, 1], a multiple of 2^-53. */

@@ -31,10 +31,7 @@ export function messagesBody(config: AnthropicArmConfig, request: ArmRequest): s
   return objectOf(body);
 }
 
-/**
- * Newer models refuse temperature beside top_p, which clients of chat completions send with their
- * defaults: of two, one of 1 says nothing.
- */
+/** Newer models refuse temperature beside top_p: of the two, one of 1 (the default) is left out. */
 function samplingOf({ temperature, topP }: ArmRequest["params"], isNative: boolean): object {
   const isBoth = !isNative && temperature !== null && topP !== null;
   return {
@@ -90,10 +87,7 @@ function translated(members: Body, { pieces }: ArmRequest): Body {
 
 const mark = '{"type":"ephemeral"}';
 
-/**
- * Marks where prefixes end that later calls repeat: the system prompt, else the tools, and what
- * stands before the last turn.
- */
+/** Marks the ends of prefixes that repeat: system prompt or tools, and what precedes the turn. */
 function markStable(body: Body): void {
   const [system, tools, messages] = ["system", "tools", "messages"].map((name) => body.get(name));
   if (system !== undefined) body.set("system", marked(system));
@@ -110,10 +104,7 @@ function markStable(body: Body): void {
 /** The API refuses marks on thinking and on empty texts. */
 const unmarkable = new Set(["thinking", "redacted_thinking"]);
 
-/**
- * A list with the mark at its last element, or a text as a list of one block with it. What is
- * neither goes on as it is, for the API to refuse.
- */
+/** A list with the mark at its last element; a text as one block with it; else unchanged. */
 function marked(json: string): string {
   if (json.startsWith('"')) return json === '""' ? json : `[{"type":"text","text":${json},"cache_control":${mark}}]`;
   const items = json.startsWith("[") ? rawItems(json) : [];

@@ -16,7 +16,6 @@ export interface CollectorOptions {
   pollMs: number;
   /** Age at which a batch is cancelled. */
   timeoutMs: number;
-  /** Milliseconds since the epoch. */
   clock?: () => number;
   log: Logger;
 }
@@ -25,10 +24,7 @@ export interface CollectorOptions {
 export type BatchOutcome = LineResult | { refused: Error } | { reason: string };
 
 export interface Collector {
-  /**
-   * Resolves with null when the signal is aborted. withdrawn: whether the client needs no answer;
-   * a batch of withdrawn lines only is cancelled.
-   */
+  /** null: the signal was aborted. withdrawn: no client waits; such batches are cancelled. */
   submit(
     line: BatchLine & { deadline: number },
     signal: AbortSignal,

@@ -1,5 +1,4 @@
-// HTTP of providers' batches: a client that reads what it gets within bounds, and files of JSON
-// lines.
+// HTTP of providers' batches: a client with bounds on what it reads, and files of JSON lines.
 import OpenAI, { APIError } from "openai";
 import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
 import { partsOf, textOf } from "../../connections/http/bodies.ts";

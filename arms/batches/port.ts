@@ -9,7 +9,6 @@ export interface BatchLine {
 
 export interface ProviderBatch {
   id: string;
-  /** Milliseconds since the epoch. */
   createdAt: number;
   isOpen: boolean;
   /** How it ended, with the provider's codes; "cancelling" while it is being cancelled. */

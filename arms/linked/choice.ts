@@ -21,10 +21,7 @@ export interface Chosen {
 export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
 
 export interface LinkedChoice {
-  /**
-   * Name of the policies. `asked` is what the request wants, if anything; craft counts only where
-   * caches have scores.
-   */
+  /** Name of the policies. `asked`: by the request; craft counts only where caches have scores. */
   policy(asked: string | null): string;
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;

@@ -6,10 +6,7 @@ import { computedShare, type KeyedPrompt } from "./plans.ts";
 import type { CacheMaker, MadeCaches, WantedCache } from "./make.ts";
 import type { LinkedModel } from "./model.ts";
 
-/**
- * What a name asks for on this prompt: "long:attnlink-4" where all chunks are long, a pair where it
- * has both kinds, anything else always; null: nothing.
- */
+/** The policy of a name for this prompt: by the kinds of its chunks; null: nothing. */
 function policyFor(name: string, { chunks }: KeyedPrompt): LinkPolicies | null {
   const [, kind, policy] = /^(short|long):([^,]+)$/.exec(name) ?? [];
   const kinds = kindsOf(chunks);
@@ -55,10 +52,7 @@ const mostComparisons = 8;
 /** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
 const comparedTokens = 8;
 
-/**
- * Takes it from its queue when it is done or has failed: others wait behind it. A request that
- * comes in between ends the work, which is then done again.
- */
+/** Leaves the queue when it is done or failed. A request in between ends it; it is repeated. */
 async function once<Result>(
   signal: AbortSignal,
   take: (result?: Result) => unknown,

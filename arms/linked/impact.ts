@@ -40,10 +40,7 @@ export interface Scored {
 export interface ImpactScorer {
   /** Not what is too long (tokens: with its prefix), or has failed `mostFailures` times. */
   mayScore(id: string, tokens: number): boolean;
-  /**
-   * undefined: the model failed, which is logged. Rejects with LlamaError cancelled, after the part
-   * under way, or closed.
-   */
+  /** undefined: the model failed (logged). LlamaError cancelled (after a part), or closed. */
   score(what: Scored, signal: AbortSignal): Promise<Impact | undefined>;
   close(): Promise<void>;
 }

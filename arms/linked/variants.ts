@@ -1,5 +1,4 @@
-// Chooses the stored cache for each chunk of a prompt, and rates it there (Cache-Craft, section
-// 3.3). Pure.
+// Chooses and rates the stored cache of each chunk of a prompt (Cache-Craft, 3.3). Pure.
 import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
 import { goesByScores, type LinkPolicies } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";

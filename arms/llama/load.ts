@@ -27,10 +27,7 @@ export interface LoadedLlama extends Omit<LlamaFacts, "loadMs" | "pid"> {
   textOf(tokens: Int32Array): string;
   model: LinkedModel;
   idle: IdleWork;
-  /**
-   * Makes the missing caches of a prompt's chunks, one at least; none is begun after `mostMs`.
-   * Rejects with LlamaError.
-   */
+  /** Makes missing caches, one at least; none begins after `mostMs`. Rejects with LlamaError. */
   build(pieces: readonly Piece[], domain: string, signal: AbortSignal, mostMs?: number): Promise<Built>;
   store: KvStore;
   inventory: Inventory;

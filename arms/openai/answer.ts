@@ -33,10 +33,7 @@ export interface Answer {
   take(value: unknown, text?: string): void;
   /** It has said why it ended, in words that are known. */
   isEnded(): boolean;
-  /**
-   * isDone: all came that the endpoint had to send. Throws CutShort where the end is missing,
-   * NotACompletion, BrokenCall.
-   */
+  /** isDone: the endpoint sent all. Throws CutShort (no end), NotACompletion, BrokenCall. */
   complete(isDone: boolean): Completion;
   /** What there is of one that may never be complete: what it took is charged. */
   soFar(): Completion;

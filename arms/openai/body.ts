@@ -49,10 +49,7 @@ export const keyHeaders = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: strin
     ? { "api-key": apiKey }
     : { authorization: `Bearer ${apiKey === "" ? "none" : apiKey}` };
 
-/**
- * What others wrote must not pass for the markers of the endpoint's chat template. What the client
- * wrote goes out as it is.
- */
+/** Texts of others must not pass for the template's markers; the client's own go out as is. */
 export const inert = (piece: Piece): Piece =>
   piece.kind === "example" || piece.kind === "document"
     ? { ...piece, text: withoutTemplateMarkers(piece.text) }

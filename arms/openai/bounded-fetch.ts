@@ -17,10 +17,7 @@ const dispatcher = new Agent(connectionOptions);
 /** The package's types and those of Node.js differ in names alone. */
 const plainFetch = fetchWith as unknown as typeof fetch;
 
-/**
- * As fetch, through init's dispatcher if it has one. error-body.ts reads and bounds the body of an
- * error; the reader bounds any other body.
- */
+/** As fetch. error-body.ts reads and bounds the body of an error, the reader any other. */
 export async function boundedFetch(
   url: string | URL | Request,
   init: RequestInit = {},

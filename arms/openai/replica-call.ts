@@ -19,7 +19,6 @@ export interface ReplicaCallDependencies {
   replicas: Pick<Replicas, "acquire">;
   /** Besides those of the protocol. */
   headers?: (() => Record<string, string>) | undefined;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

@@ -36,10 +36,7 @@ interface Call extends Omit<Entry, "text" | "id"> {
 }
 
 export interface ToolCalls {
-  /**
-   * Takes a value of tool_calls; what of it may be streamed. isWhole: each entry is a call. Throws
-   * NotACompletion.
-   */
+  /** Takes tool_calls; returns what may be streamed. isWhole: of whole calls. NotACompletion. */
   add(value: unknown, isWhole: boolean): CallPiece[];
   /** Characters of names and arguments. */
   length(): number;

@@ -41,10 +41,7 @@ export interface RecordedAnswer {
   latencyMs: number | undefined;
 }
 
-/**
- * Answers by canonical request; lines without an arm are for all arms. Rejects with file and line
- * number on the first wrong line.
- */
+/** By canonical request; lines without an arm are for all. Rejects with the first wrong line. */
 export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
   const answers = new Map<string, RecordedAnswer[]>();
   let number = 0;

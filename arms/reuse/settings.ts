@@ -1,5 +1,4 @@
-// What an arm of type reuse is set to, and which requests it may answer at all (docs/arms.md,
-// reuse). Pure.
+// What a reuse arm is set to, and which requests it may answer (docs/arms.md, reuse). Pure.
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import type { ReuseArmConfig } from "../../config/schema.ts";
 import type { Request } from "../../schemas/types.ts";

@@ -1,5 +1,4 @@
-// The response cache: which answers are cached for exact repeats, for how long, and in how many
-// bytes.
+// The response cache: which answers it has, for how long, and in how many bytes.
 import { z } from "zod";
 
 const ttlHours = z.number().min(0).max(8_760);

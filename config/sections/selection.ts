@@ -1,5 +1,4 @@
-// What a prompt is made of besides the request: how texts become vectors, which examples are shown,
-// how documents are cut.
+// What a prompt is made of: how texts become vectors, which examples, how documents are cut.
 import { z } from "zod";
 import { countOrNone, httpUrl } from "./common.ts";
 

@@ -1,5 +1,4 @@
-// Runs one read-only statement over HTTP and returns its output in a chosen format. The server
-// refuses statements that write.
+// Runs one statement over HTTP, in a chosen format. The server refuses those that write.
 import type { IncomingMessage } from "node:http";
 import { messageOf } from "../errors.ts";
 import { secretOf } from "../security/files.ts";

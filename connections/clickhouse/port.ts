@@ -2,10 +2,7 @@
 // for the server and the embedded facade alike.
 
 export interface ClickHouse {
-  /**
-   * Rows of a query that only reads, typed by the caller. Parameters are bound as {name:Type}. It
-   * is repeated once where its connection is lost.
-   */
+  /** Rows of a query that only reads; parameters as {name:Type}. Repeated once if cut off. */
   query<Row>(sql: string, parameters?: Record<string, unknown>): Promise<Row[]>;
   /** One INSERT: all rows, or it rejects and some may be there. A repeat is harmless. */
   insert(table: string, rows: readonly object[]): Promise<void>;

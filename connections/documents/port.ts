@@ -1,5 +1,4 @@
-// The documents that requests name: put once, split once, read for every prompt that has them.
-// Texts stand off the heap.
+// The documents that requests name: split once, read for every prompt. Texts are off the heap.
 
 export interface HeldDocument {
   tenant: string;

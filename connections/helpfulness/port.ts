@@ -4,10 +4,7 @@
 export interface HelpfulnessModel {
   /** Version of the policy `helpfulness`. */
   readonly version: number;
-  /**
-   * features: row-major, n x HELPFULNESS_FEATURES. n values in [0, 1], 0.5 neutral.
-   * HelpfulnessError when the worker is gone or a value is not finite.
-   */
+  /** features: n x HELPFULNESS_FEATURES. n values in [0, 1], 0.5 neutral. HelpfulnessError. */
   score(features: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;
 }

@@ -36,10 +36,7 @@ export async function* counted(bytes: AsyncIterable<Uint8Array>, most: number): 
 
 const longestBeginningMs = 5_000;
 
-/**
- * What comes of a body within `most` bytes and 5 s; the rest is not read. For errors: the status
- * says most, whether or not the rest can be read.
- */
+/** A body's beginning, within `most` bytes and 5 s; for errors, whose status says most. */
 export async function beginningOf(body: Response["body"], most: number): Promise<string> {
   const parts: Uint8Array[] = [];
   const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();

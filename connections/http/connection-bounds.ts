@@ -15,10 +15,7 @@ interface Held {
   requests: number;
 }
 
-/**
- * `most`: connections of all addresses together. `onClosed` is called with the address whose
- * connection is closed for another one or refused.
- */
+/** `most`: connections of all addresses. `onClosed`: one of this address was closed or refused. */
 export function boundConnections(server: Server, most: number, onClosed: (address: string) => void): void {
   const holders = new Map<string, Holder>();
   const sockets = new Map<Socket, Held>();

@@ -13,10 +13,7 @@ export interface PartitionSpan {
 
 export interface PartitionEnds {
   partition: number;
-  /**
-   * The last stable offset: from here on a transaction is open, and read-committed readers see
-   * nothing.
-   */
+  /** The last stable offset: an open transaction begins there, which blocks committed readers. */
   stable: number;
   /** Behind the last record that is replicated. */
   high: number;
@@ -48,22 +45,13 @@ export interface TopicRetention {
   compacts: boolean;
 }
 
-/**
- * Where to look for transactions that hang: in the topics whosever they are, in the groups' offsets
- * those of our producers.
- */
+/** Where hanging transactions are searched: in topics all, in offsets those of our producers. */
 export interface HangingSearch extends Reach {
-  /**
-   * What the transactional ids of our producers begin with: one partition holds the offsets of many
-   * groups.
-   */
+  /** Prefix of our producers' transactional ids: groups share partitions of offsets. */
   idPrefix: string;
 }
 
-/**
- * A transaction that is open in a partition and that its coordinator will not end: it blocks
- * readers and positions.
- */
+/** A transaction that its coordinator will not end: it blocks readers and positions. */
 export interface HangingTransaction {
   topic: string;
   partition: number;
@@ -109,10 +97,7 @@ export interface KafkaTopics {
 export interface KafkaGroups {
   /** Names of all consumer groups that the broker shows us. */
   groups(): Promise<string[]>;
-  /**
-   * Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the
-   * broker is away.
-   */
+  /** Processes in a consumer group; 0: no such group. Rejects while the broker is away. */
   members(group: string): Promise<number>;
   /** End offset and, with a group, committed offset of every partition of a topic. */
   lag(
@@ -125,15 +110,10 @@ export interface KafkaGroups {
 export interface KafkaSafety {
   /** Copies of existing topics, and those that would be made now. */
   durability(topics: readonly string[]): Promise<{ wanted: Durability; found: ReadonlyMap<string, TopicSafety> }>;
-  /**
-   * What is known against the brokers, in a line; undefined: nothing. Rejects while one is away.
-   */
+  /** What is known against the brokers; undefined: nothing. Rejects while one is away. */
   brokerProblem(): Promise<string | undefined>;
   /** Rejects while a leader or a coordinator is away. */
   hangingTransactions(search: HangingSearch): Promise<HangingTransaction[]>;
-  /**
-   * Ends those whose outcome is on record, with that outcome; the others are refused. Needs
-   * ClusterAction.
-   */
+  /** Ends those with an outcome on record as it says, refuses others. Needs ClusterAction. */
   endTransactions(hanging: readonly HangingTransaction[]): Promise<EndedTransaction[]>;
 }

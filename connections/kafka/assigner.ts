@@ -12,10 +12,7 @@ export interface AssignableMember {
   owned: readonly number[];
 }
 
-/**
- * Gives every index in [0, partitions) to exactly one member; shares differ by at most one. Pure
- * and deterministic.
- */
+/** Gives every index in [0, partitions) to one member, evenly. Pure and deterministic. */
 export function assignIndexes(members: readonly AssignableMember[], partitions: number): Map<string, number[]> {
   const sorted = [...members].sort((a, b) =>
     a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : a.memberId < b.memberId ? -1 : 1,

@@ -8,10 +8,7 @@ import { tlsOptions, secretOf } from "../security/files.ts";
 import { Kafka, logLevel } from "./kafkajs.ts";
 import { createTokenSource } from "../security/oauth.ts";
 
-/**
- * The default retry sleeps 300 ms at CONCURRENT_TRANSACTIONS: 3 transactions a second. These give
- * hundreds.
- */
+/** The default sleeps 300 ms at CONCURRENT_TRANSACTIONS: 3 transactions a second. */
 const retry: RetryOptions = { initialRetryTime: 2, maxRetryTime: 100, factor: 0.2, multiplier: 1.5, retries: 60 };
 
 export interface KafkaClientOptions {
@@ -21,10 +18,7 @@ export interface KafkaClientOptions {
   log: Logger;
 }
 
-/**
- * Partitions that are added are read, and written to by key, so soon: kafkajs asks for them every
- * five minutes.
- */
+/** How soon added partitions are read and written to; kafkajs' default is five minutes. */
 const metadataMaxAge = 10_000;
 
 export function createKafkaClient({ brokers, clientId, config, log }: KafkaClientOptions): KafkaClient {

@@ -1,5 +1,4 @@
-// Consuming in a group: records of the partitions that a member was assigned, and where the group
-// is.
+// Consuming in a group: records of a member's partitions, and where the group is.
 import type { Origin } from "../../algorithms/identity/origin.ts";
 import type { RawRecord, TopicPartition } from "./record-port.ts";
 
@@ -36,10 +35,7 @@ export interface BatchSpan {
 }
 
 export interface GroupHandlers {
-  /**
-   * Called synchronously on every join, before anything of the new assignment is delivered. All
-   * partitions are paused.
-   */
+  /** Called synchronously on every join, before any record; all partitions are paused. */
   onJoin(member: GroupMember, partitions: TopicPartition[]): void;
   /** Delivered records in order; awaited. isStale: the partition was lost or sought meanwhile. */
   onBatch(
@@ -49,15 +45,9 @@ export interface GroupHandlers {
     span: BatchSpan,
     isStale: () => boolean,
   ): void | Promise<void>;
-  /**
-   * All offsets in [first, next) of a partition are control markers or aborted records, which are
-   * never delivered to any consumer.
-   */
+  /** Offsets [first, next) of a partition are control markers or aborted: never delivered. */
   onMarkers?(topic: string, partition: number, first: number, next: number): void;
-  /**
-   * The broker does not have the offset that was asked for. The partition is paused, and nothing is
-   * fetched of it before the next seek.
-   */
+  /** The broker lacks the offset asked for: the partition is paused until the next seek. */
   onOutOfRange?(topic: string, partition: number): void;
   /** The offset behind the partition's last record, after every batch. */
   onHighWatermark?(topic: string, partition: number, offset: number): void;
@@ -67,33 +57,21 @@ export interface GroupHandlers {
 export interface FetchWait {
   /** Above 1, a fetch that brought less is followed by the next one after maxWaitMs. */
   minBytes: number;
-  /**
-   * The broker answers after this long where there is nothing; a consumer that stops or is resumed
-   * waits as long.
-   */
+  /** How long the broker waits for records; stopping and resuming take as long. */
   maxWaitMs: number;
 }
 
 /** Where a group is, and who its members are. */
 export interface GroupPositions {
-  /**
-   * Committed offsets once no transaction of the group is open on them; rejects while one is, and
-   * while the broker is away.
-   */
+  /** Committed offsets without open transactions; rejects while one is open, or no broker. */
   committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
-  /**
-   * The same, partition by partition: the offsets known now, and the partitions whose offset is
-   * not. Rejects while the broker is away.
-   */
+  /** As committed, but partition by partition: the offsets known, and those that are not. */
   committedNow(partitions: readonly TopicPartition[]): Promise<Positions>;
   /** Plain commits, outside transactions. */
   commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
   /** What has the topics' names now. Rejects while the broker is away. */
   origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
-  /**
-   * Other living members of the group under the same instance id, one line each; undefined while
-   * the group is being reassigned.
-   */
+  /** Other members under the same instance id, a line each; undefined: being reassigned. */
   rivals(): Promise<readonly string[] | undefined>;
 }
 
@@ -101,17 +79,11 @@ export interface GroupPositions {
 export interface GroupConsumer extends GroupPositions {
   /** Resolves at the first join; rejoins by itself after every error. */
   run(handlers: GroupHandlers): Promise<void>;
-  /**
-   * pause and resume do nothing while the group is not joined: every join begins with all
-   * partitions paused.
-   */
+  /** pause and resume do nothing before a join, which begins with all partitions paused. */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   seek(partition: TopicPartition, offset: number): void;
-  /**
-   * Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end
-   * then, too.
-   */
+  /** Leaves the group, within a few seconds even without a broker. run() ends as well. */
   stop(): Promise<void>;
 }
 
@@ -131,10 +103,7 @@ export interface SinkPosition extends TopicPartition {
 export interface SinkHandlers {
   /** Asked on every join, for all partitions held; rejects to be asked again. */
   onAssigned(partitions: readonly SinkPartition[]): Promise<readonly SinkPosition[]>;
-  /**
-   * Awaited: backpressure. Must return soon once isStale(): another member may own the partition by
-   * then.
-   */
+  /** Awaited: backpressure. Must return soon once isStale(): another member may own it. */
   onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
   onHighWatermark?(topic: string, partition: number, offset: number): void;
 }
@@ -147,10 +116,7 @@ export interface SinkSource {
 
 /** How far a partition is; undefined of one that is assigned and not adopted yet. */
 export interface PartitionProgress {
-  /**
-   * The position as last committed, and how many records beyond it are finished and committed as
-   * well.
-   */
+  /** The committed position, and how many records beyond it are finished and committed. */
   committed: number;
   finished: number;
   /** Offset behind the last record that was fetched. */

@@ -56,19 +56,13 @@ export function classifyKafkaError(error: unknown): KafkaErrorClass {
   return "fatal";
 }
 
-/**
- * Whether another producer with the same transactional id, or the end of a transaction's time, is
- * what came between.
- */
+/** Whether another producer of the id, or the transaction's timeout, came between. */
 export function isFencing(error: unknown): boolean {
   const type = kafkaErrorType(error);
   return type === "PRODUCER_FENCED" || type === "INVALID_PRODUCER_EPOCH";
 }
 
-/**
- * A transaction that was surely rolled back: nothing of it is visible, the same records may be sent
- * again.
- */
+/** A transaction that was rolled back: the same records may be sent again. */
 export class TransactionAborted extends Error {
   override name = "TransactionAborted";
   constructor(
@@ -80,10 +74,7 @@ export class TransactionAborted extends Error {
   }
 }
 
-/**
- * EndTxn was sent but not acknowledged: the records may or may not be there. Read the committed
- * offsets again.
- */
+/** EndTxn was not acknowledged: the outcome is unknown. Read the committed offsets. */
 export class TransactionOutcomeUnknown extends Error {
   override name = "TransactionOutcomeUnknown";
   constructor(override readonly cause: unknown) {
@@ -118,10 +109,7 @@ export class BatchTooLarge extends Error {
   }
 }
 
-/**
- * Some records were not acknowledged in time. A plain producer's other records are written; a
- * transaction must be aborted.
- */
+/** Some records were not acknowledged in time; a transaction must be aborted then. */
 export class SendIncomplete extends Error {
   override name = "SendIncomplete";
   readonly retriable = true;

@@ -78,9 +78,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     settle(state);
   };
 
-  /**
-   * Classifies a quiet partition: a transaction holds it, its rest is gone, or everything is read.
-   */
+  /** Classifies a quiet partition: held by a transaction, rest gone, or all read. */
   const verify = (partition: number, state: Followed, { stable, high }: PartitionEnds): void => {
     const now = Date.now();
     state.lookedAt = now;
@@ -163,9 +161,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
         news(state);
       };
     },
-    /**
-     * Partitions of which a transaction has held what is behind it since the last look at least.
-     */
+    /** Partitions that a transaction has blocked since the last look at least. */
     stuck: (): StuckPartition[] =>
       [...followed].flatMap(([partition, state]) =>
         state.stuck === undefined

@@ -76,10 +76,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       partitions: partitions.filter((p) => p.topic === topic).map(({ partition }) => partition),
     }));
 
-  /**
-   * Between a crash and the restart kafkajs throws; there is nothing to pause then, and the next
-   * join pauses everything.
-   */
+  /** Between a crash and the restart kafkajs throws; the next join pauses everything. */
   const ifRunning = (action: () => void): void => {
     try {
       action();

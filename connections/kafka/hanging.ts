@@ -7,10 +7,7 @@ import type { TransactionDescription } from "./protocol/describe-transactions.ts
 import { internalTopics } from "./wire.ts";
 import type { Transactions } from "./transactions.ts";
 
-/**
- * A broker's longest transaction, by default: what has no known holder may belong to an id that we
- * may not see.
- */
+/** A broker's longest transaction by default; an unknown holder may be an id we can't see. */
 const longestMs = 900_000;
 
 export async function findHanging(
@@ -45,10 +42,7 @@ export async function findHanging(
   return suspects.length === 0 ? [] : stillOpen(transactions, suspects);
 }
 
-/**
- * Kafka's own program can only abort, which may take back what was committed: it is for what has no
- * record any more.
- */
+/** Kafka's own tool only aborts, maybe what was committed: only for what has no record. */
 function endOf(
   transaction: OpenTransaction,
   known: TransactionDescription | undefined,
@@ -61,10 +55,7 @@ function endOf(
   };
 }
 
-/**
- * A transaction that is open both before and after a query to its coordinator, without a record of
- * it, will never be ended.
- */
+/** Open before and after a query of a coordinator without a record of it: never ended. */
 async function stillOpen(
   transactions: Transactions,
   suspects: readonly HangingTransaction[],

@@ -1,5 +1,4 @@
-// Kafka behind the port: one client and one admin connection a process, everything else made on
-// demand and closed together.
+// Kafka behind the port: one client and one admin connection, the rest on demand.
 import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -132,10 +131,7 @@ export function createKafka(options: KafkaOptions): Kafka {
     },
   };
 
-  /**
-   * Committed offsets of all partitions at a moment without open transactions on them; a busy group
-   * needs several attempts.
-   */
+  /** Committed offsets without transactions open on them; busy groups need several attempts. */
   async function committedOffsets(
     connected: Admin,
     group: string,

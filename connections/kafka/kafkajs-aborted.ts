@@ -18,10 +18,7 @@ interface AbortedTransaction {
 /** Key of the control record that ends an aborted transaction: version 0, type 0. */
 const abortMarker = Buffer.from([0, 0, 0, 0]);
 
-/**
- * Messages that took part in no aborted transaction; control records stay (kafkajs drops them
- * itself).
- */
+/** Messages of no aborted transaction; control records stay (kafkajs drops them). */
 export function withoutAborted<M extends Message>(options: {
   messages: M[];
   abortedTransactions?: AbortedTransaction[] | null;

@@ -67,7 +67,6 @@ function withOneSocket(
   };
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchConnection(): void {
   const { prototype } = internals.Connection;
   prototype.connect = withOneSocket(prototype.connect);

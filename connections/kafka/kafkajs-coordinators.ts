@@ -11,10 +11,7 @@ interface Remembered {
   answer: Promise<unknown>;
 }
 
-/**
- * Wraps findGroupCoordinatorMetadata; a cluster that never asked for a transaction's coordinator (a
- * consumer's) is left alone.
- */
+/** Wraps findGroupCoordinatorMetadata; clusters without transactions are left alone. */
 export function rememberingCoordinators(
   find: (this: ClusterLike, question: CoordinatorQuestion) => Promise<unknown>,
   now: () => number,
@@ -38,7 +35,6 @@ export function rememberingCoordinators(
   };
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchCoordinators(): void {
   const { prototype } = internals.Cluster;
   prototype.findGroupCoordinatorMetadata = rememberingCoordinators(prototype.findGroupCoordinatorMetadata, () =>

@@ -6,10 +6,7 @@ import { internals, type DecoderLike, type RawRequest } from "./kafkajs-internal
 import type { GroupMember, OffsetToCommit } from "./port.ts";
 import { skipTags } from "./protocol/codec.ts";
 
-/**
- * Topics of one TxnOffsetCommit; the member travels as a property, because kafkajs passes the array
- * through untouched.
- */
+/** Topics of one TxnOffsetCommit; kafkajs passes the array and its property through. */
 export type FencedTopics = { topic: string; partitions: OffsetToCommit[] }[] & { member?: GroupMember };
 
 const { Encoder, Decoder, errors } = internals;
@@ -44,10 +41,7 @@ export interface TxnOffsetCommit {
   topics: FencedTopics;
 }
 
-/**
- * Version 3 is what KIP-447 needs; version 5 is written the same, and the group's coordinator tells
- * that of the transaction itself (KIP-890).
- */
+/** Version 3 has what KIP-447 needs; version 5 is written the same (KIP-890). */
 export const txnOffsetCommit = (
   version: 3 | 5,
   { transactionalId, groupId, producerId, producerEpoch, topics }: TxnOffsetCommit,
@@ -185,7 +179,6 @@ function readTopics<P>(decoder: DecoderLike, read: (d: DecoderLike) => P): { top
   });
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchFencing(): void {
   recordGenerations();
   const commit = internals.requests<TxnOffsetCommit>("txnOffsetCommit");

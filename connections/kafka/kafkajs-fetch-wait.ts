@@ -101,7 +101,6 @@ const withoutFetch = (wait: RequestQueueLike["waitForPendingRequests"]): Request
     return isIdle ? Promise.resolve() : wait.call(this);
   };
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchFetchWait(): void {
   const { prototype } = internals.ConsumerGroup;
   prototype.fetch = withAdaptiveWait(prototype.fetch);

@@ -171,10 +171,7 @@ export interface RequestQueueLike {
   /** When it disconnects. */
   waitForPendingRequests(): Promise<void>;
 }
-/**
- * The member of a group that a consumer is between two crashes; the cluster object is the
- * consumer's own, and stays.
- */
+/** The member that a consumer is between two crashes; it owns the cluster object. */
 export interface ConsumerGroupLike {
   cluster: { refreshMetadata(): Promise<unknown> };
   memberId: string | null;

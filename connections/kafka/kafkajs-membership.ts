@@ -16,20 +16,14 @@ type Methods = Record<"connect" | "joinAndSync" | "leave", Method> & { fetch: Fe
 /** UNKNOWN_MEMBER_ID of Kafka's protocol. kafkajs reacts to it by joining. */
 const unknownMember = 25;
 
-/**
- * Wraps methods of a ConsumerGroup, of which every start of a consumer makes a new one on the same
- * cluster object.
- */
+/** Wraps methods of a ConsumerGroup, made anew by every start of a consumer. */
 function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Methods {
   const members = new WeakMap<object, string>();
   const remember = ({ cluster, memberId }: ConsumerGroupLike): void => {
     if (memberId === null) members.delete(cluster);
     else members.set(cluster, memberId);
   };
-  /**
-   * Also after a failure: a member that joined but could not finish is still a member, and so is
-   * one that could not leave.
-   */
+  /** Also after a failure: one that joined or could not leave is still a member. */
   const remembering = (method: Method): Method =>
     async function remembered() {
       try {
@@ -52,7 +46,6 @@ function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Method
   };
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchMembership(): void {
   const { prototype } = internals.ConsumerGroup;
   Object.assign(prototype, withMembership(prototype));

@@ -31,7 +31,6 @@ export function withoutDefaultOffset(recover: Recover): Recover {
   };
 }
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchOutOfRange(): void {
   const { prototype } = internals.ConsumerGroup;
   prototype.recoverFromOffsetOutOfRange = withoutDefaultOffset(prototype.recoverFromOffsetOutOfRange);

@@ -37,7 +37,6 @@ export const withJoinFirst = (fetch: Fetch): Fetch =>
     return [];
   };
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchRejoin(): void {
   const { prototype } = internals.ConsumerGroup;
   prototype.recoverFromFetch = withDueJoin(prototype.recoverFromFetch);

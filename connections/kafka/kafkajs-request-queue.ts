@@ -4,7 +4,6 @@
 // requests polls; responses and new requests check anyway.
 import { internals, type RequestQueueLike } from "./kafkajs-internals.ts";
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchRequestQueue(): void {
   const { prototype } = internals.RequestQueue;
   const schedule = prototype.scheduleCheckPendingRequests;

@@ -16,15 +16,10 @@ import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafka
 import { batchesOf, compare, inRequests, refuseMissing, type Batch, type PartitionResponse } from "./unacknowledged.ts";
 
 const defaultTimeoutMs = 30_000;
-/**
- * A broker that has not answered by then is asked no longer; its partitions may be led by others.
- */
+/** A broker silent for so long is asked no longer; others may lead its partitions. */
 const answerWithinMs = 10_000;
 const waitMs = { first: 2, limit: 100 };
-/**
- * How often the metadata are asked for a partition that they lack: a new one takes a moment to be
- * known to every broker.
- */
+/** Looks for a partition that metadata lack: brokers learn of new ones late. */
 const missing = { looks: 5, firstWaitMs: 50 };
 const leaderNotAvailable = 5;
 /** While one of these stands among the topics asked for, kafkajs gets no metadata at all. */
@@ -38,10 +33,7 @@ const protocolError = (code: number, { topic, partition }: Batch): Error => {
 const doubtful = ({ topic, partition }: Batch): Error =>
   new Error(`${topic}, partition ${partition}: the broker's answer does not say where the records are`);
 
-/**
- * Takes the place of kafkajs' sendMessages: resolves to the answer of every partition, when all of
- * them are acknowledged.
- */
+/** In place of kafkajs' sendMessages: resolves when all partitions are acknowledged. */
 export function createSend({ logger, cluster, partitioner, eosManager }: SendDependencies) {
   let last: Promise<unknown> = Promise.resolve();
 
@@ -120,10 +112,7 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
       if (pending.size > 0) throw new Error("a partition was left out of a send: this is a bug");
     };
 
-    /**
-     * Gets the metadata and the connections right for another attempt; what fails here fails that
-     * attempt, too.
-     */
+    /** Renews metadata and connections for another attempt; failing here fails that one. */
     const recover = async (error: unknown): Promise<void> => {
       const { name, host, port } = error as { name?: string; host?: string; port?: number };
       if (name === "KafkaJSConnectionClosedError" && host !== undefined && port !== undefined)
@@ -156,10 +145,7 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
     }
   }
 
-  /**
-   * Sequence numbers must reach a partition in order: an idempotent producer sends one batch after
-   * the other.
-   */
+  /** An idempotent producer sends one batch after the other, by sequence numbers. */
   return (send: Send): ReturnType<typeof sendAll> => {
     if (!eosManager.isInitialized()) return sendAll(send);
     const next = last.then(() => sendAll(send));

@@ -17,7 +17,6 @@ const endingFetchers = (fetch: Fetch): Fetch =>
     return [];
   };
 
-/** Idempotent within a process because the module is loaded once. */
 export function patchStopping(): void {
   const { prototype } = internals.Runner;
   prototype.fetch = endingFetchers(prototype.fetch);

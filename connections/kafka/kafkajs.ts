@@ -1,5 +1,5 @@
-// kafkajs with its version asserted and our patches applied. All imports of kafkajs go through this
-// file.
+// kafkajs with its version asserted and our patches applied, once: this module is loaded once in a
+// process. All imports of kafkajs go through it.
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { patchAbortedFilter } from "./kafkajs-aborted.ts";

@@ -42,10 +42,7 @@ interface Cluster {
 const readUncommitted = 0;
 const disconnectMs = 2_000;
 
-/**
- * kafkajs' clients make one for each consumer, producer and admin, none of which lets us choose the
- * isolation of offsets.
- */
+/** kafkajs' clients make one each, without a choice of the offsets' isolation. */
 function clusterOf(client: KafkaClient): Cluster {
   const name = Object.getOwnPropertySymbols(client).find((s) => s.description === "private:Kafka:createCluster");
   const make = (client as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[name ?? Symbol()];

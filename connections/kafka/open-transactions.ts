@@ -40,10 +40,7 @@ export function recordedOutcome(
   return outcome === "abort" || lastTimestamp >= recorded.startedAt - clockSlackMs ? outcome : undefined;
 }
 
-/**
- * Whether the coordinator will end it: at its producer's word, at its timeout, or as soon as the
- * partition's leader answers.
- */
+/** Whether the coordinator will end it: by its producer, timeout, or the leader's answer. */
 export const isClaimed = (
   { topic, partition, epoch }: Pick<OpenTransaction, "topic" | "partition" | "epoch">,
   recorded: RecordedTransaction,

@@ -8,34 +8,23 @@ export interface TopicReader {
 }
 
 export interface FollowHandlers {
-  /**
-   * Awaited, in the order of a partition. `next`: the offset behind the records. isStale: the
-   * partition is no longer followed from there.
-   */
+  /** Awaited, in a partition's order. `next`: behind the records. isStale: not followed now. */
   onRecords(
     records: RawRecord[],
     at: { partition: number; next: number; isStale: () => boolean },
   ): void | Promise<void>;
-  /**
-   * The broker did not know the offset any more and the partition is read from its beginning: what
-   * it brought is void.
-   */
+  /** The offset is gone and the partition is read anew: what it brought is void. */
   onRewound?(partition: number): void | Promise<void>;
 }
 
-/**
- * Some partitions of a topic; those come and go. Nothing here waits for the broker but caughtUp.
- */
+/** Partitions of a topic, which come and go. Only caughtUp waits for the broker. */
 export interface TopicFollower {
   /** From this offset on, whether it was followed before or not. */
   follow(partition: number, from: number): void;
   unfollow(partition: number): void;
   /** Offset behind what was handed over, control markers included; undefined: not followed. */
   position(partition: number): number | undefined;
-  /**
-   * Resolves when the partition was read to the end that it had at this call, or is not followed
-   * any more.
-   */
+  /** Resolves at the end that the partition had at this call, or when not followed. */
   caughtUp(partition: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -60,17 +49,11 @@ export interface UnreadableBatch {
 
 /** Held: full names of the topics that its user may read whole. */
 export interface KafkaReaders<Held extends string = string> {
-  /**
-   * Reads whole topics without a group of their own and follows them; onRecords is awaited, records
-   * keep their partition's order.
-   */
+  /** Reads whole topics without a group and follows them, in each partition's order. */
   readTopic: (topic: Held, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>) => TopicReader;
   /** Follows a set of a topic's partitions that may change; none at first. */
   followTopic: (topic: Held, handlers: FollowHandlers) => TopicFollower;
-  /**
-   * Follows a topic from now on; resolves once every record produced from this moment on will be
-   * seen.
-   */
+  /** Follows a topic from now on; resolves once every later record will be seen. */
   tailTopic: (
     topic: Held,
     onRecord: (record: RawRecord, partition: number) => void,

@@ -22,10 +22,7 @@ export function createReader(client: KafkaClient, topic: string): Consumer {
   });
 }
 
-/**
- * After some errors (a half-started broker, say) kafkajs gives up a consumer for good: a table or a
- * tail must survive that.
- */
+/** kafkajs gives a consumer up after some errors: a table or a tail must survive that. */
 export function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
   const revive = (): void => {
     if (stopped()) return;

@@ -7,10 +7,7 @@ import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { GroupConsumer, PartitionProgress, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
-/**
- * How far a partition was read: control markers take up offsets, and an idle group must show no lag
- * for them.
- */
+/** How far a partition was read: markers take offsets and must not show as lag. */
 interface Progress extends TopicPartition {
   /** Position after the last record handed over, and after the control markers that follow it. */
   handed: number;
@@ -49,10 +46,7 @@ export function createSinkSource(
   let comparing: NodeJS.Timeout | undefined;
   const progressOf = (topic: string, partition: number): Progress | undefined => progress.get(`${topic}/${partition}`);
 
-  /**
-   * The last commit counts, even if it is lower than an earlier one: records that are read again
-   * lie below it.
-   */
+  /** The last commit counts, even a lower one: records read again lie below it. */
   const tell = async (positions: readonly (TopicPartition & { offset: number })[]): Promise<void> => {
     await consumer.commit(positions);
     for (const { topic, partition, offset } of positions) {

@@ -33,10 +33,7 @@ export interface Sweep {
   after(): Promise<void>;
 }
 
-/**
- * Leaders and coordinators that are away are waited for this long; a partition whose leader stays
- * away is not.
- */
+/** Wait for absent leaders and coordinators; not for one that stays away. */
 const limitMs = 10_000;
 const retryMs = { first: 20, limit: 500 };
 
@@ -46,10 +43,7 @@ interface Leftover {
 }
 
 export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions): Sweep {
-  /**
-   * Recorded transaction of the last life that was not swept. It is kept across failed attempts,
-   * because the coordinator forgets it at the initialisation.
-   */
+  /** Recorded transaction of the last life, kept across attempts: the coordinator forgets it. */
   let former: RecordedTransaction | undefined;
   /** What only the new life can end. */
   let left: { outcome: Outcome; partitions: (OpenTransaction | Unseen)[] }[] = [];
@@ -76,9 +70,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
     }
   };
 
-  /**
-   * Ends what is open of the former life; what this principal may not end stays for the new one.
-   */
+  /** Ends what is open of the former life; what may not be ended stays. */
   const clear = async (recorded: RecordedTransaction, still: () => Promise<boolean>): Promise<void> => {
     const { open, unseen } = await look();
     const found: Leftover[] = open
@@ -155,10 +147,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
       }),
   };
 
-  /**
-   * Says what to do about a transaction that not even the new life's could end (its producer id was
-   * exhausted).
-   */
+  /** What to do about a transaction that the new life couldn't end (exhausted id). */
   async function confirm(partitions: readonly (OpenTransaction | Unseen)[]): Promise<void> {
     const expected = partitions.filter((one): one is OpenTransaction => "openSince" in one);
     if (expected.length === 0) return;

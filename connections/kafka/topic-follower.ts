@@ -26,10 +26,7 @@ export interface ReaderOptions {
   topic: string;
   /** Ends of a topic's partitions; rejects while a leader is away. */
   ends: (topic: string) => Promise<PartitionEnds[]>;
-  /**
-   * Called when the follower begins, with a function that lists stuck partitions; returns a
-   * function to call at its end.
-   */
+  /** Called at the begin with a function that lists stuck partitions; returns its end. */
   watched?: (stuck: () => StuckPartition[]) => () => void;
   /** What has the topics' names now; rejects while a broker is away. */
   origins?: (topics: readonly string[]) => Promise<ReadonlyMap<string, Origin>>;
@@ -60,10 +57,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   });
   const forgetMe = options.watched?.(stuck);
 
-  /**
-   * Between a crash and the restart kafkajs throws; the next join seeks and resumes what is to be
-   * followed then.
-   */
+  /** Between a crash and the restart kafkajs throws; the next join seeks and resumes. */
   const ifRunning = (action: () => void): void => {
     try {
       action();

@@ -1,5 +1,4 @@
-// Reads a topic outside any group that matters: whole from the beginning (a table of a compacted
-// topic), or from now on.
+// Reads a topic outside any group: whole from the beginning (a table), or from now on.
 import type { RawRecord, TopicFollower, TopicReader } from "./port.ts";
 import { untilReachable } from "./retry.ts";
 import { followTopic, type ReaderOptions } from "./topic-follower.ts";

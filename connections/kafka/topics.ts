@@ -1,5 +1,4 @@
-// The topics: made by us, never by accident (auto.create is off), with limits that let the largest
-// legal record through.
+// The topics, made by us alone (auto.create is off), with room for the largest record.
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { ownersOf, shortTopicName, type Topic, type TopicName, type TopicOwners } from "../../schemas/records.ts";
@@ -22,10 +21,7 @@ export interface TopicSettings extends DurabilitySettings {
 
 interface Shape {
   partitions?: number;
-  /**
-   * Its producers stamp the records, for a copy has the time of what it copies. On all other topics
-   * the broker does: no clock but its own counts.
-   */
+  /** Its producers date the records, as copies do. Elsewhere only the broker's clock counts. */
   producerTime?: boolean;
   config: Record<string, string>;
 }

@@ -14,10 +14,7 @@ import { createPartitioner } from "./partitioner.ts";
 import type { Transaction, TransactionalProducer } from "./port.ts";
 import type { Sweep } from "./sweep.ts";
 
-/**
- * A broker that hangs must not keep us from ending, or from the next producer: what is still under
- * way is of no use.
- */
+/** A hanging broker must not block the end, or the next producer. */
 const disconnect = (producer: Producer): Promise<void> => within(disconnectMs, producer.disconnect());
 const disconnectMs = 2_000;
 

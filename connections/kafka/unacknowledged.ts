@@ -14,9 +14,7 @@ export interface TopicMessages {
   topic: string;
   messages: readonly Message[];
 }
-/**
- * The messages of one partition: one record batch, resent unchanged under the same sequence number.
- */
+/** The messages of one partition: one batch, resent under the same sequence number. */
 export interface Batch {
   topic: string;
   partition: number;

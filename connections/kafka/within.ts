@@ -1,10 +1,6 @@
-// A bound for goodbyes: kafkajs disconnects politely, and a broker that is away can make that take
-// minutes.
+// A bound for goodbyes: without a broker kafkajs can take minutes to disconnect.
 
-/**
- * Resolves when the promise is settled, either way, or after this many milliseconds; a later result
- * is ignored.
- */
+/** Resolves when the promise settles, or after the time; a later result is ignored. */
 export function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);

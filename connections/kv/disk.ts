@@ -13,10 +13,7 @@ import type { KvEntry } from "./port.ts";
 
 export interface DiskTier {
   readonly folder: string;
-  /**
-   * Every usable entry but known ones. What is no good is removed and reported; what can't be read
-   * is reported once.
-   */
+  /** Usable entries except known ones. Bad ones are removed, each problem reported once. */
   scan(
     isKnown?: (key: string) => boolean,
   ): Promise<{ entries: KvEntry[]; refused: { file: string; reason: string }[] }>;

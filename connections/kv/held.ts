@@ -1,5 +1,4 @@
-// What the store knows of one entry, the views of it that others get, and the values of what was
-// evicted.
+// What the store knows of an entry, others' views of it, and values of what was evicted.
 import { type Evictable, type ReuseValue, valueAt } from "../../algorithms/linked-prefill/reuse-value.ts";
 import type { KvEntry, KvListed } from "./port.ts";
 

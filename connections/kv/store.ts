@@ -11,10 +11,7 @@ export interface KvStoreOptions extends TierOptions {
   format: string;
 }
 
-/**
- * Takes in what is on disk; damaged and foreign files, and the least valuable beyond `diskBytes`,
- * are removed. Rejects when the folder can't be read.
- */
+/** Takes in what is on disk; damaged, foreign and surplus files are removed. May reject. */
 export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const { format, memoryBytes, disk, diskBytes, clock } = options;
   const counts = { ...noCounts };

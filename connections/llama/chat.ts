@@ -90,10 +90,7 @@ export function createChat({
     return { parts, ends: piecewise === null ? null : counts.slice(0, -1) };
   }
 
-  /**
-   * What the prompt is after each message, in time in proportion to the square of the turns; null:
-   * the template only takes whole conversations.
-   */
+  /** The prompt after each message (quadratic in turns); null: only whole conversations. */
   function beginnings(roles: readonly ChatMessage["role"][]): string[] | null {
     try {
       return roles.map((_, i) => render(roles.slice(0, i + 1), false));

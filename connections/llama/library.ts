@@ -1,5 +1,4 @@
-// Where our addon and the prebuilt libraries of llama.cpp lie; tools/setup/build-llama.ts makes
-// what is ours.
+// Where the addon (tools/setup/build-llama.ts) and the libraries of llama.cpp lie.
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";

@@ -44,10 +44,7 @@ export interface ModelInput {
   path: string;
   /** SHA-256 of the file, hex; 0.3 s for 150 MB, so callers cache it. */
   fingerprint: string;
-  /**
-   * cpu; auto: the first discrete GPU, else an integrated one, else the CPU; gpu: all discrete
-   * GPUs, or device_missing; or the name of one. Default "cpu".
-   */
+  /** cpu (default); auto: the best device; gpu: all discrete GPUs; or the name of one. */
   device?: string;
   /** Layers on the device, from the last. Default all. */
   gpuLayers?: number | undefined;
@@ -64,10 +61,7 @@ export interface ContextInput {
   sequences?: number;
   /** Default 1. */
   threads?: number;
-  /**
-   * Default auto: wherever the model's devices compute it. Caches made with and without it never
-   * mix.
-   */
+  /** Default auto: where the devices compute it. Caches with and without never mix. */
   flashAttention?: FlashAttention;
   /** q8_0 needs flash attention and heads of a multiple of 64 dimensions. Default "f16". */
   kvType?: KvType;

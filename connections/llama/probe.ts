@@ -1,5 +1,4 @@
-// Whether the addon works here and which devices it finds, asked in a process of its own: a broken
-// one can abort.
+// Whether the addon works here, and its devices, asked in a process of its own: it may abort.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { llamaAddonFile, llamaBackendsFolder } from "./library.ts";

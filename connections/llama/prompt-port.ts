@@ -1,5 +1,4 @@
-// One prompt, what may be wanted of it, and what came of it. A part of port.ts, which exports it
-// all.
+// A prompt, what may be wanted of it, and what came of it. A part of port.ts.
 
 export interface Range {
   begin: number;
@@ -10,10 +9,7 @@ export interface Prompt {
   tokens: Int32Array;
   /** Caches at their positions: disjoint, with the prompt's tokens, unchanged until it settles. */
   links?: readonly { blob: Uint8Array; position: number }[];
-  /**
-   * Tokens computed although cached; each run costs a decode. Uncached tokens always are, and the
-   * last one when something is generated.
-   */
+  /** Tokens computed although cached; each run costs a decode. Uncached ones always are. */
   recompute?: readonly Range[];
   exports?: readonly Range[];
   /** Ascending positions whose logits are wanted; they must be computed ones. At most 4,096. */

@@ -3,10 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../errors.ts";
 
-/**
- * Options for every database: by default lmdb batches by event turn, with a promise that callers
- * can't reach. Put related writes into one transaction.
- */
+/** lmdb batches by event turn, with a promise that callers can't reach: off. Use transactions. */
 export const withoutBatches = { eventTurnBatching: false } as const;
 
 /**

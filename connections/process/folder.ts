@@ -1,5 +1,4 @@
-// One process owns a folder: its holder file is `owner`. What a killed process left behind is taken
-// over at once.
+// One process owns a folder, by its file `owner`. What a killed one left is taken over at once.
 import { readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { identify } from "./identity.ts";

@@ -4,10 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 export interface ProcessIdentity {
   pid: number;
-  /**
-   * Clock ticks since boot with the boot's id: unique to one life of a process. Empty without
-   * /proc.
-   */
+  /** Clock ticks since boot, and the boot's id: unique to a process. Empty without /proc. */
   started: string;
 }
 

@@ -1,5 +1,4 @@
-// A record's tenant without decoding the rest: 1.1 us for 1 KB instead of 2.9. Broken bytes have
-// the tenant "".
+// A record's tenant without decoding the rest (1.1 for 2.9 us a KB); "": broken bytes.
 import avro, { type Schema, type Type } from "avsc";
 import { createBoundsCheck } from "./bounds.ts";
 import { resolverOf } from "./resolve.ts";

@@ -1,5 +1,4 @@
-// Why mutual trust with a server fails, and what the operator has to do. A waiting process
-// continues once the cause is fixed.
+// Why trust with a server fails, and what to do. A waiting process then continues.
 
 /** A secret or a certificate of ours that is unusable; its message says what to do. */
 export class SecurityProblem extends Error {

@@ -1,5 +1,4 @@
-// One HTTP call whose TLS follows from configured files: Node's fetch takes no authorities of its
-// caller's.
+// One HTTP call with TLS from configured files: Node's fetch takes no authorities.
 import http from "node:http";
 import https from "node:https";
 import type { TlsFiles } from "../../config/sections/security.ts";

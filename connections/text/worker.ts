@@ -1,5 +1,4 @@
-// The text worker: runs pure functions over texts of users. It may be ended at any time, and holds
-// nothing.
+// The text worker: pure functions over texts of users. It may be ended at any time.
 import { mask } from "../../algorithms/privacy/mask.ts";
 import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
 import { splitText } from "../../algorithms/text/split.ts";

@@ -6,10 +6,7 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 /** Headers as they came, from anybody: what is malformed counts as absent. */
 export type ForeignHeaders = Readonly<Record<string, string | string[] | Buffer | undefined>>;
 
-/**
- * server: an HTTP request is answered. send: a record is produced. process: a record is worked on.
- * model: a model is called. inside: a part of one of these.
- */
+/** server: HTTP. send: produces. process: a record's work. model: a call. inside: a part. */
 export type SpanKind = "server" | "send" | "process" | "model" | "inside";
 
 /** What is known of the work. Never a text of a prompt, an answer or an error: codes and counts. */

@@ -28,9 +28,7 @@ export interface HelpfulnessRow {
 export interface TrainedHelpfulness {
   onnx: Uint8Array;
   kind: string;
-  /**
-   * auc, auc_similarity, calibration_error, effect_of_best of held-out requests; rows; requests.
-   */
+  /** auc, auc_similarity, calibration_error, effect_of_best (held out); rows; requests. */
   metrics: Record<string, number>;
   featureVersion: number;
 }
@@ -48,10 +46,7 @@ const requirements = fileURLToPath(new URL("../../tools/training/train-helpfulne
 const tolerance = 1e-3;
 const longestMs = 1_200_000;
 
-/**
- * Minutes for 100,000 rows. Rejects for wrong or too few rows (10 requests), without Python, or
- * when the graph does not give what was measured.
- */
+/** Minutes for 100,000 rows. Rejects for wrong or too few rows, without Python, or a bad graph. */
 export async function trainHelpfulness(
   rows: readonly HelpfulnessRow[],
   { log }: { log: Logger },

@@ -1,5 +1,4 @@
-// POST /v1/completions, OpenAI's legacy API: the prompt becomes a user message, and the
-// answer's text is the completion.
+// POST /v1/completions, OpenAI's legacy API: the prompt is a user message, the text the answer.
 import type { Response } from "../../schemas/types.ts";
 import { rawMembers } from "../../algorithms/text/exact-json.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";

@@ -1,5 +1,4 @@
-// What an application says of an answer, as a Feedback record: the record's own fields in JSON, the
-// tenant the key's.
+// What an application says of an answer, as a Feedback record of the key's tenant.
 import { z } from "zod";
 import { feedbackKinds, feedbackProblem, feedbackSources } from "../../algorithms/identity/feedback.ts";
 import { tokenAuthor } from "../../algorithms/identity/identity.ts";

@@ -41,10 +41,7 @@ export interface ChatBody {
   pathOf?: ((member: string) => string) | undefined;
 }
 
-/**
- * served: what some arm declares; text: of which the body was parsed, for members to pass through
- * as they are written. Throws ApiError.
- */
+/** served: what an arm declares; text: of the body, for members passed through. ApiError. */
 export function chatRequest(body: unknown, served: Served = new Set(), text?: string): ChatBody {
   if (!isRecord(body) || Array.isArray(body)) throw badRequest("The body must be a JSON object.");
   const hasTools = ["tools", "functions"].some((name) => name in body && !isEmpty(body[name]) && body[name] !== null);

@@ -29,14 +29,10 @@ export interface AskLineDependencies {
   costWeight: number | undefined;
   maxDeadlineMs: number;
   mostLineBytes: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
-/**
- * caller: null once its key was revoked or expired. Rejects with Busy, and with the signal's
- * reason.
- */
+/** caller: null once its key is invalid. Rejects with Busy, or the signal's reason. */
 export type AskLine = (
   batch: StoredBatch,
   line: BatchLine,

@@ -13,7 +13,5 @@ export const mostProblems = 20;
 const dayMs = 86_400_000;
 /** How long files and batches are kept. */
 export const keptMs = 30 * dayMs;
-/**
- * The only completion window. Request ids are recognised for as long: no line is answered twice.
- */
+/** The only completion window; ids are known for as long, so no line is answered twice. */
 export const windowMs = dayMs;

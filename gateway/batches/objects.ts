@@ -92,10 +92,7 @@ export function batchObject(batch: StoredBatch) {
   };
 }
 
-/**
- * A page of a list that is sorted as queried. after: the id behind which it begins. Undefined:
- * there is no such id.
- */
+/** A page of a sorted list, behind the id `after`. Undefined: there is no such id. */
 export function pageOf<T extends { id: string }>(
   all: readonly T[],
   { after, limit }: { after?: string | undefined; limit: number },

@@ -31,9 +31,7 @@ interface Begun {
   outcome: Outcome | null;
 }
 
-/**
- * from: as recorded. Finished lines after that line are not recorded singly, and are asked again.
- */
+/** from: as recorded. Lines finished behind it are not recorded, and are asked again. */
 export function createPosition(
   from: Pick<BatchProgress, "line" | "offset" | "completed" | "failed" | "deferred">,
 ): Position {

@@ -81,9 +81,7 @@ const unasked = {
   completed: { code: "not_recorded", message: "The answer to this request is not recorded, or was erased." },
 };
 
-/**
- * The error of a line whose call ended because its batch did; undefined: it has its own response.
- */
+/** The error of a line that its batch's end ended; undefined: it has a response. */
 function endedBy({ status, error }: Response, how: keyof typeof unasked): (typeof unasked)["expired"] | undefined {
   if (status === "ok") return undefined;
   const isOurs =

@@ -19,10 +19,7 @@ export type HeldRequest = Pick<Request, "messages" | "documents" | "passthrough"
   id: string;
 };
 
-/**
- * Holds what the request may cost; resolves to its release. ApiError: the limit is used up,
- * requests under way hold the rest, or the spending is unknown.
- */
+/** Holds what the request may cost; resolves to its release. ApiError: nothing is left. */
 export type HoldSpending = (key: SpendLimited, request: HeldRequest) => Promise<() => void>;
 
 export interface SpendLimitsDependencies {

@@ -21,7 +21,6 @@ export interface AnswerDependencies {
   ask: Ask;
   arms: () => readonly NamedArm[];
   streams: Omit<StreamOptions, "chunks">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Names of models for arms, as configured. */
   aliases?: Aliases["aliases"];

@@ -19,7 +19,6 @@ import { unknownFile } from "./files.ts";
 export interface BatchesDependencies {
   callerOf: (request: FastifyRequest) => Caller;
   batches: Pick<Batches, "table" | "save">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -23,7 +23,6 @@ export interface FeedbackDependencies extends Pick<SessionDependencies, "clickho
   codec: Pick<Codec, "encode">;
   topic: Topic<"feedback">;
   connectionLimit: ConnectionLimit;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

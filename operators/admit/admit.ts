@@ -124,10 +124,7 @@ export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDe
       return !confirmed && (source === "correction" || isSharedDomain(domain)) ? "unconfirmed" : null;
     }
 
-    /**
-     * The same pair is an example already: its quality follows what is thought of the request that
-     * it came from.
-     */
+    /** The pair is an example already: its quality follows the request that it came from. */
     async function settle(
       candidate: Candidate,
       held: HeldExample,

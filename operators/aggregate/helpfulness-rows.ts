@@ -7,9 +7,7 @@ export interface HelpfulnessRow {
   /** The same for all rows of the same question: never split between training and hold-out. */
   group: string;
   features: readonly number[];
-  /**
-   * Estimated quality with the example less that without it; a trial's is in [-2, 2] at p = 1/2.
-   */
+  /** Estimated quality with the example less without; a trial's is in [-2, 2] at p = 1/2. */
   effect: number;
   /** > 0. */
   weight: number;

@@ -68,10 +68,7 @@ export function createAssign(dependencies: AssignDependencies): Step<Needs, Adds
   };
 }
 
-/**
- * What a request outside of a variant may be answered by: a model, an alias or a key may allow
- * experimental arms beside others, which names none of them.
- */
+/** Without experimental arms, which a model, alias or key may allow beside others. */
 function withoutExperimental(request: IdentifiedRequest, arms: readonly AssignableArm[]): IdentifiedRequest {
   // Hot path: most systems have none.
   if (!arms.some((arm) => arm.experimental)) return request;

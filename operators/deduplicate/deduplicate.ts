@@ -31,16 +31,12 @@ type Needs = Omit<Validated, "question" | "degraded">;
 export interface DeduplicateDependencies {
   seen: SeenIds;
   firstResponses: FirstResponses;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Partitions of the responses topic. */
   partitions: () => number;
 }
 
-/**
- * What a repeat gets when no more may wait for a first answer. Marked as a repeat: the first
- * answer is still to come.
- */
+/** For repeats beyond those that may wait; a repeat, as the first answer is to come. */
 const tooMany: Refuse = {
   ...refuse(
     "too_many_repeats",

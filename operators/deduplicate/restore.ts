@@ -16,7 +16,6 @@ export interface RestoreDependencies {
   /** Full name of the topic that the ids are of. */
   requests: string;
   seen: Pick<SeenIds, "restore" | "size">;
-  /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }

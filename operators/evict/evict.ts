@@ -84,10 +84,7 @@ export function createEvict({ clickhouse, rules, costs, clock, log }: EvictDepen
   };
 }
 
-/**
- * Examples to evict for `excess` bytes at the least loss. rivals: by density, those in grace last,
- * which leave only where all others are too few.
- */
+/** Examples to evict for `excess` bytes at the least loss, those in grace last. */
 export function toLeave(rivals: readonly Rival[], excess: number): Rival[] {
   if (excess <= 0) return [];
   const old = rivals.filter(({ young }) => !young);

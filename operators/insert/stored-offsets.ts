@@ -24,10 +24,7 @@ export const selectStored = (table: string): string =>
   `SELECT kafka_partition AS partition, kafka_origin AS origin, max(kafka_offset) AS offset FROM ${table}
        WHERE topic = {topic:String} GROUP BY kafka_partition, kafka_origin`;
 
-/**
- * Which rows say how far a partition is: those of its very origin, else those of unknown origin
- * unless rows are certainly another topic's.
- */
+/** Rows of this origin; else those of unknown origin, unless they are another topic's. */
 export function storedUnder(stored: readonly Stored[], current: Origin): StoredOffset {
   const exact = stored.find(({ origin }) => origin === originText(current));
   if (exact !== undefined && exact.origin !== "") return { offset: exact.offset };

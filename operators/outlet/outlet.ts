@@ -1,5 +1,4 @@
-// Copies a tenant's answers to its own topic, same partition; other tenants' stay. Delivery:
-// exactly one copy.
+// Copies a tenant's answers to its own topic, same partition; others' stay. Exactly one copy.
 import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";

@@ -1,5 +1,4 @@
-// Publishes a helpfulness model, unless it is no better than similarity or a guess, or the newest
-// version is a revert.
+// Publishes a helpfulness model, unless it is no better than others, or after a revert.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
 import { policyRecord } from "../../state/policies/record.ts";

@@ -19,10 +19,7 @@ export interface PublishDependencies {
   featureVersion: number;
   /** Smaller changes wait until the newest version is this old, ms. */
   settleMs: number;
-  /**
-   * Whether a reward was withdrawn since then (ms): a version that rests on too little then is
-   * replaced by an empty one. Absent: never.
-   */
+  /** Whether a reward was withdrawn since (ms): a version may then rest on too little. */
   takenBack?: (since: number) => Promise<boolean>;
   clock: () => number;
 }

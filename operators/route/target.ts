@@ -29,10 +29,7 @@ export function servingOf(routing: PriorConfig & Exploring): Serving {
   return { prior: routerPrior(routing).unknown, indifference, explorationFloor };
 }
 
-/**
- * Probability of each candidate, in their order; null where the target's arm was not allowed.
- * RangeError when a policy leads to anything not finite.
- */
+/** In the candidates' order; null: the arm was not allowed. RangeError if not finite. */
 export function targetProbabilities(
   target: Target,
   candidates: readonly Candidate[],

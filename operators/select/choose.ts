@@ -36,10 +36,7 @@ export interface ChooseLimits {
   cachedBonus?: number;
   /** Ids of candidates that are tried before all others; they count as cached. */
   first?: ReadonlySet<string>;
-  /**
-   * Whom the prompt is for: of any other tenant at most half of the examples are, and at least one
-   * may be. Absent: of any tenant all may be.
-   */
+  /** The prompt's tenant: each other has half of the examples at most (or one). Absent: any share. */
   tenant?: string;
 }
 
@@ -170,10 +167,7 @@ export function chooseExamples(
   };
 }
 
-/**
- * The taken one of which it is a near-duplicate, by the questions alone: two questions with one
- * answer are evidence (bench/results/NOTES.md).
- */
+/** The taken one with nearly the same question; equal answers are evidence (NOTES.md). */
 const twinOf = (one: Rated, taken: readonly Rated[], nearDuplicate: number): Rated | undefined =>
   taken.find(({ vector }) => !(dot(vector, one.vector) < nearDuplicate));
 

@@ -72,9 +72,6 @@ export interface Selection {
   /** Version of the helpfulness model that predicted; 0: similarity was used. */
   helpfulnessVersion: number;
   nearMiss: NearMiss | null;
-  /**
-   * examples: the index is away; similarity: only popular examples were searched; helpfulness: the
-   * model failed.
-   */
+  /** No index, popular examples only, or no helpfulness model. */
   degraded: ("examples" | "similarity" | "helpfulness")[];
 }

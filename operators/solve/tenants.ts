@@ -1,5 +1,4 @@
-// Posteriors by tenant, each from its own sums and comparisons; unchanged tenants are not solved
-// again.
+// Posteriors by tenant, from its own sums and comparisons; unchanged ones are not solved again.
 import { setImmediate } from "node:timers/promises";
 import type { Beliefs } from "../../state/policies/router.ts";
 import type { ArmStatistics, Pair, Solved } from "../learnt.ts";

@@ -1,5 +1,4 @@
-// The running stages of arms, at most one an arm: the previous stage of an arm ends before its next
-// one starts.
+// The running stages of arms, one an arm: its previous stage ends before the next one starts.
 import type { ArmConfig } from "../../config/schema.ts";
 import { isInline } from "../../config/sections/arms.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";

@@ -85,10 +85,7 @@ export async function buildCaches(
   }
 }
 
-/**
- * By piece; for the first place in a prompt with /first. What found no room, or has too long a
- * name, has none.
- */
+/** By piece, also as /first in a prompt. What has no room, or too long a name, has none. */
 async function nameCaches(
   { chunked: chunkedOf, model, store }: LoadedLlama,
   prompt: Piece[],

@@ -24,17 +24,11 @@ interface Waiting extends BuildPrompt {
 
 /** Names of pieces that are remembered, those of the documents that changed last. */
 const mostPieces = 200_000;
-/**
- * So long after a change pieces of former texts are looked for: requests on their way may still
- * show one. Milliseconds.
- */
+/** Milliseconds after a change in which requests may still show pieces of former texts. */
 const formerMs = 600_000;
 
 export interface FollowedDocuments extends DocumentBuilds {
-  /**
-   * Those of the pieces (pieceName) whose document is not on the topic, or has a new text without
-   * them; null: not known yet.
-   */
+  /** Pieces (pieceName) whose document is gone or has another text; null: not known yet. */
   gone(pieces: readonly string[]): string[] | null;
   stop(): Promise<void>;
 }

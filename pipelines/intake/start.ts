@@ -1,11 +1,10 @@
 // What intake needs: which tenant's each topic is. Requests and feedback are groups of their own.
-import { intakeFeedback } from "./feedback.ts";
-import { intakeRequests } from "./requests.ts";
+import { intakeFeedback, intakeRequests } from "./pipeline.ts";
 import type { TenantTopic } from "../../schemas/records.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
-import { assembleStage } from "../stage.ts";
+import { startStage } from "../stage.ts";
 
 type Naming = Pick<SessionOf<object>, "tenants" | "topic">;
 
@@ -25,8 +24,7 @@ export async function startIntakeRequests(
     tenantOf: tenantsByTopic(session, "tenant-requests"),
     ...{ limits: session.config.limits, partitions: replies.now, clock: Date.now },
   });
-  const stage = assembleStage(session, { pipeline, instance });
-  await stage.start();
+  const stage = await startStage(session, { pipeline, instance });
   return {
     ...stage,
     async stop() {
@@ -41,7 +39,5 @@ export async function startIntakeFeedback(
   instance: string,
 ): Promise<RunningStage> {
   const pipeline = intakeFeedback.bind({ tenantOf: tenantsByTopic(session, "tenant-feedback") });
-  const stage = assembleStage(session, { pipeline, instance });
-  await stage.start();
-  return stage;
+  return startStage(session, { pipeline, instance });
 }

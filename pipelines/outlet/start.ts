@@ -1,19 +1,15 @@
-// What outlet needs: which tenants have topics. Answers and alternative answers are groups of their
-// own.
-import { outletAlternativeAnswers } from "./alternative-answers.ts";
-import { outletResponses } from "./responses.ts";
+// What outlet needs: tenants that have topics. Alternative answers are a group of their own.
+import { outletAlternativeAnswers, outletResponses } from "./pipeline.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
-import { assembleStage } from "../stage.ts";
+import { startStage } from "../stage.ts";
 
 export async function startOutletResponses(
   session: SessionOf<typeof outletResponses>,
   instance: string,
 ): Promise<RunningStage> {
   const pipeline = outletResponses.bind({ hasTopics: session.tenants.has });
-  const stage = assembleStage(session, { pipeline, instance });
-  await stage.start();
-  return stage;
+  return startStage(session, { pipeline, instance });
 }
 
 export async function startOutletAlternativeAnswers(
@@ -21,7 +17,5 @@ export async function startOutletAlternativeAnswers(
   instance: string,
 ): Promise<RunningStage> {
   const pipeline = outletAlternativeAnswers.bind({ hasTopics: session.tenants.has });
-  const stage = assembleStage(session, { pipeline, instance });
-  await stage.start();
-  return stage;
+  return startStage(session, { pipeline, instance });
 }

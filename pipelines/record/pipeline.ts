@@ -1,5 +1,4 @@
-// record: everything into ClickHouse. Effectively once: positions are found where the rows are
-// (runtime/sink.ts).
+// record: everything into ClickHouse, effectively once: positions are with the rows (sink.ts).
 import { createBatch } from "../../operators/batch/batch.ts";
 import { createDecode } from "../../operators/decode/decode.ts";
 import { recordedTopics } from "../../operators/decode/rows.ts";

@@ -1,5 +1,4 @@
-// Counters of stages (runtime/metrics/port.ts) for Prometheus; one registry a process, never
-// global.
+// Counters of stages (runtime/metrics/port.ts) for Prometheus; one registry a process.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "./port.ts";
 import type { PartitionLag } from "../lag.ts";

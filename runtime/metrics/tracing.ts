@@ -1,5 +1,4 @@
-// Spans of traces: how many were exported, and how many were lost because the collector was away or
-// too slow.
+// Spans of traces: how many were exported, and how many lost.
 import { Counter, type Registry } from "prom-client";
 
 export interface TracingMetrics {

@@ -1,5 +1,4 @@
 // record in traces: a span for each traced record, from its batch until its rows are stored.
-// Bounded by the batch.
 import type { Span, Tracing } from "../../connections/tracing/port.ts";
 import type { Batch, SinkDependencies } from "../rows.ts";
 

@@ -1,5 +1,4 @@
-// What the records that a stage emits say of the request, for its span: ids, codes and counts,
-// never a text.
+// What emitted records say of the request, for its span: ids, codes and counts, no text.
 import type { Facts } from "../../connections/tracing/port.ts";
 import type { Emit } from "../step.ts";
 import type { Decision, Response, Work } from "../../schemas/types.ts";

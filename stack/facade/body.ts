@@ -1,5 +1,4 @@
-// Request bodies, whole (chdb takes one piece) and bounded, per request and over all; gzip is
-// undone within the bounds.
+// Request bodies, whole and bounded, each and over all; gzip is undone within the bounds.
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";

@@ -30,10 +30,7 @@ export function splitInsert(sql: string): Insert | undefined {
   return undefined;
 }
 
-/**
- * Table of an INSERT whose rows chdb may read as they came: JSON lines without blanks at their
- * start. undefined: any other.
- */
+/** Table of an INSERT of plain JSON lines, which chdb may read as they came; else undefined. */
 export function plainTarget(formatted: string, data: Buffer): string | undefined {
   const table = /^INSERT INTO (\w+(?:\.\w+)?) FORMAT JSONEachRow$/.exec(formatted)?.[1];
   if (table === undefined || data[0] !== 0x7b) return undefined;

@@ -67,10 +67,7 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 /** Takes the same time wherever the two differ, and whatever their lengths are. */
 const equal = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right));
 
-/**
- * Write token: a writer, user `default`; read token: a reader. As any ClickHouse client sends
- * passwords. AUTHENTICATION_FAILED.
- */
+/** Write token: writer, user `default`; read token: reader. AUTHENTICATION_FAILED. */
 export function authenticate(url: URL, headers: IncomingHttpHeaders, tokens: Tokens): Caller {
   const { user, password } = credentials(url, headers);
   const [isWrite, isRead] = [equal(password, tokens.write), equal(password, tokens.read)];

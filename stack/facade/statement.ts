@@ -1,5 +1,4 @@
-// A statement as it is run: in the formatter's form, checked by guard.ts, with an INSERT's rows,
-// behind our limits.
+// A statement as it is run: formatted, checked by guard.ts, with an INSERT's rows and limits.
 import type { RawInsertParams, Session } from "chdb";
 import { isFormat } from "./allowed.ts";
 import { badArguments, DatabaseError, toDatabaseError } from "./errors.ts";

@@ -1,5 +1,4 @@
-// The circuit breakers of the arms as this process sees them, and arms that take over from others
-// (docs/operations.md).
+// The breakers of the arms as this process sees them, and takeovers (docs/operations.md).
 import { Counter } from "prom-client";
 import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
 import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";

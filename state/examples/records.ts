@@ -1,5 +1,4 @@
-// The pool's records as bytes, each with a checksum over content and key: a flipped bit decodes to
-// null.
+// The pool's records as bytes, with a checksum of content and key: a flipped bit gives null.
 import { crc32 } from "node:zlib";
 import { readHalves, writeHalves } from "../../algorithms/selection/half-precision.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -40,10 +39,7 @@ export function decodeHolding(id: string, bytes: Buffer): Holding | null {
   return { key: bytes.readUInt32LE(4), domain: bytes.readUInt32LE(8), ahead: bytes.readUInt32LE(12) === 1, partitions };
 }
 
-/**
- * Everything but the vector, of that checksum and model: the same example gives the same bytes. An
- * array: names would be half of the record.
- */
+/** All but the vector, of that checksum and model. An array: names would take half. */
 export function encodeExample(key: number, example: Example): Buffer {
   const { source } = example;
   const row: Row = [

@@ -1,5 +1,4 @@
-// The next version of a policy by another process than the learner: becomes the writer for it
-// alone.
+// The next version of a policy by another process than the learner, as the writer for it.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { PolicyLog } from "./log.ts";

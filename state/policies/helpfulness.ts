@@ -1,5 +1,4 @@
-// The policy `helpfulness`: a model of helpfulness as ONNX, in base64, with its hash. This file is
-// the codec of its record.
+// The codec of the policy `helpfulness`: an ONNX model in base64, with its hash.
 import { createHash } from "node:crypto";
 import type { Policy } from "../../schemas/types.ts";
 import { policyProblem, type PolicyProblem } from "./record.ts";

@@ -1,5 +1,4 @@
-// The versions of a policy that ClickHouse recorded: the topic keeps only the newest version of
-// each.
+// The versions of a policy in ClickHouse: the topic keeps only the newest of each.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Policy } from "../../schemas/types.ts";
 

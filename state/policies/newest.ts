@@ -1,5 +1,4 @@
-// The newest usable version of a policy (a global table). An unusable one leaves the former in
-// force; why is kept.
+// The newest usable version of a policy; an unusable one leaves the former in force.
 import type { Policy } from "../../schemas/types.ts";
 import type { PolicyProblem } from "./record.ts";
 

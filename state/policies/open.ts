@@ -1,5 +1,4 @@
-// The policies that plan goes by, as one table of the topic `policies`: the router's, and where
-// answers are reused.
+// The policies of plan as one table of the topic: the router's, and where answers are reused.
 import { routerVersionsOf } from "../../config/sections/experiments.ts";
 import { followTable, type TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";

@@ -20,10 +20,7 @@ export interface RouterPrior {
   unknown: Posterior;
 }
 
-/**
- * First guesses of other weights' variances, shared and own each. Kinds of requests and examples
- * tell more than the figures of a text.
- */
+/** First guesses of other weights' variances. Kinds say more than a text's figures. */
 const slopeVariances = { question: 0.005, embedding: 0.005, examples: 0.02, form: 0.02 };
 
 export function routerPrior(config: PriorConfig): RouterPrior {

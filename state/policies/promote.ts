@@ -1,5 +1,4 @@
-// Publishes a chosen router policy and pauses learning, as a revert does. Refuses when another
-// version was published since.
+// Publishes a chosen router policy and pauses learning. Refuses if another came since.
 import type { Policy } from "../../schemas/types.ts";
 import { appendOnce, type Policies } from "./append.ts";
 import { ROUTER } from "./router.ts";

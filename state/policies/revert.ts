@@ -7,10 +7,7 @@ import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
 import { isPin } from "./pin.ts";
 
-/**
- * Publishes the body of `version`, by default the last that says something else, as the next one.
- * revertOf pauses learning until resumePolicy.
- */
+/** Publishes `version` (default: the last different one) anew; learning pauses till resumed. */
 export async function revertPolicy(
   policies: Policies,
   name: string,

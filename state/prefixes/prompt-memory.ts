@@ -15,10 +15,7 @@ export interface PromptMemory {
   /** See LivePrefixes.longest. */
   longest(arm: string, domain: string, candidates: readonly PrefixCandidate[], count: number, loss: number): string[];
   keptOf: KeptExamples["of"];
-  /**
-   * A prompt was composed. turn: its key; null: later turns don't keep its examples. isPrefix: its
-   * arm begins prompts with what longest() gives.
-   */
+  /** A prompt was composed. turn: its key or null. isPrefix: the arm begins with longest(). */
   note(domain: string, turn: string | null, prompt: KeptPrompt, isPrefix: boolean): void;
 }
 

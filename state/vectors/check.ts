@@ -1,5 +1,4 @@
-// What every index checks before a vector goes near native code, where a wrong length would read
-// foreign memory.
+// What every index checks of a vector before native code could read foreign memory.
 import { VectorError } from "./port.ts";
 
 /** Products of such numbers, summed over any dimension, are finite. */

@@ -1,5 +1,4 @@
-// The file of an exact index: a header as one line of JSON, keys, vectors, and the SHA-256 of it
-// all at the end.
+// The file of an exact index: a line of JSON, keys, vectors, and the SHA-256 of it all.
 import { createHash } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";

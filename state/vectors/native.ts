@@ -1,5 +1,4 @@
-// Our FAISS addon (native/faiss), typed. Built by tools/setup/build-native.ts; loaded by worker.ts
-// alone.
+// Our FAISS addon (native/faiss), typed; built by set-up, loaded by worker.ts alone.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

@@ -34,10 +34,7 @@ export const exactFigures = (size: number): IndexFigures => ({
 
 /** Calls may be concurrent; each sees the changes awaited before it. */
 export interface VectorIndex {
-  /**
-   * Adds or replaces. Row-major, keys.length x dimension; copied or moved. VectorError for a wrong
-   * shape or not finite numbers.
-   */
+  /** Adds or replaces. Row-major, keys.length x dimension. VectorError for wrong input. */
   add(keys: Uint32Array, vectors: Float32Array): Promise<void>;
   /** Unknown keys are ignored. */
   remove(keys: Uint32Array): Promise<void>;
@@ -52,10 +49,7 @@ export interface VectorIndex {
 export interface VectorIndexes {
   readonly kind: "faiss" | "exact";
   open(): VectorIndex;
-  /**
-   * From a file of save(). VectorError bad_snapshot: missing, cut, changed, another version or
-   * dimension.
-   */
+  /** From a file of save(). VectorError bad_snapshot: missing, cut, changed, incompatible. */
   restore(file: string): Promise<{ index: VectorIndex; note: string }>;
   /** Closes the owner; every index with it. */
   close(): Promise<void>;

@@ -1,5 +1,4 @@
-// Searches that come while one is under way wait and go together: one message to the worker instead
-// of many.
+// Searches that come while one is under way go together: one message instead of many.
 import { errorOf } from "../../connections/errors.ts";
 import { asCosine } from "./check.ts";
 import type { NativeFound } from "./native.ts";

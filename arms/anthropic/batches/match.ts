@@ -27,7 +27,6 @@ export interface MatchingOptions {
   api: Pick<BatchesApi, "list" | "results">;
   records: BatchRecords;
   collectMs: number;
-  /** Milliseconds since the epoch. */
   clock: () => number;
 }
 

@@ -1,5 +1,4 @@
-// Anthropic's Message Batches as the collector needs them. A batch goes by the id of its record,
-// which is there first.
+// Anthropic's Message Batches for the collector. A batch goes by its record's id.
 import { APIError } from "openai";
 import { v4 as uuid } from "uuid";
 import { rawMembers } from "../../../algorithms/text/exact-json.ts";

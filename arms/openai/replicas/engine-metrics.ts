@@ -32,10 +32,7 @@ const sample =
 /** Cap on reported requests: a wrong report must not outweigh all others. */
 const mostRequests = 1_000_000;
 
-/**
- * Sums over the engines behind one address (data parallelism); for the cache, the maximum.
- * undefined: the text reports no queue. Linear in the text.
- */
+/** Sums over the engines of one address; of the cache the maximum. undefined: no queue. */
 export function engineLoadOf(text: string): EngineLoad | undefined {
   const found: { [name in keyof EngineLoad]?: number } = {};
   for (const [, engine = "", name = "", written = ""] of text.matchAll(sample)) {
@@ -50,10 +47,7 @@ export function engineLoadOf(text: string): EngineLoad | undefined {
   return { running: found.running ?? null, waiting: found.waiting, cacheUsage: found.cacheUsage ?? null };
 }
 
-/**
- * Utilisation; 1: full. With waiting requests it is (running + waiting) / running, else the used
- * share of the cache.
- */
+/** Utilisation; 1: full. (running + waiting) / running if any wait, else the cache's used share. */
 export function engineUtilisation({ running, waiting, cacheUsage }: EngineLoad): number {
   const taken = Math.max(1, running ?? 0);
   return waiting > 0 ? (taken + waiting) / taken : (cacheUsage ?? 0);

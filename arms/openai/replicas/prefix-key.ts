@@ -1,5 +1,4 @@
-// Key of the beginning of a prompt, which an engine caches. Requests with the same key go to the
-// same replica.
+// Key of a prompt's beginning, which an engine caches: the same key goes to the same replica.
 import type { ArmRequest } from "../../arm.ts";
 
 /**

@@ -15,10 +15,7 @@ export interface Protocol<Answer> {
   logResponseError: false;
 }
 
-/**
- * Response with a throttle time: milliseconds that kafkajs' connections wait before they send
- * again.
- */
+/** Response with the milliseconds that kafkajs' connections wait before they send again. */
 export interface Throttled {
   clientSideThrottleTime: number;
 }
@@ -29,10 +26,7 @@ export interface RequestHead {
   apiName: string;
 }
 
-/**
- * kafkajs writes the header up to the client id; its tagged fields, and those of the body, are
- * none.
- */
+/** kafkajs writes the header up to the client id; there are no tagged fields. */
 export function flexible<Answer>(
   head: RequestHead,
   write: (body: EncoderLike) => void,
@@ -89,10 +83,7 @@ export function entries<T>(decoder: DecoderLike, read: (decoder: DecoderLike) =>
   return found ?? [];
 }
 
-/**
- * Tagged fields, which a newer broker may always add to. kafkajs' own readTaggedFields loses its
- * place when there are any.
- */
+/** Tagged fields. kafkajs' own readTaggedFields loses its place when there are any. */
 export function forEachTag(decoder: DecoderLike, take: (tag: number, value: DecoderLike) => void): void {
   for (let left = decoder.readUVarInt(); left > 0; left--) {
     const tag = decoder.readUVarInt();

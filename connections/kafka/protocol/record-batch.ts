@@ -123,10 +123,7 @@ export function writeBatch(
   return at;
 }
 
-/**
- * Zigzag, then seven bits a byte. Whole numbers up to 2^52 either way: a difference of timestamps
- * may take more than 32 bits.
- */
+/** Zigzag, seven bits a byte, up to 2^52 either way: timestamps may differ by over 32 bits. */
 const zigzag = (value: number): number => (value >= 0 ? 2 * value : -2 * value - 1);
 
 const varSize = (value: number): number => unsignedSize(zigzag(value));

@@ -21,8 +21,8 @@ const unknown: Omit<RequestRow, "id" | "tenant" | "domain" | "createdAt"> = {
     score: null,
     examples: 0,
   },
-  ...{ policyVersion: null, cost: 0, promptTokens: 0, linkedTokens: 0, completionTokens: 0, queueMs: null },
-  ...{ firstTokenMs: null, totalMs: null, reward: null, errorCode: null, degraded: [] },
+  ...{ cost: 0, promptTokens: 0, completionTokens: 0 },
+  ...{ firstTokenMs: null, totalMs: null, reward: null, errorCode: null },
 };
 
 /** Newest rows of the stream, by request. */

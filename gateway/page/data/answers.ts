@@ -69,10 +69,7 @@ const summed = (time: string): string => `
   SELECT toDateTime(toStartOfInterval(${time}, toIntervalSecond({step:UInt32})), 'UTC') AS at, ${keys}, answers, tokens,
     ${sums.join(", ")}, total_ms, first_token_ms`;
 
-/**
- * A subquery: rows of answer_hours, with `at` in place of `hour`. An answer that was recorded twice
- * and is not merged yet counts once.
- */
+/** A subquery: rows of answer_hours with `at` for `hour`; repeated answers count once. */
 export const answersIn = (filter: Partial<OverviewFilter>): string => `
   ${summed("day")} FROM answer_days
   WHERE day >= ${second("daysFrom")} AND day < ${second("daysUntil")}${conditionsOf(filter)}
@@ -106,10 +103,7 @@ const known = (quantiles: string, place: number): string =>
 /** Level of a row of figuresIn: step, arm and source; arm; error code; all. */
 export const levels = { step: 1, arm: 11, code: 14, all: 15 } as const;
 
-/**
- * Rows of every level, in one pass: states are merged by step, arm and source once. The sums come
- * first, so that none is cut off.
- */
+/** Rows of every level in one pass. The sums come first, so that none is cut off. */
 export const figuresIn = (filter: Partial<OverviewFilter>): string => `
   SELECT grouping(answer.at, answer.arm, answer.source, answer.error_code) AS level,
     toUnixTimestamp(answer.at) * 1000 AS at, answer.arm AS arm, answer.source AS source, answer.error_code AS code,

@@ -8,7 +8,6 @@ export interface BatchRow {
   id: string;
   tenant: string;
   status: BatchStatus;
-  endpoint: string;
   /** Name of its file. */
   file: string;
   createdAt: number;
@@ -53,7 +52,7 @@ function rowOf(batch: StoredBatch, cost: number | null): BatchRow {
   const [problem] = file.problems;
   return {
     ...{ id, tenant, createdAt, cost, total, completed, failed, status: statusOf(batch) },
-    ...{ endpoint: order.endpoint, file: file.name, expiresAt: order.expiresAt },
+    ...{ file: file.name, expiresAt: order.expiresAt },
     finishedAt: progress?.result?.finishedAt ?? null,
     problem: problem === undefined ? "" : `line ${problem.line}: ${problem.message}`,
   };

@@ -49,17 +49,13 @@ async function readRows(clickhouse: Pick<ClickHouse, "query">, keys: readonly Ke
         ? { probability: decision.probability, score: decision.score }
         : { probability: null, score: null }),
       examples: decision?.examples ?? 0,
-      policyVersion: decision?.policyVersion ?? null,
       cost: response?.cost ?? 0,
       promptTokens: response?.promptTokens ?? 0,
-      linkedTokens: response?.linkedTokens ?? 0,
       completionTokens: response?.completionTokens ?? 0,
-      queueMs: response?.queueMs ?? null,
       firstTokenMs: response?.firstTokenMs ?? null,
       totalMs: response?.totalMs ?? null,
       reward: reward ?? null,
       errorCode: response?.errorCode ?? null,
-      degraded: decision?.degraded ?? [],
     };
   });
 }
@@ -69,12 +65,11 @@ const unsaid = { question: "", user: "", session: "", tags: [] };
 const keyOf = ({ id, tenant }: Key): string => JSON.stringify([tenant, id]);
 
 type DecisionPart = Key &
-  Pick<RequestRow, "examples" | "degraded"> & {
+  Pick<RequestRow, "examples"> & {
     arm: string;
     source: string;
     probability: number;
     score: number;
-    policyVersion: number;
   };
 type ResponsePart = Key &
   Pick<
@@ -85,14 +80,12 @@ type ResponsePart = Key &
     | "answer"
     | "cost"
     | "promptTokens"
-    | "linkedTokens"
     | "completionTokens"
     | "firstTokenMs"
     | "errorCode"
   > & {
     status: Exclude<RequestRow["state"], "open">;
     source: string;
-    queueMs: number;
     totalMs: number;
   };
 interface More {
@@ -106,14 +99,14 @@ async function readMore(clickhouse: Pick<ClickHouse, "query">, rows: readonly Ke
   const its = "request_id IN {ids:Array(String)}";
   const [decisions, responses, rewards] = await Promise.all([
     clickhouse.query<DecisionPart>(
-      `SELECT request_id AS id, tenant, decision.arm AS arm, source, probability, policy_version AS policyVersion, degraded,
+      `SELECT request_id AS id, tenant, decision.arm AS arm, source, probability,
               arrayFirst(one -> one.arm = decision.arm, arms) AS chosen, length(chosen.examples) AS examples, chosen.sampled - chosen.bias AS score
        FROM decisions AS decision FINAL WHERE ${its}`,
       { ids },
     ),
     clickhouse.query<ResponsePart>(
-      `SELECT request_id AS id, tenant, domain, toUnixTimestamp64Milli(created_at) AS createdAt, status, substringUTF8(text, 1, ${shownAnswer}) AS answer, arm, source, cost, prompt_tokens AS promptTokens, linked_tokens AS linkedTokens,
-              completion_tokens AS completionTokens, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs, error_code AS errorCode
+      `SELECT request_id AS id, tenant, domain, toUnixTimestamp64Milli(created_at) AS createdAt, status, substringUTF8(text, 1, ${shownAnswer}) AS answer, arm, source, cost, prompt_tokens AS promptTokens,
+              completion_tokens AS completionTokens, first_token_ms AS firstTokenMs, total_ms AS totalMs, error_code AS errorCode
        FROM responses FINAL WHERE ${its} AND NOT duplicate`,
       { ids },
     ),

@@ -1,5 +1,4 @@
-// The codecs of Kafka's record batches, each bounded: what a batch would hold above the bound is
-// neither kept nor read.
+// The codecs of Kafka's record batches; beyond a bound nothing is kept or read.
 import { decompressLz4 } from "./lz4.ts";
 import { decompressSnappy } from "./snappy.ts";
 import { Unreadable, unreadableOf, tooLarge } from "./unreadable.ts";

@@ -1,5 +1,4 @@
-// Snappy as Kafka has it: blocks in the framing of snappy-java ("xerial"), or a single bare block,
-// as librdkafka writes it.
+// Snappy as Kafka has it: snappy-java's framing ("xerial"), or a bare block (librdkafka).
 import { uncompressSync } from "snappy";
 import { mostBlocks } from "../../limits.ts";
 import { corrupt, tooLarge } from "./unreadable.ts";

@@ -29,17 +29,13 @@ export interface RequestRow {
   /** Score of the chosen arm, when it was chosen. */
   score: number | null;
   examples: number;
-  policyVersion: number | null;
   cost: number;
   promptTokens: number;
-  linkedTokens: number;
   completionTokens: number;
-  queueMs: number | null;
   firstTokenMs: number | null;
   totalMs: number | null;
   reward: number | null;
   errorCode: string | null;
-  degraded: string[];
 }
 
 /** A live row, read from the topics; it has no texts. */

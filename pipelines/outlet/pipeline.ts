@@ -1,6 +1,19 @@
-// outlet of alternative answers: a copy of each to the topic of its tenant alone. Exactly-once.
+// outlet: a copy of each (alternative) answer to the topic of its tenant alone. Exactly-once.
 import { createOutlet, outletContract } from "../../operators/outlet/outlet.ts";
 import { pipeline } from "../../runtime/pipeline.ts";
+
+export const outletResponses = pipeline()
+  .declare(
+    {
+      name: "outlet-responses",
+      sources: ["responses"],
+      tables: [],
+      outputs: ["tenant-responses", "dead-letters"],
+    },
+    outletContract,
+  )
+  .step("outlet", createOutlet("tenant-responses"))
+  .end();
 
 export const outletAlternativeAnswers = pipeline()
   .declare(
