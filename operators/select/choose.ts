@@ -36,7 +36,7 @@ export interface ChooseLimits {
   cachedBonus?: number;
   /** Ids of candidates that are tried before all others; they count as cached. */
   first?: ReadonlySet<string>;
-  /** The prompt's tenant: each other has half of the examples at most (or one). Absent: any share. */
+  /** The prompt's tenant: any other has half of the examples at most, or one. Absent: all. */
   tenant?: string;
 }
 
