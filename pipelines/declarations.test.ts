@@ -17,15 +17,16 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Whose parts read and write for it. */
 const filesOf = (stage: string): string[] =>
   [
-    `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage.replace("example-", "")}/pipeline`}.ts`,
-    `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1").replace("example-", "")}/start.ts`,
+    ...["pipeline", "start"].map(
+      (name) => `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1").replace("example-", "")}/${name}.ts`,
+    ),
     ...(stage === "learn"
-      ? ["helpfulness", "judge", "passes", "retract", "router"].map((name) => `pipelines/learn/${name}.ts`)
+      ? ["helpfulness", "judge", "passes", "router"].map((name) => `pipelines/learn/${name}.ts`)
       : []),
     ...(stage === "curate" ? ["pipelines/curate/passes.ts"] : []),
     ...(stage === "record" ? ["pipelines/record/dead-letters.ts"] : []),
     ...(stage === "plan" ? ["pipelines/plan/tables.ts"] : []),
-    ...(stage === "gateway" ? ["asking", "page", "page-examples"].map((name) => `pipelines/gateway/${name}.ts`) : []),
+    ...(stage === "gateway" ? ["page", "page-examples"].map((name) => `pipelines/gateway/${name}.ts`) : []),
     ...(stage === "example-replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);
 
@@ -67,13 +68,18 @@ function compile(roots: readonly string[], inMemory: ReadonlyMap<string, string>
 function reductions(stage: string): { entry: string; file: string; text: string }[] {
   const [file = ""] = filesOf(stage);
   const text = readFileSync(file, "utf8");
-  return [...text.matchAll(/^ +(sources|tables|outputs|beside): \[([^\]]*)\],$/gm)].flatMap(
+  // A file may declare two stages: an entry is taken from this one's declaration.
+  const begin = text.indexOf(`name: "${stage}"`);
+  const declaration = text.slice(begin, text.indexOf("}", begin));
+  return [...declaration.matchAll(/^ +(sources|tables|outputs|beside): \[([^\]]*)\],$/gm)].flatMap(
     ({ 0: line, 1: key = "", 2: list = "" }) => {
       const entries = list.split(/,\s*/).flatMap((entry) => (entry.trim() === "" ? [] : [entry.trim()]));
       return entries.map((entry) => ({
         entry: `${stage}.${key} ${entry}`,
         file,
-        text: text.replace(line, line.replace(list, entries.filter((other) => other !== entry).join(", "))),
+        text:
+          text.slice(0, begin) +
+          text.slice(begin).replace(line, line.replace(list, entries.filter((other) => other !== entry).join(", "))),
       }));
     },
   );
