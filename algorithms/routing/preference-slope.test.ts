@@ -53,7 +53,7 @@ function standardError(rows: readonly PreferenceRow[], slope: number): number {
 }
 
 describe("the slope of preferences", () => {
-  it("is found again, with enough rewards and comparisons", () => {
+  it("is found again, with enough rewards and comparisons", { timeout: 120_000 }, () => {
     fc.assert(
       fc.property(fc.nat(1e6), fc.constantFrom(1, 2, 4, 8, 16), (seed, slope) => {
         const { arms, rows } = world(seed, slope, 2_000, 1_500);
