@@ -40,7 +40,7 @@ export function poissonWeight(key: number, index: number): number {
 
 export const drawKey = (seed: number, n: number): number => bits(n + 1, bits(seed, 0x5bd1e995));
 
-/** Of a ratio, or of two ratios' difference. null: a draw can divide by nothing, or n < 2. */
+/** Interval of a ratio, or of two ratios' difference. null: a draw can divide by 0, or n < 2. */
 export function bootstrapInterval(
   one: Terms,
   other: Terms | null,

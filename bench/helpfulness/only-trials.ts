@@ -11,6 +11,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { HelpfulnessRow } from "../../connections/training/helpfulness.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { auc, ranked } from "../reuse/figures.ts";
+import { resampled } from "../routing/figures.ts";
 import { quantile, significant } from "../support/statistics.ts";
 import { openAnswers } from "./answers.ts";
 import { loadHelpfulnessData } from "./data.ts";
@@ -20,7 +21,7 @@ import { askTrials, labelsOf } from "./trials.ts";
 /** Requests; six comparisons each. */
 const full = { compared: 150, trials: [450, 900, 1_800] };
 const quick = { compared: 20, trials: [60] };
-/** Of requests, by default (selection.explore.trials). */
+/** Share of requests with a trial, by default (selection.explore.trials). */
 const servedShare = 0.02;
 const resamples = 2_000;
 
@@ -32,7 +33,7 @@ export async function runTrials(context: BenchContext): Promise<Measured> {
   const judges = await labelRows(data, answers, features);
   const { model, kind, metrics } = await benchHelpfulnessModel(context, judges);
   await model.close();
-  const trials = await askTrials(data, answers, features);
+  const trials = await askTrials(context, data, answers, features);
   const rows = [];
   for (const count of size.trials.filter((wanted) => wanted <= trials.length))
     rows.push(await learntFrom(context, labelsOf(trials.slice(0, count)), judges));
@@ -41,7 +42,7 @@ export async function runTrials(context: BenchContext): Promise<Measured> {
     figures: {
       compared: judges.length,
       auc_similarity: intervalOf(judges, judges.map(similarityOf)),
-      /** Of requests held out, by the trainer. */
+      /** The AUC is the trainer's, on requests held out. */
       direct: { rows: judges.length, kind, auc: significant(metrics["auc"]!) },
       trials: rows,
     },
@@ -77,18 +78,8 @@ const similarityOf = ({ features }: HelpfulnessRow): number =>
 function intervalOf(rows: readonly HelpfulnessRow[], scores: readonly number[]) {
   const order = ranked(scores);
   const helped = Uint8Array.from(rows, ({ effect }) => (effect > 0 ? 1 : 0));
-  const groups = [...new Set(rows.map(({ group }) => group))];
-  const groupOf = rows.map(({ group }) => groups.indexOf(group));
-  const random = splitmix64(4);
-  const draws = Array.from({ length: resamples }, () => {
-    const drawn = new Float64Array(groups.length);
-    for (let i = 0; i < groups.length; i++) drawn[Math.floor(random() * groups.length)]! += 1;
-    return auc(
-      order,
-      helped,
-      Float64Array.from(groupOf, (group) => drawn[group]!),
-    );
-  });
+  const requests = rows.map(({ group }) => group);
+  const draws = resampled(requests, splitmix64(4), resamples).map((weights) => auc(order, helped, weights));
   return {
     auc: significant(auc(order, helped, new Float64Array(rows.length).fill(1))),
     low: significant(quantile(draws, 0.025)),

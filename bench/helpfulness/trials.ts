@@ -6,6 +6,8 @@ import type { HelpfulnessFeatures } from "../../algorithms/selection/helpfulness
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { HelpfulnessRow } from "../../connections/training/helpfulness.ts";
 import { chooseExamples, type TrialDraw } from "../../operators/select/choose.ts";
+import { shownProbability } from "../../operators/select/explore.ts";
+import type { BenchContext } from "../benchmark.ts";
 import type { Answers } from "./answers.ts";
 import type { HelpfulnessData } from "./data.ts";
 import { qualityOf } from "./model.ts";
@@ -14,7 +16,7 @@ import { rateCandidates, settings, threshold } from "./two-stage.ts";
 
 /** The defaults of the configuration. */
 const served = { examples: 5, tokenBudget: 1_500, threshold, ...settings };
-const probability = 0.5;
+const probability = shownProbability;
 const seed = 20_261_128;
 
 export interface Trial {
@@ -22,7 +24,7 @@ export interface Trial {
   group: string;
   shown: boolean;
   features: readonly number[];
-  /** Of the answer, [0, 1]. */
+  /** The answer's token F1, [0, 1]. */
   reward: number;
 }
 
@@ -31,6 +33,7 @@ export interface Trial {
  * answered, where the run is cut short.
  */
 export async function askTrials(
+  { signal }: Pick<BenchContext, "signal">,
   data: HelpfulnessData,
   answers: Answers,
   features: HelpfulnessFeatures,
@@ -50,7 +53,7 @@ export async function askTrials(
   await answers
     .ask(prompts, "trials: training requests, one candidate forced in or kept out")
     .catch((error: unknown) => {
-      if (!prompts.some((prompt) => answers.has(prompt))) throw error;
+      if (!signal.aborted) throw error;
     });
   return drawn
     .filter(({ prompt }) => answers.has(prompt))

@@ -7,7 +7,7 @@ import type { DrawnOrder } from "../../algorithms/selection/example-order.ts";
 import type { TrialDraw } from "./choose.ts";
 
 /** Forced in or kept out by equal chance: the label that varies least. */
-const shownProbability = 0.5;
+export const shownProbability = 0.5;
 
 export interface ExploreShares {
   /** [0, 0.5] each. */
