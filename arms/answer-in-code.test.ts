@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { answerInCode } from "./create.ts";
+import { answerInCode } from "./answer-in-code.ts";
 import type { Arm, ArmAnswer, ArmResult } from "./arm.ts";
 import { armRequest } from "./request.testing.ts";
 import { NO_USAGE } from "../schemas/no-usage.ts";

@@ -1,5 +1,6 @@
 // Makes the arm that a configuration describes: one line for every kind of arm.
 import type { ArmConfig } from "../config/schema.ts";
+import { answerInCode } from "./answer-in-code.ts";
 import { anthropicProtocol, createAnthropicArm } from "./anthropic/anthropic.ts";
 import type { BatchRecords } from "./anthropic/batches/match.ts";
 import { createMessageBatches } from "./anthropic/batches/provider.ts";
@@ -12,7 +13,6 @@ import { createOpenAiArm } from "./openai/openai.ts";
 import { openAiProtocol } from "./openai/protocol.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
-import { answerCode } from "../algorithms/text/answer-code.ts";
 
 /** Dependencies of all kinds of arms; each arm takes those that it needs. */
 type ArmDependencies = LlamaArmDependencies &
@@ -56,20 +56,3 @@ function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise
 
 const unwritten = (): Promise<never> => Promise.reject(new Error("batches are submitted by the stage generate alone"));
 const noRecords: BatchRecords = { read: unwritten, write: unwritten, remove: unwritten };
-
-/** The arm with answers as answerCode() has them; a stream gives its answer at the end. */
-export function answerInCode(arm: Arm): Arm {
-  return {
-    ...arm,
-    async answer(request, signal, onText) {
-      // The call is still streamed, so that the time of its first token is known.
-      let attempt = 1;
-      const listen = onText && ((_text: string, of: number): void => void (attempt = of));
-      const result = await arm.answer(request, signal, listen);
-      if (result.kind === "failure") return result;
-      const text = answerCode(result.text);
-      if (text !== "") onText?.(text, attempt);
-      return { ...result, text };
-    },
-  };
-}

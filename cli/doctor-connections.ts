@@ -22,11 +22,13 @@ import { stackStatus } from "../stack/attach.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
-import { checkInline, checkBreakers } from "./doctor-breakers.ts";
+import { checkBreakers } from "./doctor-breakers.ts";
 import { clockSkew, counted } from "./doctor-counts.ts";
 import { clientStamps, clientTopics, committedOffsets, slowCoordinator, weakTopics } from "./doctor-durability.ts";
 import { checkMilvus } from "./doctor-milvus.ts";
-import { checkPins, checkReuse } from "./doctor-reuse.ts";
+import { checkInline } from "./doctor-inline.ts";
+import { checkPins } from "./doctor-pins.ts";
+import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { configSchema } from "../config/schema.ts";
-import { checkInline } from "./doctor-breakers.ts";
+import { checkInline } from "./doctor-inline.ts";
 
 const config = configSchema.parse({
   kafka: { prefix: "p." },

@@ -8,9 +8,6 @@ import { decodeReusePolicy, REUSE, reuseTimes, type ReuseBody } from "../state/p
 import { createLog } from "../runtime/log.ts";
 import { readTable } from "../runtime/table.ts";
 import type { Check } from "./doctor-check.ts";
-import { routerVersionsOf } from "../config/sections/experiments.ts";
-import { pinName } from "../state/policies/pin.ts";
-import { createPolicyTable } from "../state/policies/router-table.ts";
 
 type State = ReuseBody & { createdAt: number };
 
@@ -59,30 +56,5 @@ export function describeReuse(
     detail: [`${detail}; off after wrong answers in ${failed.length}`, ...named].join("\n"),
     remedy:
       "look at reuse_hits and the examples there; it comes back by itself, or set countFrom of the arm to begin anew",
-  };
-}
-
-/** Rejects while the broker is away. */
-export async function checkPins(
-  { experiments, kafka: { prefix } }: Pick<Config, "experiments" | "kafka">,
-  kafka: Pick<Kafka, "topics" | "readTopic">,
-  codec: Codec,
-): Promise<Omit<Check, "name">> {
-  const versions = routerVersionsOf(experiments);
-  const table = createPolicyTable("shared", versions);
-  const topic = topicName(prefix, "policies");
-  if ((await kafka.topics()).includes(topic)) {
-    const records = await readTable({ kafka, codec, topic, record: "policies", log: createLog({ level: "silent" }) });
-    for (const record of records.values()) table.apply(record);
-  }
-  const problems = versions.flatMap((version) => {
-    const { problem } = table.version(version);
-    return problem === null ? [] : [`${pinName(version)}: ${problem}`];
-  });
-  if (problems.length === 0) return { state: "fine", detail: `pinned: ${versions.map(pinName).join(", ")}` };
-  return {
-    state: "lacking",
-    detail: ["experiments with these versions wait for them", ...problems].join("\n"),
-    remedy: "pin the versions, or take them out of experiments",
   };
 }

@@ -7,19 +7,18 @@ import { createLog } from "../runtime/log.ts";
 import { startProgress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { addQuarantine } from "./examples-quarantine.ts";
-import { addReadingExamples, findExamples } from "./examples-read.ts";
+import { addReadingExamples } from "./examples-read.ts";
+import { addRemovingExamples } from "./examples-remove.ts";
 import { addShowingExamples } from "./examples-show.ts";
 import { addExampleReplay } from "./examples-replay.ts";
 import { addSynthesizingExamples } from "./examples-synthesize.ts";
 import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-example.ts";
-import { type Io, CommandError } from "./io.ts";
+import type { Io } from "./io.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
 import { openEmbedder } from "../pipelines/embedder.ts";
 import type { Session } from "../pipelines/session.ts";
 import { runningConfig } from "./running-config.ts";
 import { openRunning } from "./with-session.ts";
-import { randomUUID } from "node:crypto";
-import { exampleMessages } from "../pipelines/curate/example-messages.ts";
 
 interface Options extends Owner {
   asIs?: boolean;
@@ -139,34 +138,4 @@ export async function importPairs({
     await producer.close();
   }
   return done;
-}
-
-function addRemovingExamples(examples: Command, io: Io): void {
-  examples
-    .command("remove")
-    .description("take examples out of the pool; they can be admitted or imported again")
-    .argument("<id...>", "of the examples; the first 12 digits will do")
-    .action(async (ids: string[], _options: object, command: Command) => {
-      const session = await openRunning(runningConfig(command, io), io);
-      // Removes all of them or none. Its transactional id is unique, so concurrent commands do not
-      // fence each other.
-      const producer = session.kafka.transactionalProducer(
-        `${session.config.kafka.prefix}examples-remove-${randomUUID()}`,
-      );
-      try {
-        // All of them are found before one is removed.
-        const found = [];
-        for (const id of ids) {
-          if (id.length < 12) throw new CommandError(`${id} is too short an id: at least 12 digits`);
-          found.push(...(await findExamples(session.clickhouse, id)));
-        }
-        const changes = found.map(({ id, domain }) => ({ id, domain, value: null }));
-        const messages = await exampleMessages(session, changes);
-        await producer.initialise();
-        await producer.transact({ group: "", member: { id: "", generation: -1 }, offsets: [], messages });
-        io.out(`removed ${found.length} ${found.length === 1 ? "example" : "examples"}\n`);
-      } finally {
-        await Promise.allSettled([producer.close(), session.close()]);
-      }
-    });
 }

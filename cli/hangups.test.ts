@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
-import { listenForHangups, type Hangups } from "./run-stages.ts";
+import { listenForHangups, type Hangups } from "./hangups.ts";
 
 let hangups: Hangups;
 afterEach(() => hangups.close());

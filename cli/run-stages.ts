@@ -9,6 +9,7 @@ import { createLog } from "../runtime/log.ts";
 import { startHealthServer } from "../runtime/metrics/health.ts";
 import { hashOfFile, recordRunning } from "../stack/running.ts";
 import type { Io } from "./io.ts";
+import { listenForHangups, type Hangups } from "./hangups.ts";
 import { endByBugs } from "./keep-running.ts";
 import { reload } from "./reload.ts";
 import { describeStart } from "./start-report.ts";
@@ -88,45 +89,4 @@ async function run(
   }
   const { stack } = session.connections;
   say?.(`stopped${stack === undefined ? "" : "; the servers stay until: npx precedent stack stop"}`);
-}
-
-export interface Hangups {
-  /** From now on each signal, and one that came before, calls it. It must not reject. */
-  begin(reload: () => Promise<void>): void;
-  /** The process stops. */
-  end(): void;
-  /** Signals have their default effect again. */
-  close(): void;
-}
-
-/**
- * SIGHUP of a process of stages has it read arms and tenants again, one reload at a time. Without a
- * listener the signal would end the process, so it listens from the start.
- */
-export function listenForHangups(): Hangups {
-  let reload: (() => Promise<void>) | undefined;
-  let isAsked = false;
-  let isReloading = false;
-  const reloadAll = async (): Promise<void> => {
-    if (isReloading) return;
-    isReloading = true;
-    while (isAsked && reload !== undefined) {
-      isAsked = false;
-      await reload();
-    }
-    isReloading = false;
-  };
-  const hungUp = (): void => {
-    isAsked = true;
-    void reloadAll();
-  };
-  process.on("SIGHUP", hungUp);
-  return {
-    begin(next) {
-      reload = next;
-      void reloadAll();
-    },
-    end: () => void (reload = undefined),
-    close: () => void process.off("SIGHUP", hungUp),
-  };
 }

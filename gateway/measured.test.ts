@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { testTracing } from "../connections/tracing/tracing.testing.ts";
 import { createGatewayMetrics } from "./metrics.ts";
 import { ApiError } from "./errors.ts";
-import { addMetrics } from "./open-server.ts";
+import { addMetrics } from "./measured.ts";
 import { createServer } from "./server.ts";
 import { addTracing } from "./tracing.ts";
 

@@ -1,23 +1,18 @@
 // The HTTP server with all its addresses; it does not listen yet.
 import type { FastifyInstance } from "fastify";
 import type { SessionOf } from "../state/session.ts";
-import { addAccess, createAccess, createAdminAccess, createTokenAccess, type MustBeAdmin } from "./access.ts";
+import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "./access.ts";
 import { createFeedbackTokens } from "./feedback-token.ts";
 import type { KeyTable } from "./keys/table.ts";
-import { createGatewayMetrics, type GatewayMetrics } from "./metrics.ts";
+import { addMetrics } from "./measured.ts";
+import { createGatewayMetrics } from "./metrics.ts";
 import type { Dashboard } from "./page/data/dashboard.ts";
+import { addPage } from "./page/open.ts";
 import { addApi, type ApiDependencies } from "./routes/api.ts";
 import { publish } from "./routes/feedback.ts";
 import { createServer } from "./server.ts";
 import { addTracing } from "./tracing.ts";
 import { createUnsent } from "./unsent.ts";
-import { isApi } from "./addresses.ts";
-import { onceEnded } from "./closed.ts";
-import { pageFolder } from "../config/assets.ts";
-import { createMayLook } from "./page/access.ts";
-import { addFiles, readFiles } from "./page/files.ts";
-import { addLive } from "./page/live.ts";
-import { addPageRoutes, type PageDependencies } from "./page/routes.ts";
 
 export interface ServerParts extends Omit<ApiDependencies, "callerOf" | "spanOf" | "tokens" | "streams"> {
   keys: KeyTable;
@@ -59,27 +54,4 @@ export function openServer(
   const publishing = { send, connectionLimit, codec: session.codec, topic: session.topic("feedback") };
   addPage(server, { mustBeAdmin, dashboard, clock, giveFeedback: (feedback) => publish(publishing, [feedback]) });
   return server;
-}
-
-/** Counts the API's answers, refusals among them. */
-export function addMetrics(server: FastifyInstance, metrics: GatewayMetrics): void {
-  server.addHook("onRequest", ({ routeOptions }, reply, done) => {
-    const { url: route = "unknown" } = routeOptions;
-    const began = performance.now();
-    if (isApi(route))
-      onceEnded(reply, (isComplete) => {
-        metrics.answered(route, isComplete ? reply.raw.statusCode : "gone", performance.now() - began);
-      });
-    done();
-  });
-}
-
-function addPage(
-  server: FastifyInstance,
-  { mustBeAdmin, ...parts }: Omit<PageDependencies, "mayLook"> & { mustBeAdmin: MustBeAdmin },
-): void {
-  const looking = { mayLook: createMayLook(mustBeAdmin), ...parts };
-  addPageRoutes(server, looking);
-  addLive(server, looking);
-  addFiles(server, readFiles(pageFolder()));
 }

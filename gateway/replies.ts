@@ -1,6 +1,6 @@
 // The partitions of responses and deltas that this gateway has its answers sent to. The consumer
 // group shares them among the gateways, and a gateway uses as many of its own as its open requests
-// need. They are read outside of the group, from their end on, so that one that goes to
+// need (spread.ts). They are read outside of the group, from their end on, so that one that goes to
 // another gateway, or is needed no more, is read on here until its last open request is answered.
 // Reading shares nothing: every gateway drops what it does not wait for. Read-committed.
 import type { Logger } from "pino";
@@ -10,6 +10,7 @@ import type { RecordOf, Topic } from "../schemas/records.ts";
 import type { Response } from "../schemas/types.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import { repeat } from "../runtime/repeat.ts";
+import { partitionsFor } from "./spread.ts";
 import type { Waiting } from "./waiting.ts";
 
 export interface RepliesOptions {
@@ -156,14 +157,4 @@ function indexOf(name: string, count: number): number {
   let hash = 0;
   for (const character of name) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
   return count === 0 ? 0 : hash % count;
-}
-
-/** Requests open on a partition before another one is used. */
-const openOnEach = 32;
-
-/** open: requests that wait now; used: partitions so far. Down by one at a time, and late. */
-export function partitionsFor(open: number, used: number): number {
-  const needed = Math.max(1, Math.ceil(open / openOnEach));
-  if (needed >= used) return needed;
-  return open <= ((used - 1) * openOnEach) / 2 ? used - 1 : used;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { partitionsFor } from "./replies.ts";
+import { partitionsFor } from "./spread.ts";
 
 test("one partition for each 32 open requests, at least one", () => {
   expect([0, 1, 32, 33, 64, 65, 1_000].map((open) => partitionsFor(open, 1))).toEqual([1, 1, 1, 2, 2, 3, 32]);

@@ -21,12 +21,12 @@ const filesOf = (stage: string): string[] =>
       (name) => `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1").replace("example-", "")}/${name}.ts`,
     ),
     ...(stage === "learn"
-      ? ["helpfulness", "judge", "passes", "router"].map((name) => `pipelines/learn/${name}.ts`)
+      ? ["helpfulness", "judge", "passes", "retract", "router"].map((name) => `pipelines/learn/${name}.ts`)
       : []),
     ...(stage === "curate" ? ["pipelines/curate/passes.ts"] : []),
     ...(stage === "record" ? ["pipelines/record/dead-letters.ts"] : []),
     ...(stage === "plan" ? ["pipelines/plan/tables.ts"] : []),
-    ...(stage === "gateway" ? ["page", "page-examples"].map((name) => `pipelines/gateway/${name}.ts`) : []),
+    ...(stage === "gateway" ? ["asking", "page", "page-examples"].map((name) => `pipelines/gateway/${name}.ts`) : []),
     ...(stage === "example-replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);
 

@@ -1,20 +1,15 @@
 // Who holds which partition, from where (docs/design/delivery.md, Adoption): keep what the same
 // member held in this generation or the one before, read the others' positions stably.
 import type { Logger } from "pino";
-import type {
-  CommittedOffset,
-  GroupConsumer,
-  GroupMember,
-  TopicPartition,
-  OutgoingMessage,
-} from "../connections/kafka/port.ts";
+import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/identity/origin.ts";
 import { adoptReadable } from "./adopt-readable.ts";
 import { confirmTruncation } from "./confirm-truncation.ts";
 import { createKnownPositions } from "./known-positions.ts";
-import { drop, partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
-import { reconcile, type Attempt, same } from "./reconcile.ts";
+import { drop, partitionKey, type PartitionState } from "./partition.ts";
+import { reconcile, type Attempt } from "./reconcile.ts";
 import { beginPartition } from "./begin-partition.ts";
+import { createResults } from "./results.ts";
 import type { Surprise } from "./starting-position.ts";
 
 export interface AdoptionOptions {
@@ -29,7 +24,7 @@ export interface AdoptionOptions {
   onReset?: (partition: TopicPartition, surprise: Surprise | "forgotten") => void;
   /** How long a log must seem to have lost its end, milliseconds. */
   confirmTruncationMs?: number;
-  /** Uncommitted results outlive a lost membership (createResults). */
+  /** Uncommitted results outlive a lost membership (results.ts). */
   keepResults?: boolean;
   log: Logger;
 }
@@ -171,38 +166,6 @@ export function createAdoption(options: AdoptionOptions): Adoption {
       stopped = true;
       joins++;
       letGo(new Set(), "the stage stops");
-    },
-  };
-}
-
-interface Results {
-  /** Stores results of partitions about to be let go, forgetting former ones. */
-  keep(states: readonly PartitionState[]): void;
-  /** Gives a newly adopted partition the results that still hold. */
-  restore(state: PartitionState): void;
-}
-
-/**
- * Results that were ready when their partition was lost. Where it comes back with the committed
- * position they were made on, they are good. Kept until the next join at most.
- */
-export function createResults(): Results {
-  const kept = new Map<string, { stored: StoredPosition; results: Map<number, OutgoingMessage[]> }>();
-  return {
-    keep(states) {
-      kept.clear();
-      for (const state of states) {
-        // What was given back and is not delivered again yet is as good as it was.
-        const results = new Map(state.results);
-        for (const { offset, item, ...entry } of state.window.entries())
-          if (entry.state === "done") results.set(offset, item.messages);
-        if (results.size > 0) kept.set(partitionKey(state), { stored: state.stored, results });
-      }
-    },
-    restore(state) {
-      const found = kept.get(partitionKey(state));
-      kept.delete(partitionKey(state));
-      if (found !== undefined && same(found.stored, state.stored)) state.results = found.results;
     },
   };
 }

@@ -10,13 +10,12 @@ import { whole } from "./metrics/port.ts";
 import { decodeWithRetries } from "./decode.ts";
 import type { Process } from "./stage-options.ts";
 import { LazyAbort, type Cancellation } from "./lazy-abort.ts";
+import { RecordContext } from "./record-context.ts";
 import { limitOf } from "./record-limit.ts";
 import { Abandoned, deadlineExceeded, retryMs, retrying } from "./retrying.ts";
 import { createOutputs, type OutputsOptions } from "./outputs.ts";
 import type { Emit, Position, Received, StepContext } from "./step.ts";
 import type { RecordTrace } from "./tracing/port.ts";
-import type { Logger } from "pino";
-import type { StepTiming } from "../schemas/types.ts";
 
 export interface Processor {
   process: Process;
@@ -168,24 +167,3 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
-
-/** What steps are given with a record. */
-class RecordContext implements StepContext {
-  readonly timings: StepTiming[] = [];
-  private named: Logger | undefined = undefined;
-
-  constructor(
-    readonly cancellation: LazyAbort,
-    readonly deadline: number,
-    private readonly name: () => Logger,
-  ) {}
-
-  get signal(): AbortSignal {
-    return this.cancellation.signal;
-  }
-
-  /** Few records have anything to say, and a logger of its own is expensive. */
-  get log(): Logger {
-    return (this.named ??= this.name());
-  }
-}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPartition } from "./partition.ts";
-import { createResults } from "./adoption.ts";
+import { createResults } from "./results.ts";
 import { at, finish, partitionWith } from "./doubles.testing.ts";
 
 const adopted = (offset?: number, metadata = "") => createPartition(at(0), offset ?? 0, [], { offset, metadata });

@@ -1,8 +1,9 @@
 // A stage's slots, shared between flows (tenants) by algorithms/queueing/fair-queue.ts. A waiting
-// record gives its slot back into a bounded pool.
-import { createFairQueue, leavesRoom } from "../algorithms/queueing/fair-queue.ts";
+// record gives its slot back into a bounded pool (pool.ts).
+import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";
+import { createPool, type Pool } from "./pool.ts";
 import { anotherRecord, type Waiting } from "./step.ts";
 
 export interface SlotLimits {
@@ -124,49 +125,5 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
     },
     inFlight: () => taken.records,
     elsewhere: () => [...pools].reduce((sum, [name, pool]) => sum + (name === anotherRecord ? 0 : pool.records()), 0),
-  };
-}
-
-/** Bounds of what waits outside of the slots; a flow has at most as much as it leaves free. */
-interface PoolLimits {
-  records: number;
-  /** An empty pool takes a single record of any size. */
-  bytes: number;
-}
-
-interface Pool {
-  /** false: too much waits already, of this flow or of all. */
-  enter(flow: string, bytes: number): boolean;
-  leave(flow: string, bytes: number): void;
-  records(): number;
-}
-
-function createPool(limits: PoolLimits): Pool {
-  const flows = new Map<string, { records: number; bytes: number }>();
-  const all = { records: 0, bytes: 0 };
-  return {
-    enter(flow, bytes) {
-      const own = flows.get(flow) ?? { records: 0, bytes: 0 };
-      const room =
-        leavesRoom(own.records, 1, all.records, limits.records) &&
-        (all.records === 0 || leavesRoom(own.bytes, bytes, all.bytes, limits.bytes));
-      if (!room) return false;
-      own.records++;
-      own.bytes += bytes;
-      flows.set(flow, own);
-      all.records++;
-      all.bytes += bytes;
-      return true;
-    },
-    leave(flow, bytes) {
-      const own = flows.get(flow);
-      if (own === undefined) return;
-      own.records--;
-      own.bytes -= bytes;
-      if (own.records === 0) flows.delete(flow);
-      all.records--;
-      all.bytes -= bytes;
-    },
-    records: () => all.records,
   };
 }

@@ -13,6 +13,7 @@ import { isFencing } from "../connections/kafka/errors.ts";
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
 import { createGapCloser } from "./gap.ts";
+import { initialised } from "./initialised.ts";
 import { createLag } from "./lag.ts";
 import { forget } from "./partition.ts";
 import { visibleRivals, waitForRivals, type RivalOptions } from "./rivals.ts";
@@ -20,9 +21,6 @@ import { createSchedule, positionOf } from "./schedule.ts";
 import { stageHandlers } from "./stage-handlers.ts";
 import { watchStage, type StageHealth } from "./stage-health.ts";
 import type { StageOptions } from "./stage-options.ts";
-import type { Logger } from "pino";
-import { backoff } from "../algorithms/queueing/backoff.ts";
-import type { TransactionalProducer } from "../connections/kafka/port.ts";
 
 /** Reason in the metric of what was dropped: not even a dead letter of it could be sent. */
 const withheld = "withheld";
@@ -164,26 +162,4 @@ export function createStage(options: StageOptions): Stage {
       ...watch.report(failure),
     }),
   };
-}
-
-interface Initialising {
-  producer: Pick<TransactionalProducer, "initialise">;
-  stopped: () => boolean;
-  log: Logger;
-}
-
-const retryMs = { first: 100, limit: 5_000 };
-
-async function initialised({ producer, stopped, log }: Initialising): Promise<void> {
-  const waits = backoff(retryMs);
-  for (;;) {
-    try {
-      await producer.initialise();
-      return;
-    } catch (error) {
-      log.warn({ err: error }, "can't initialise the producer, trying again");
-      await sleep(waits.next());
-      if (stopped()) throw error;
-    }
-  }
 }

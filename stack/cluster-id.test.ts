@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { newClusterId } from "./kafka.ts";
+import { newClusterId } from "./cluster-id.ts";
 
 test("a cluster id is 16 bytes in base64url and never begins with a dash, which Kafka's tools take for an option", () => {
   const drawn = [Buffer.alloc(16, 0xfb), Buffer.from([0xf8, ...randomBytes(15)]), Buffer.alloc(16, 0)];

@@ -4,7 +4,8 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hostPart, idOfSlot, acquireInstance } from "./instance.ts";
+import { acquireInstance } from "./instance.ts";
+import { hostPart, idOfSlot } from "./instance-id.ts";
 import { identify } from "../connections/process/identity.ts";
 
 let folder: string;

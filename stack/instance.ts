@@ -1,10 +1,9 @@
 // Stable id of a stage process, which names its transactional producer; never shared by two.
-import { rm, readFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readHolder, withMutex, writeHolder, writeAtomically } from "../connections/process/lock.ts";
+import { idOfSlot } from "./instance-id.ts";
+import { readHolder, withMutex, writeHolder } from "../connections/process/lock.ts";
 import { self } from "./process.ts";
-import { randomBytes } from "node:crypto";
-import { hostname } from "node:os";
 
 export interface Instance {
   id: string;
@@ -65,23 +64,4 @@ async function take(instances: string, id: string, stage: string): Promise<Taken
       },
     },
   };
-}
-
-/** A host name as part of a transactional id, a folder and a metric. */
-export const hostPart = (host: string): string =>
-  host
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, 40)
-    .replace(/^-|-$/g, "") || "host";
-
-/** The stored id of a slot on this machine, or a new one. The slot must be held. */
-export async function idOfSlot(instances: string, slot: string, host = hostname()): Promise<string> {
-  const file = join(instances, `${slot}.id`);
-  const prefix = `${slot}-${hostPart(host)}-`;
-  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
-  if (kept.startsWith(prefix) && /^[0-9a-f]{8}$/.test(kept.slice(prefix.length))) return kept;
-  const id = prefix + randomBytes(4).toString("hex");
-  await writeAtomically(file, `${id}\n`);
-  return id;
 }

@@ -4,11 +4,11 @@ import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Kafka, logLevel, Partitioners } from "kafkajs";
 import { codeOf } from "./process.ts";
+import { newClusterId } from "./cluster-id.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
 import { kafkaClassPath } from "./install.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
-import { randomBytes } from "node:crypto";
 
 /** The largest batch of any topic: 32 MiB of record and its envelope. */
 const largestMessageBytes = 32 * 1_048_576 + 65_536;
@@ -84,7 +84,10 @@ async function format(java: string[], properties: string): Promise<void> {
   if (code !== 0) throw new Error(`Kafka's storage can't be formatted (code ${code}): ${text.slice(-2_000)}`);
 }
 
-/** Ready: registered, and both coordinators lead their topics (made by the first start). */
+/**
+ * Ready: registered with the controller, and both coordinators lead their topics, which the first
+ * start makes.
+ */
 async function probe(port: number): Promise<void> {
   const kafka = new Kafka({
     clientId: "precedent-stack",
@@ -165,12 +168,4 @@ function serverProperties(data: string, port: number, controllerPort: number): s
   return Object.entries(settings)
     .map(([key, value]) => `${key}=${value}\n`)
     .join("");
-}
-
-/** 22 characters of base64url; Kafka's tools would take a first dash for an option. */
-export function newClusterId(bytes: (size: number) => Buffer = randomBytes): string {
-  for (;;) {
-    const id = bytes(16).toString("base64url");
-    if (!id.startsWith("-")) return id;
-  }
 }

@@ -4,9 +4,9 @@ import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { inTime } from "../connections/in-time.ts";
 import type { RawRecord, TopicFollower } from "../connections/kafka/port.ts";
+import type { SentResponse } from "./sent-response.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import type { SessionOf } from "./session.ts";
-import type { Response } from "../schemas/types.ts";
 
 type SentSession = Pick<SessionOf<{ tables: ["responses"] }>, "kafka" | "codec" | "topic">;
 
@@ -72,12 +72,3 @@ export function createSentResponses({ kafka, codec, topic }: SentSession, log: L
     stop: async () => follower?.stop(),
   };
 }
-
-export interface SentPosition {
-  topic: string;
-  partition: number;
-  offset: number;
-}
-
-/** A response as it was sent; null: the topic has it no more. Rejects while brokers are away. */
-export type SentResponse = (position: SentPosition, tenant: string, requestId: string) => Promise<Response | null>;

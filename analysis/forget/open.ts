@@ -9,12 +9,12 @@ import { discardPool, erasedFrom } from "../../state/examples/erased.ts";
 import { forget, type ForgetOptions } from "./forget.ts";
 import type { ForgetReport } from "./report.ts";
 import type { ForgetFiles, HeldLocation } from "./files.ts";
+import { filesWith } from "./search-files.ts";
 import { databaseOf } from "../log-replay/names.ts";
-import type { Scope, Subject } from "./subject.ts";
+import type { Scope } from "./subject.ts";
 import { erasedRequestSql } from "../../algorithms/privacy/erasure.ts";
 import { listLogReplays, removeLogReplay } from "../log-replay/run.ts";
 import type { Session } from "../../pipelines/session.ts";
-import { createReadStream } from "node:fs";
 
 export async function runForget(
   scope: Scope,
@@ -136,37 +136,3 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
 }
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
-
-const ids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}/g;
-/** An id may stand across two pieces. */
-const overlap = 40;
-
-/** Files under `folder` that hold one. A file that goes meanwhile holds none. */
-async function filesWith(
-  folder: string,
-  { requests, examples }: Pick<Subject, "requests" | "examples">,
-): Promise<string[]> {
-  const wanted = new Set([...[...requests.values()].map(({ id }) => id), ...examples]);
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const found: string[] = [];
-  for (const entry of entries) {
-    if (!entry.isFile()) continue;
-    const file = join(entry.parentPath, entry.name);
-    if (await holds(file, wanted)) found.push(file);
-  }
-  return found;
-}
-
-async function holds(file: string, wanted: ReadonlySet<string>): Promise<boolean> {
-  let before = "";
-  try {
-    for await (const piece of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
-      const text = before + piece.toString("latin1");
-      for (const [id] of text.matchAll(ids)) if (wanted.has(id)) return true;
-      before = text.slice(-overlap);
-    }
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
-  return false;
-}

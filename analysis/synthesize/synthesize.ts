@@ -12,6 +12,7 @@ import type { Embedder } from "../../connections/embedder/port.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Observation, Piece } from "../../schemas/types.ts";
 import { freshQuestion, likeQuestion, readQuestion } from "./questions.ts";
+import { muSpent, readRounds, writeRound } from "./rounds.ts";
 
 export interface SynthesisDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
@@ -172,29 +173,3 @@ async function ask(
   signal.throwIfAborted();
   return answer;
 }
-
-interface Round {
-  runId: string;
-  round: number;
-  noise: number;
-  chosen: string[];
-}
-
-/** The rounds of a shared domain, in order. Rejects as the ClickHouse port does. */
-const readRounds = (clickhouse: Pick<ClickHouse, "query">, shared: string): Promise<Round[]> =>
-  clickhouse.query<Round>(
-    "SELECT run_id AS runId, round, noise, chosen FROM synthesis_rounds WHERE domain = {shared:String} ORDER BY created_at, round",
-    { shared },
-  );
-
-const writeRound = (
-  clickhouse: Pick<ClickHouse, "insert">,
-  shared: string,
-  { runId, ...round }: Round,
-  now: number,
-): Promise<unknown> =>
-  clickhouse.insert("synthesis_rounds", [{ domain: shared, run_id: runId, ...round, created_at: now }]);
-
-/** mu of all of them together (algorithms/privacy/gaussian-privacy.ts). */
-const muSpent = (rounds: readonly Pick<Round, "noise">[]): number =>
-  Math.sqrt(rounds.reduce((sum, { noise }) => sum + 1 / noise ** 2, 0));

@@ -5,6 +5,7 @@ import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
 import type { ChunkedPrompt } from "../linked/prompt.ts";
 import { type LoadedLlama, loadLlama } from "./load.ts";
 import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./methods.ts";
+import { throttle } from "./throttle.ts";
 
 const input = workerInput<LlamaInput>();
 let loaded: LoadedLlama | null = null;
@@ -127,16 +128,3 @@ serveCalls<LlamaMethods>(
   },
   () => loaded?.close(),
 );
-
-const intervalMs = 250;
-
-/** Passes on a call at most every 250 ms. */
-function throttle(report: () => void): () => void {
-  let last = -Infinity;
-  return () => {
-    const now = performance.now();
-    if (now - last < intervalMs) return;
-    last = now;
-    report();
-  };
-}

@@ -1,6 +1,6 @@
 // The HTTP front end: where it listens, and how much it holds at a time.
 import { z } from "zod";
-import { factor, milliseconds, name, bytes } from "./common.ts";
+import { factor, milliseconds, name } from "./common.ts";
 
 const modelAlias = z.strictObject({
   /** Name that clients send; "*" is any text: gpt-4o*, claude-*. */
@@ -48,11 +48,3 @@ export const gateway = z.strictObject({
 });
 
 export type ModelAlias = z.infer<typeof modelAlias>;
-
-/** Batches: how their lines are routed, and their limits. */
-export const batch = z.strictObject({
-  /** Cost weight of lines of batches; a line's own cost_weight goes first. */
-  costWeight: factor.optional(),
-  /** Bytes that a tenant may upload within 30 days. */
-  tenantBytes: bytes.default(10 * 1_073_741_824),
-});

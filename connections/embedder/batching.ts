@@ -1,9 +1,10 @@
-// Batches texts that wait while the model is busy; known and concurrent equal texts are
+// Batches texts that wait while the model is busy (queue.ts); known and concurrent equal texts are
 // not computed twice, abandoned ones not at all. A full queue refuses at once.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../errors.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
+import { createEmbedQueue } from "./queue.ts";
 
 export interface BatchingOptions {
   model: string;
@@ -150,53 +151,6 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
       const reason = new EmbedderError("embedder_unavailable", `${model} was closed`);
       for (const item of queue.clear()) item.reject(reason);
       await options.close();
-    },
-  };
-}
-
-/** Requests first; the background gets idle time and one batch in sixteen. Oldest first. */
-interface EmbedQueue<T extends { background: boolean }> {
-  add(item: T): void;
-  /** False when it had been taken already. */
-  remove(item: T): boolean;
-  /** At most maxBatch; empty: nothing waits. */
-  next(): T[];
-  waiting(): { requests: number; background: number };
-  clear(): T[];
-}
-
-const backgroundTurn = 16;
-
-function createEmbedQueue<T extends { background: boolean }>(maxBatch: number): EmbedQueue<T> {
-  let requests: T[] = [];
-  let background: T[] = [];
-  let batches = 0;
-  /** Number of the last batch that was for requests. */
-  let lastRequests = -Infinity;
-
-  return {
-    add: (item) => void (item.background ? background : requests).push(item),
-    remove(item) {
-      const before = requests.length + background.length;
-      requests = requests.filter((other) => other !== item);
-      background = background.filter((other) => other !== item);
-      return requests.length + background.length < before;
-    },
-    next() {
-      batches++;
-      const isBackgrounds = background.length > 0 && (requests.length === 0 || batches % backgroundTurn === 0);
-      if (isBackgrounds) {
-        const isBusy = batches - lastRequests <= backgroundTurn;
-        return background.splice(0, isBusy ? Math.max(1, Math.floor(maxBatch / 4)) : maxBatch);
-      }
-      lastRequests = batches;
-      return requests.splice(0, maxBatch);
-    },
-    waiting: () => ({ requests: requests.length, background: background.length }),
-    clear() {
-      const all = [...requests, ...background];
-      [requests, background] = [[], []];
-      return all;
     },
   };
 }

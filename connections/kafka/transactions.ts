@@ -7,11 +7,8 @@ import { internals } from "./kafkajs-internals.ts";
 import { groupPartition, type OpenTransaction, type Outcome } from "./open-transactions.ts";
 import type { Reach } from "./port.ts";
 import { describeProducers } from "./protocol/describe-producers.ts";
-import {
-  listTransactions,
-  describeTransactions,
-  type TransactionDescription,
-} from "./protocol/describe-transactions.ts";
+import { describeTransactions, type TransactionDescription } from "./protocol/describe-transactions.ts";
+import { listTransactions } from "./protocol/list-transactions.ts";
 import { writeTxnMarkers } from "./protocol/write-txn-markers.ts";
 import { internalTopics, type PartitionLeader, type Wire } from "./wire.ts";
 
@@ -23,7 +20,10 @@ export interface Unseen {
 
 export interface Look {
   open: OpenTransaction[];
-  /** Partitions that can't be looked at; -1: the group can't even be located. */
+  /**
+   * Partitions that can't be looked at. The offsets of a group that we may not even locate have
+   * partition -1.
+   */
   unseen: Unseen[];
 }
 
@@ -46,7 +46,10 @@ export interface Transactions {
   holders(producerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Writes a marker into the partition; needs ClusterAction. */
   end(transaction: OpenTransaction, outcome: Outcome): Promise<EndResult>;
-  /** Ends what the id has open there by an empty transaction; it is initialised, and idle. */
+  /**
+   * Ends whatever the id's producer has open there by an empty transaction of its own; it must have
+   * been initialised, and be idle.
+   */
   endByOwn(transactionalId: string, where: Reach, partitions: readonly PartitionRef[], outcome: Outcome): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { trace } from "@opentelemetry/api";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { contextOf, headersOf } from "./otlp.ts";
+import { contextOf, headersOf } from "./context.ts";
 import type { ForeignHeaders } from "./port.ts";
 
 const hex = (digits: number) =>

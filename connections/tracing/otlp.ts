@@ -2,30 +2,16 @@
 // tracer, no automatic instrumentation: there are the spans that we start, and no others.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  ROOT_CONTEXT,
-  SpanStatusCode,
-  trace,
-  type Context,
-  type Span as OtelSpan,
-  type SpanContext,
-  TraceFlags,
-} from "@opentelemetry/api";
+import { ROOT_CONTEXT, SpanStatusCode, trace, type Context, type Span as OtelSpan } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
-import {
-  TracerProvider,
-  type SpanExporter,
-  SamplingDecision,
-  type Sampler,
-  type SamplingResult,
-} from "@opentelemetry/sdk-trace";
+import { TracerProvider, type SpanExporter } from "@opentelemetry/sdk-trace";
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAME } from "@opentelemetry/semantic-conventions/incubating";
+import { contextOf, headersOf } from "./context.ts";
 import { attributesOf, errorAttributes, kinds } from "./conventions.ts";
 import { createProcessor, exportLimits, type ExportReport } from "./exporting.ts";
-import type { Span, SpanStart, Tracing, ForeignHeaders, TraceHeaders } from "./port.ts";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import { createHash } from "node:crypto";
+import type { Span, SpanStart, Tracing } from "./port.ts";
+import { createSampler, type SamplerOptions } from "./sampler.ts";
 
 export interface TracingOptions {
   /** Full URL of the collector's traces endpoint; absent: OpenTelemetry's own variables apply. */
@@ -104,58 +90,5 @@ export function tracingTo(exporter: SpanExporter, options: Omit<TracingOptions, 
       ]);
       late.abort();
     },
-  };
-}
-
-const propagator = new W3CTraceContextPropagator();
-
-/** A traceparent of a later version may be longer than ours; a tracestate has 512 at most. */
-const mostBytes = 512;
-
-const getter = {
-  keys: (headers: ForeignHeaders) => Object.keys(headers),
-  get(headers: ForeignHeaders, name: string): string | undefined {
-    const value = headers[name];
-    // A repeated traceparent is ignored; tracestates form one list.
-    const text = Array.isArray(value) ? value.join(",") : value;
-    if (text === undefined || text.length > mostBytes) return undefined;
-    return typeof text === "string" ? text : text.toString("latin1");
-  },
-};
-
-export function contextOf(headers: ForeignHeaders): Context {
-  return propagator.extract(ROOT_CONTEXT, headers, getter);
-}
-
-export function headersOf(span: SpanContext): TraceHeaders {
-  const headers: Record<string, string> = {};
-  propagator.inject(trace.setSpanContext(ROOT_CONTEXT, span), headers, {
-    set: (carrier: Record<string, string>, name, value) => void (carrier[name] = value),
-  });
-  return headers;
-}
-
-export interface SamplerOptions {
-  ratio: number;
-  key: string;
-  /** What the headers say of the trace decides where they say something. */
-  followFlag: boolean;
-}
-
-const result = (isSampled: boolean): SamplingResult => ({
-  decision: isSampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
-});
-
-function createSampler({ ratio, key, followFlag }: SamplerOptions): Sampler {
-  return {
-    shouldSample(context: Context, traceId: string) {
-      const parent = trace.getSpanContext(context);
-      const isOurs = parent !== undefined && parent.isRemote !== true;
-      if (parent !== undefined && (isOurs || followFlag)) return result((parent.traceFlags & TraceFlags.SAMPLED) !== 0);
-      if (ratio >= 1 || ratio <= 0) return result(ratio >= 1);
-      const hash = createHash("sha256").update(key).update(traceId).digest().readUInt32BE(0);
-      return result(hash / 2 ** 32 < ratio);
-    },
-    toString: () => `precedent(${ratio})`,
   };
 }

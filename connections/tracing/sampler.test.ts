@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { testTracing } from "./tracing.testing.ts";
-import type { SamplerOptions } from "./otlp.ts";
+import type { SamplerOptions } from "./sampler.ts";
 
 const ids = Array.from({ length: 400 }, () => randomBytes(16).toString("hex"));
 const isExported = (options: Partial<SamplerOptions>, traceId: string, flag = "01"): boolean =>

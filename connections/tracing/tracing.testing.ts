@@ -1,8 +1,9 @@
 // Tracing into memory, for tests.
 import { ExportResultCode } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
-import { type SamplerOptions, tracingTo } from "./otlp.ts";
+import { tracingTo } from "./otlp.ts";
 import type { Tracing } from "./port.ts";
+import type { SamplerOptions } from "./sampler.ts";
 
 export interface TestTracing extends Tracing {
   /** What has ended, once tracing is closed. */

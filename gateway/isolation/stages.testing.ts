@@ -17,7 +17,7 @@ import { createCacheEntries } from "../../state/response-cache/entries.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
 import { createDeduplicate } from "../../operators/deduplicate/deduplicate.ts";
 import { createSeenIds } from "../../operators/deduplicate/seen.ts";
-import { createSharedResponses } from "../../operators/deduplicate/open.ts";
+import { createSharedResponses } from "../../operators/deduplicate/shared-responses.ts";
 import { createUnderWay } from "../../state/response-cache/under-way.ts";
 import { refusedResponse } from "../../operators/refusal.ts";
 import { createValidate } from "../../operators/validate/validate.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createHeldCosts } from "./spending.ts";
+import { createHeldCosts } from "./held-costs.ts";
 
 it("holds each request once, until it is released or its time is over", () => {
   const held = createHeldCosts();

@@ -14,6 +14,7 @@ import { createUnrecorded, type Unrecorded } from "../../algorithms/queueing/unr
 import type { Response } from "../../schemas/types.ts";
 import type { AccountCost } from "./account-costs.ts";
 import { withTimeout } from "../../runtime/with-timeout.ts";
+import { createHeldCosts, type HeldCosts } from "./held-costs.ts";
 
 export interface SpendingDependencies {
   /** From the day `since` on. Rejects while it can't be read. */
@@ -151,46 +152,6 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
       const charged = chargedCost(response);
       if (charged !== null)
         account.unrecorded.add(partition, offset, { day: dayOf(response.createdAt), cost: charged.cost });
-    },
-  };
-}
-
-interface HeldCosts {
-  /** Another of the same name replaces it. `until`, `now`: milliseconds of one clock. */
-  hold(request: string, cost: number, until: number): void;
-  release(request: string): void;
-  sum(now: number): number;
-}
-
-/** Those that are over are looked for so often at most: many may be held. */
-const everyMs = 1_000;
-
-/** What requests under way may still cost, each until it is answered or its deadline has passed. */
-export function createHeldCosts(): HeldCosts {
-  const held = new Map<string, { cost: number; until: number }>();
-  let total = 0;
-  let lookedAt = -Infinity;
-
-  const release = (request: string): void => {
-    total -= held.get(request)?.cost ?? 0;
-    held.delete(request);
-    // Nothing is left of what rounding has added up.
-    if (held.size === 0) total = 0;
-  };
-
-  return {
-    hold(request, cost, until) {
-      release(request);
-      held.set(request, { cost, until });
-      total += cost;
-    },
-    release,
-    sum(now) {
-      if (now - lookedAt >= everyMs) {
-        lookedAt = now;
-        for (const [request, { until }] of held) if (until <= now) release(request);
-      }
-      return total;
     },
   };
 }

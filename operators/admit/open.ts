@@ -4,12 +4,13 @@ import type { Logger } from "pino";
 import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { redactsCandidates } from "../redaction.ts";
-import { createRowCounts, lookAnywayMs, type RowCounts } from "../row-counts.ts";
-import { createAdmit, type ExampleStore, type Admission } from "./admit.ts";
-import { createCandidates, curateReader, type Candidate, type Cursor, type CandidateBatch } from "./candidates.ts";
+import { createRowCounts } from "../row-counts.ts";
+import { createAdmit, type ExampleStore } from "./admit.ts";
+import { createCandidates } from "./candidates.ts";
 import { createDecide } from "./decide.ts";
+import { createRemember } from "./remember.ts";
+import { candidatesWhenChanged, candidateTables } from "./when-changed.ts";
 import type { TextWork } from "../../connections/text/port.ts";
-import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 const dayMs = 86_400_000;
 const candidatesAtOnce = 200;
@@ -58,7 +59,10 @@ export function openAdmit(
   };
 }
 
-/** Whether what decide.ts depends on answers at all, when a candidate fails. */
+/**
+ * Whether the embedder, the pool and the text worker answer at all: decide.ts tells by it a
+ * candidate that fails from a dependency that is away.
+ */
 interface ProbeDependencies {
   examples: () => Promise<ExampleStore>;
   text: Pick<TextWork, "check">;
@@ -78,70 +82,5 @@ function createProbe({ examples, text, clock }: ProbeDependencies): () => Promis
     } catch {
       return false;
     }
-  };
-}
-
-interface RememberDependencies {
-  clickhouse: Pick<ClickHouse, "insert">;
-  clock: () => number;
-}
-
-/** Writes decisions, then cursors: a pass that breaks off between is repeated. */
-function createRemember({ clickhouse, clock }: RememberDependencies) {
-  return async function remember(
-    decided: readonly { candidate: Candidate; admission: Admission }[],
-    cursors: readonly Cursor[],
-  ): Promise<void> {
-    const decidedAt = new Date(clock()).toISOString();
-    if (decided.length > 0)
-      await clickhouse.insert(
-        "admissions",
-        decided.map(({ candidate, admission }) => ({
-          request_id: candidate.requestId,
-          tenant: candidate.tenant,
-          source: candidate.source,
-          domain: candidate.domain,
-          outcome: admission.outcome,
-          reason: admission.reason ?? "",
-          example_id: admission.exampleId ?? "",
-          quality: admission.quality,
-          reward_version: candidate.rewardVersion,
-          decided_at: decidedAt,
-        })),
-      );
-    if (cursors.length > 0)
-      await clickhouse.insert(
-        "cursors",
-        cursors.map(({ source, partition, position }) => ({
-          reader: curateReader,
-          source,
-          kafka_partition: partition,
-          position,
-        })),
-      );
-  };
-}
-
-/** Where candidates come from. */
-const candidateTables = ["rewards", "feedback", "withdrawals", "requests", "responses", "observations"] as const;
-
-interface WhenChangedDependencies {
-  candidates: () => Promise<CandidateBatch>;
-  counts: RowCounts<(typeof candidateTables)[number]>;
-  clock: () => number;
-}
-
-/** Looks only where rows have come since a look that found nothing. */
-export function candidatesWhenChanged({ candidates, counts, clock }: WhenChangedDependencies) {
-  /** Row counts of the tables, before the look that found nothing. */
-  let quiet: { counts: string; at: number } | undefined;
-  return async function newCandidates(): Promise<CandidateBatch> {
-    const now = { counts: JSON.stringify(await counts()), at: clock() };
-    if (quiet?.counts === now.counts && now.at - quiet.at < lookAnywayMs)
-      return { candidates: [], cursors: [], more: false };
-    quiet = undefined;
-    const batch = await candidates();
-    if (batch.candidates.length === 0 && batch.cursors.length === 0 && !batch.more) quiet = now;
-    return batch;
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lookAnywayMs } from "../row-counts.ts";
 import type { Candidate, CandidateBatch } from "./candidates.ts";
-import { candidatesWhenChanged } from "./open.ts";
+import { candidatesWhenChanged } from "./when-changed.ts";
 
 const empty: CandidateBatch = { candidates: [], cursors: [], more: false };
 const none = { rewards: 0, feedback: 0, withdrawals: 0, requests: 0, responses: 0, observations: 0 };

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { boundsProblem, createDecode } from "./decode.ts";
+import { boundsProblem } from "./bounds.ts";
+import { createDecode } from "./decode.ts";
 import { recordedTopics, rowsOf } from "./rows.ts";
 import { testingRecords } from "./records.testing.ts";
 

@@ -3,7 +3,7 @@
 // where it is as it was sent.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Response, ResponseError } from "../../schemas/types.ts";
-import type { SentPosition, SentResponse } from "../../state/sent-responses.ts";
+import type { SentPosition, SentResponse } from "../../state/sent-response.ts";
 import { responseError } from "../refusal.ts";
 import { SEEN_FOR_MS } from "./seen.ts";
 
@@ -27,7 +27,10 @@ export interface FirstResponse {
 export type FoundResponse = FirstResponse | "gone";
 
 export interface FirstResponses {
-  /** Null: not answered, or not recorded yet. Rejects while ClickHouse or brokers are away. */
+  /**
+   * Null: not answered yet, or not recorded yet. Rejects with ClickHouseUnavailable while it can't
+   * be asked, and while the brokers can't.
+   */
   find(tenant: string, requestId: string, now: number): Promise<FoundResponse | null>;
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { FirstResponse } from "./first-responses.ts";
-import { createSharedResponses } from "./open.ts";
+import { createSharedResponses } from "./shared-responses.ts";
 
 it("asks once for all who ask within a moment, apart for every tenant and id, and again after a failure", async () => {
   const asked: string[] = [];

@@ -4,7 +4,8 @@ import { createHashEmbedder } from "../../connections/embedder/hash.testing.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import { arm, lookedUp } from "../select/fixtures.testing.ts";
-import { type NeededDependencies, createEmbed as createWhole, type EmbedDependencies } from "./embed.ts";
+import { createEmbed as createWhole, type EmbedDependencies } from "./embed.ts";
+import type { NeededDependencies } from "./needed.ts";
 
 /** The vector chooses between two arms. */
 const needed: NeededDependencies = {

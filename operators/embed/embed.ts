@@ -1,13 +1,11 @@
 // Embeds the question. Needs validate before it. A full queue ("embedder_busy"), a late vector
 // ("embedder_slow") or no embedder ("embedder") leaves it without one, and so without examples.
-// What nothing would read is not made.
+// What nothing would read is not made (needed.ts).
 import { errorOf } from "../../connections/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Validated } from "../flow.ts";
-import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
-import type { ExamplePool } from "../../state/examples/port.ts";
-import { type Declares, serves } from "../../arms/serves.ts";
+import { createNeeded, type NeededDependencies } from "./needed.ts";
 
 type Needs = Pick<Validated, "request" | "domain" | "question" | "degraded">;
 type Adds = Pick<Embedded, "embedding">;
@@ -53,23 +51,4 @@ function degradedBy(error: EmbedderError | TooSlow): string {
 
 class TooSlow extends Error {
   override name = "TooSlow";
-}
-
-export interface NeededDependencies {
-  arms: () => readonly (Declares & { name: string; examples: boolean })[];
-  pool: Pick<ExamplePool, "holds">;
-  selection: { examples: number };
-  sharing?: Pick<SharedDomains, "sharedDomainOf">;
-}
-
-/** Whether the search or the choice between arms reads the vector, which costs most of plan. */
-export function createNeeded({ arms, pool, selection, sharing }: NeededDependencies) {
-  return function isNeeded({ request, domain }: Pick<Validated, "request" | "domain">): boolean {
-    const { allow, requires, passthrough } = request;
-    const eligible = arms().filter((arm) => serves(arm, requires) && (allow.arms?.includes(arm.name) ?? true));
-    if (eligible.length > 1) return true;
-    const mayShow = selection.examples > 0 && passthrough === null && eligible.some(({ examples }) => examples);
-    const domains = [domain, sharing?.sharedDomainOf(domain) ?? null].filter((sharedDomain) => sharedDomain !== null);
-    return mayShow && domains.some((sharedDomain) => pool.holds(sharedDomain));
-  };
 }

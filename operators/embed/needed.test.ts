@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lookedUp, arm } from "../select/fixtures.testing.ts";
-import { createNeeded, type NeededDependencies } from "./embed.ts";
+import { createNeeded, type NeededDependencies } from "./needed.ts";
 
 const small = arm("small");
 const large = arm("large");

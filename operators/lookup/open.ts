@@ -7,7 +7,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { createCacheMetrics } from "../../state/response-cache/metrics.ts";
 import type { CacheLookup } from "./lookup.ts";
 import { createCacheEntries, type CacheEntries } from "../../state/response-cache/entries.ts";
-import type { SentResponse } from "../../state/sent-responses.ts";
+import type { SentResponse } from "../../state/sent-response.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
 import { createUnderWay } from "../../state/response-cache/under-way.ts";
 import type { Opened } from "../../runtime/opened.ts";

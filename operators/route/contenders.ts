@@ -9,13 +9,11 @@ import type { RouteArm } from "../../arms/routed.ts";
 import { serves } from "../../arms/serves.ts";
 import { templates } from "../../arms/templates.ts";
 import type { Documents } from "../../connections/documents/port.ts";
-import type { ShownExample, Decision } from "../../schemas/types.ts";
+import type { ShownExample } from "../../schemas/types.ts";
 import type { CachedShares } from "../../state/cached-shares.ts";
 import { findDocuments } from "../documents.ts";
 import type { Embedded, Selected, SelectedExample } from "../flow.ts";
-import type { Contender, Scored } from "./score.ts";
-import { drawIndex, type Random } from "../../algorithms/numeric/random.ts";
-import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
+import type { Contender } from "./score.ts";
 
 export type Asking = Pick<
   Selected,
@@ -92,49 +90,3 @@ export function createContenders({ arms, documents, cached, clock }: ContendersO
 }
 
 const shown = ({ request: _request, response: _response, ...example }: SelectedExample): ShownExample => example;
-
-/** When arms are nearly even: another arm, by its probability among the rest. */
-export function alternative(
-  scored: Scored | null,
-  random: Random,
-  reuse?: string,
-): Pick<Decision, "alternativeArm" | "alternativeProbability"> {
-  if (scored === null) return { alternativeArm: null, alternativeProbability: null };
-  const weights = scored.scores.map(({ probability }, i) =>
-    i === scored.chosen || scored.scores[i]!.arm === reuse ? 0 : probability,
-  );
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  if (!(total > 0)) return { alternativeArm: null, alternativeProbability: null };
-  const index = drawIndex(weights, random);
-  return { alternativeArm: scored.scores[index]!.arm, alternativeProbability: weights[index]! / total };
-}
-
-export interface ArmHealth {
-  /** half-open: it may be chosen, as a probe. */
-  state(arm: string): BreakerState;
-  probed(arm: string): void;
-}
-
-export const healthyArms: ArmHealth = { state: () => "closed", probed: () => undefined };
-
-interface Standing<C> {
-  eligible: readonly C[];
-  /** State of each that is not closed; ends in Decision.breakers. */
-  breakers: Record<string, BreakerState>;
-  /** breaker: some arm could not be chosen, or none is healthy. */
-  degraded: string[];
-}
-
-/** Arms whose breakers let calls through; if none, all. Probabilities are among these. */
-export function standing<C extends { arm: { name: string } }>(
-  contenders: readonly C[],
-  { state }: Pick<ArmHealth, "state">,
-): Standing<C> {
-  const states = contenders.map(({ arm }) => state(arm.name));
-  const breakers = Object.fromEntries(
-    contenders.flatMap(({ arm }, i) => (states[i] === "closed" ? [] : [[arm.name, states[i]!] as const])),
-  );
-  const eligible = contenders.filter((_, i) => states[i] !== "open");
-  const isShort = eligible.length < contenders.length;
-  return { eligible: eligible.length > 0 ? eligible : contenders, breakers, degraded: isShort ? ["breaker"] : [] };
-}

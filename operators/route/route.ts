@@ -16,7 +16,9 @@ import { beliefsOf } from "../../state/policies/router.ts";
 import type { PolicyState } from "../../state/policies/router-table.ts";
 import { bypass } from "./bypass.ts";
 import { missed, settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
-import { standing, healthyArms, type ArmHealth, alternative, createContenders } from "./contenders.ts";
+import { alternative } from "./alternative.ts";
+import { createContenders } from "./contenders.ts";
+import { standing, healthyArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Contender, type Exploring, type Scored } from "./score.ts";
 
 type Needs = Pick<

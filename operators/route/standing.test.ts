@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
-import { standing } from "./contenders.ts";
+import { standing } from "./standing.ts";
 
 const contenders = ["a", "b", "c"].map((name) => ({ arm: { name } }));
 const of = (states: Record<string, BreakerState>) => {

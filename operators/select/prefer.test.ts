@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LivePrefixes } from "../../algorithms/selection/live-prefixes.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
 import { anyDraw, candidate } from "./fixtures.testing.ts";
-import { choosePreferringCached, choosePreferringPrefix } from "./arm-choice.ts";
+import { choosePreferringCached, choosePreferringPrefix } from "./prefer.ts";
 import type { Unfit } from "./screen.ts";
 
 const limits: ChooseLimits & { cachedBonus: number } = {

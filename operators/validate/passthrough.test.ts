@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { passthroughProblem } from "./validate.ts";
+import { passthroughProblem } from "./passthrough.ts";
 
 const problem = (members: object | null, requires: string[] = [], documents: string[] = []) =>
   passthroughProblem({ passthrough: members && JSON.stringify(members), requires, documents });

@@ -4,9 +4,9 @@ import { deadlineOf, identify, sharingDomain, skewMs } from "../../algorithms/id
 import { ok, refuse, type Received, type Step, type Refuse } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
+import { passthroughProblem } from "./passthrough.ts";
 import { z } from "zod";
 import { metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
-import { covers, readPassthrough } from "../../algorithms/routing/passthrough.ts";
 
 type Needs = Received<Request>;
 type Adds = Omit<Validated, keyof Needs>;
@@ -32,7 +32,9 @@ const ourRole = (message: Message): Message =>
 export const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
-/** Refuses: no_tenant, no_messages, prompt_too_large, unknown_arm, invalid_params, bounds. */
+/**
+ * Refuses with no_tenant, no_messages, prompt_too_large, unknown_arm, invalid_params, or bounds.
+ */
 export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Needs, Adds> {
   return function validate(received) {
     const { record } = received;
@@ -141,22 +143,5 @@ function boundsProblem({ id, tenant, domain, account, documents, messages, metad
         "metadata_too_large",
         `The metadata has ${bytes} bytes and the limit is ${mostMetadataBytes.request}: keep it elsewhere and name it here.`,
       )
-    : null;
-}
-
-/** Null when it can. */
-export function passthroughProblem({
-  passthrough,
-  requires,
-  documents,
-}: Pick<Request, "passthrough" | "requires" | "documents">): string | null {
-  if (passthrough === null)
-    return requires.length === 0 ? null : "requires says what a passthrough needs, and there is none";
-  const read = readPassthrough(passthrough);
-  if ("problem" in read) return read.problem;
-  const missing = read.requires.filter((one) => !covers(requires, one));
-  if (missing.length > 0) return `requires lacks ${missing.join(", ")}`;
-  return documents.length > 0 && read.members["messages"] !== undefined
-    ? "documents can't be put into messages that are passed on as they are"
     : null;
 }

@@ -2,27 +2,21 @@
 // requests once partitions and keys are read.
 import { setTimeout as sleep } from "node:timers/promises";
 import { mostCost, mostTokens } from "../../arms/routed.ts";
-import { deadlineOf, createAsk } from "../../gateway/ask.ts";
+import { deadlineOf } from "../../gateway/ask.ts";
 import { openBatches } from "../../gateway/batches/open.ts";
 import { openKeys } from "../../gateway/keys/open.ts";
 import { openServer } from "../../gateway/open-server.ts";
-import { type ConnectionLimit, createConnectionLimit } from "../../gateway/connection-limit.ts";
+import type { ConnectionLimit } from "../../gateway/connection-limit.ts";
 import { listen } from "../../gateway/server.ts";
-import { type RunningStage, groupName } from "../../runtime/running-stage.ts";
+import type { RunningStage } from "../../runtime/running-stage.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { watchWhenAsked } from "../replay/load.ts";
 import type { Session } from "../session.ts";
+import { openAsking } from "./asking.ts";
 import { openEmbedder } from "../embedder.ts";
 import { lazily } from "../../connections/lazily.ts";
 import { openDashboard } from "./page.ts";
 import { gateway } from "./pipeline.ts";
-import type { Logger } from "pino";
-import { createCancel } from "../../gateway/cancel.ts";
-import { readAccountCosts } from "../../gateway/keys/account-costs.ts";
-import { createSpending } from "../../gateway/keys/spending.ts";
-import { createReplies } from "../../gateway/replies.ts";
-import { createSend } from "../../gateway/send.ts";
-import { createWaiting } from "../../gateway/waiting.ts";
 
 const pollMs = 50;
 
@@ -121,30 +115,4 @@ async function drain(
   server.close();
   const end = performance.now() + drainMs;
   while (connectionLimit.open() > 0 && performance.now() < end) await sleep(pollMs);
-}
-
-async function openAsking(
-  { config, kafka, codec, clickhouse, topic }: SessionOf<typeof gateway>,
-  { instance, log, clock }: { instance: string; log: Logger; clock: () => number },
-) {
-  const { prefix, sessionTimeoutMs } = config.kafka;
-  const waiting = createWaiting();
-  const connectionLimit = createConnectionLimit(config.gateway.maxOpen);
-  const spending = createSpending({
-    read: (accounts, since) => readAccountCosts(clickhouse, accounts, since),
-    gateways: () => replies.gateways(),
-    ...{ now: clock, clock: () => performance.now(), log },
-  });
-  const replies = await createReplies({
-    ...{ kafka, codec, topic: topic("responses"), deltas: topic("deltas"), group: groupName(prefix, gateway.name) },
-    ...{ instance, sessionTimeoutMs, waiting, onResponse: spending.answered, log },
-  });
-  const producer = kafka.plainProducer();
-  const send = createSend(producer, config.gateway.acceptMs);
-  const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
-  const ask = createAsk({
-    ...{ waiting, connectionLimit, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
-    replyPartition: replies.next,
-  });
-  return { producer, send, ask, cancel, replies, spending, connectionLimit };
 }

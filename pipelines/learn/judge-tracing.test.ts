@@ -5,7 +5,7 @@ import { testTracing } from "../../connections/tracing/tracing.testing.ts";
 import type { Judged } from "../../operators/judge/judge-unrated.ts";
 import type { Unrated } from "../../operators/judge/unrated.ts";
 import { traceArm } from "../../state/traced-arm.ts";
-import { traceJudge } from "./judge.ts";
+import { traceJudge } from "./judge-tracing.ts";
 
 const item: Unrated = {
   ...{ requestId: "r1", tenant: "acme", messages: [{ role: "user", content: "a secret" }], arm: "small" },

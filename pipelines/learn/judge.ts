@@ -3,16 +3,16 @@ import type { Arm } from "../../arms/arm.ts";
 import type { PlainProducer } from "../../connections/kafka/port.ts";
 import { createJudgeMetrics } from "../../operators/judge/metrics.ts";
 import { createCompare } from "../../operators/judge/compare.ts";
-import { createJudgeUnrated, type Judged } from "../../operators/judge/judge-unrated.ts";
-import { readUnrated, type Unrated } from "../../operators/judge/unrated.ts";
+import { createJudgeUnrated } from "../../operators/judge/judge-unrated.ts";
+import { readUnrated } from "../../operators/judge/unrated.ts";
 import { judgeUnrated, type learn } from "./pipeline.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import { createJudgeAll } from "./judge-unrated.ts";
 import { createOffPeak } from "../../state/off-peak.ts";
 import { watchBusiestArm } from "../replay/load.ts";
+import { traceJudge } from "./judge-tracing.ts";
 import { tracedOpener } from "../arms.ts";
 import type { Learning } from "./helpfulness.ts";
-import type { Tracing } from "../../connections/tracing/port.ts";
 
 export interface JudgePass {
   pass(): Promise<boolean>;
@@ -93,25 +93,5 @@ function createArmOpener({ session, log }: Pick<Learning, "session" | "log">) {
       return { arm, template: configured.template, system: configured.system };
     },
     closeAll: () => Promise.allSettled(opened.map((one) => one.close())),
-  };
-}
-
-type JudgeOne = (item: Unrated, signal: AbortSignal) => Promise<Judged>;
-
-/** A comparison is a trace of its own: the request's trace ended long before. */
-export function traceJudge(judge: JudgeOne, tracing: Tracing): JudgeOne {
-  return async function traced(item, signal) {
-    const { requestId, tenant, arm } = item;
-    const facts = { stage: "learn", requestId, tenant, arm };
-    const span = tracing.follow({}, { name: "judge", kind: "inside", facts });
-    try {
-      const judged = await span.during(() => judge(item, signal));
-      span.set({ cost: judged.judgement.cost, outcome: judged.feedback === null ? "failed" : "ok" });
-      span.end(judged.unanswered ? { error: "unanswered" } : {});
-      return judged;
-    } catch (error) {
-      span.end({ error: signal.aborted ? "abandoned" : "internal_error" });
-      throw error;
-    }
   };
 }

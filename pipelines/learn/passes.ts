@@ -4,16 +4,9 @@ import type { PassHealth } from "../../runtime/pass-health.ts";
 import { repeat, slowerMs } from "../../runtime/repeat.ts";
 import { helpfulnessPass, thresholdPass, type Learning } from "./helpfulness.ts";
 import { openJudgePass } from "./judge.ts";
+import { retractPass } from "./retract.ts";
+import { reusePass } from "./reuse.ts";
 import { routerPass } from "./router.ts";
-import { longestTtlMs } from "../../config/sections/cache.ts";
-import type { PlainProducer } from "../../connections/kafka/port.ts";
-import { createRetract } from "../../operators/retract/retract.ts";
-import type { Sent } from "../../runtime/declaration.ts";
-import { retractAnswers, type learn, learnReuse } from "./pipeline.ts";
-import type { ReuseArmConfig } from "../../config/schema.ts";
-import { createReuseTrials } from "../../operators/aggregate/reuse-trials.ts";
-import { createPublishReuse } from "../../operators/publish/publish-reuse.ts";
-import { REUSE } from "../../state/policies/reuse.ts";
 
 /** Reused answers are looked at every so many passes. */
 const reusePasses = 5;
@@ -65,65 +58,5 @@ export function openPasses(
     async stop() {
       await Promise.all([producer.close(), judging.opened()?.then((one) => one.close())]);
     },
-  };
-}
-
-/** Takes kept answers back that were rated badly; one tombstone too many changes nothing. */
-function retractPass(
-  { session, metrics, log }: Learning,
-  producer: Pick<PlainProducer<Sent<typeof learn>>, "send">,
-): () => Promise<boolean> {
-  const { config, clickhouse, topic } = session;
-  const pass = retractAnswers.bind({
-    retract: createRetract({
-      clickhouse,
-      publish: (keys) => producer.send(keys.map((key) => ({ topic: topic("response-cache"), key, value: null }))),
-      longestTtlMs: longestTtlMs(config.cache),
-      clock: Date.now,
-    }),
-    observe: metrics.observe,
-  });
-  return async () => {
-    const { retracted } = await pass();
-    if (retracted > 0) {
-      metrics.sent("response-cache", retracted);
-      log.info({ answers: retracted }, "kept answers were rated badly: they are not given any more");
-    }
-    return false;
-  };
-}
-
-/** Older verified cases do not count. */
-const windowMs = 30 * 86_400_000;
-
-function reusePass({ session, policies: all, metrics, log }: Learning): () => Promise<boolean> {
-  const clock = Date.now;
-  const policies = all.of(REUSE);
-  const arm = (): ReuseArmConfig | undefined => session.arms.configured().find((one) => one.type === "reuse");
-  const trials = createReuseTrials({
-    clickhouse: session.clickhouse,
-    maxDeadlineMs: session.config.limits.maxDeadlineMs,
-    clock,
-  });
-  const pass = learnReuse.bind({
-    async cases() {
-      const of = arm();
-      if (of === undefined) return [];
-      const { name, agreement, countFrom } = of;
-      const from = countFrom === undefined ? 0 : Date.parse(countFrom);
-      return trials({ arm: name, agreement, since: Math.max(0, from, clock() - windowMs) });
-    },
-    limits: () => arm() ?? { limit: 0 },
-    publish: createPublishReuse({ policies, arm, clock }),
-    observe: metrics.observe,
-  });
-  return async () => {
-    if (arm() === undefined) return false;
-    const { published } = await pass();
-    if (published === null) return false;
-    metrics.sent("policies", 1);
-    const { domains_on: on, domains_off: off, alarms } = published.metrics;
-    log.info({ policy: REUSE, version: published.version, on, off, alarms }, "published");
-    return false;
   };
 }

@@ -7,22 +7,19 @@ import { openCall } from "../../operators/call/open.ts";
 import { openDeduplicate } from "../../operators/deduplicate/open.ts";
 import { openRoute } from "../../operators/route/open.ts";
 import { openSelect } from "../../operators/select/open.ts";
-import { type RunningStage, stageName } from "../../runtime/running-stage.ts";
-import type { BreakersOf, Breakers } from "../../state/breakers/breakers.ts";
-import { createCachedShares, watchCached, type CachedShares } from "../../state/cached-shares.ts";
+import type { RunningStage } from "../../runtime/running-stage.ts";
+import type { BreakersOf } from "../../state/breakers/breakers.ts";
+import { createCachedShares } from "../../state/cached-shares.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
 import { shareCalls } from "../../state/inline-calls.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { assembleStage } from "../stage.ts";
 import { openEngines } from "../../arms/engines.ts";
+import { openInlineArms } from "./inline-arms.ts";
 import { monitoredArms } from "./monitored-arms.ts";
 import { plan } from "./pipeline.ts";
 import { openTables } from "./tables.ts";
-import { tenantWeight } from "../../config/tenants.ts";
-import { createStageMetrics } from "../../runtime/metrics/stage.ts";
-import { createInlineArms, type InlineArms } from "../../state/inline-arms.ts";
-import { armOpener } from "../arms.ts";
 
 export interface RunningPlan extends RunningStage {
   /** Rejects, with nothing changed, when a new inline arm can't be made. */
@@ -78,22 +75,4 @@ export async function startPlan(
     await Promise.all([tables.stop(), select.stop()]);
   };
   return { name: stage.name, health: stage.health, replaceArms: inline.replace, stop };
-}
-
-/** Rejects when an arm can't be made. */
-function openInlineArms(
-  session: SessionOf<object>,
-  breakers: Pick<Breakers, "guard">,
-  cached: Pick<CachedShares, "answered">,
-): Promise<InlineArms> {
-  const open = armOpener(session);
-  return createInlineArms({
-    configured: session.arms.configured,
-    open: async (arm) => {
-      const options = { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(session.config.limits) };
-      return watchCached(await open(arm, options), cached);
-    },
-    guard: breakers.guard,
-    metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm), "inline"),
-  });
 }

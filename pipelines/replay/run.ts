@@ -12,13 +12,11 @@ import type { Sent } from "../../runtime/declaration.ts";
 import type { Lease } from "../../runtime/singleton.ts";
 import { createOffPeak } from "../../state/off-peak.ts";
 import { watchBusiestArm } from "./load.ts";
+import { untilRecorded } from "./recorded.ts";
 import { createReplayOne } from "./replay-one.ts";
 import { keepRunRecord, type RunEnd } from "./runs.ts";
 import { createTotals, type Outcomes } from "./totals.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { setTimeout as sleep } from "node:timers/promises";
-import { record } from "../record/pipeline.ts";
-import { groupName } from "../../runtime/running-stage.ts";
 
 /** Milliseconds that a run waits for a low load. */
 export const mostWaitMs = 3_600_000;
@@ -155,31 +153,4 @@ function openArms(
       await Promise.allSettled([...made.values()].map(async (arm) => (await arm).close()));
     },
   };
-}
-
-const everyMs = 250;
-const waitMs = 60_000;
-
-/** Rejects when record does not get there within a minute, and when the signal is aborted. */
-async function untilRecorded(
-  { kafka, config, topic }: Pick<SessionOf<object>, "kafka" | "config" | "topic">,
-  signal: AbortSignal,
-): Promise<void> {
-  const group = groupName(config.kafka.prefix, record.name);
-  const until = Date.now() + waitMs;
-  await Promise.all(
-    (["examples", "example-replays"] as const).map(async (name) => {
-      // As it is now: others may go on writing for ever.
-      const ends = new Map((await kafka.spans(topic(name))).map(({ partition, end }) => [partition, end]));
-      for (;;) {
-        const read = new Map((await kafka.lag(group, topic(name))).map((one) => [one.partition, one.committed ?? 0]));
-        if ([...ends].every(([partition, end]) => end === 0 || (read.get(partition) ?? 0) >= end)) return;
-        if (Date.now() >= until)
-          throw new Error(
-            `record has not stored all of ${topic(name)} within ${waitMs / 1000} s, so that examples would be replayed too often: see that a process runs the stage record`,
-          );
-        await sleep(everyMs, undefined, { signal });
-      }
-    }),
-  );
 }

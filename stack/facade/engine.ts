@@ -6,11 +6,11 @@ import { rmSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Session } from "chdb";
 import { accessArguments, readerLimits, stageLimits } from "./access.ts";
+import { createEnder } from "./end.ts";
 import { timedOut, toDatabaseError } from "./errors.ts";
 import { firstKeyword, looksLikeRead, type Permission } from "./guard.ts";
 import { createLane } from "./lane.ts";
 import { allowed, createFormatter, ownFormat, preamble, type Statement } from "./statement.ts";
-import { setTimeout as delay } from "node:timers/promises";
 
 export interface StatementResult {
   bytes: Uint8Array;
@@ -123,47 +123,6 @@ export function createEngine(config: EngineConfig): Engine {
     async close() {
       await Promise.all(Object.values(lanes).map((lane) => lane.drain()));
       anchor.close();
-    },
-  };
-}
-
-interface Ender {
-  /** Ends queries with the tag as log_comment once the signal aborts. */
-  watch(tag: string, signal: AbortSignal): () => void;
-}
-
-const everyMs = 500;
-const limitMs = 120_000;
-
-/** Ends queries of gone clients by KILL QUERY, repeated: a request is several queries. */
-function createEnder(open: () => Session, stuck: (reason: string) => void): Ender {
-  async function end(tag: string, over: AbortSignal): Promise<void> {
-    const limit = performance.now() + limitMs;
-    while (!over.aborted) {
-      const session = open();
-      try {
-        // A tag is a UUID of ours.
-        await session.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = '${tag}' ASYNC`);
-      } catch {
-        // Tried again below.
-      } finally {
-        session.close();
-      }
-      if (performance.now() > limit) {
-        stuck(`a query could not be ended within ${limitMs / 1000} s`);
-        return;
-      }
-      await delay(everyMs, undefined, { signal: over }).catch(() => undefined);
-    }
-  }
-
-  return {
-    watch(tag, signal) {
-      const over = new AbortController();
-      const start = (): void => void end(tag, over.signal);
-      if (signal.aborted) start();
-      else signal.addEventListener("abort", start, { once: true, signal: over.signal });
-      return () => over.abort();
     },
   };
 }

@@ -1,11 +1,12 @@
 // Opens a pool's store, or begins with an empty one: another version or cluster, older than
 // tombstones, damaged, or deadly to open. One unsure partition is dropped alone.
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rm, writeFile, open } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { messageOf } from "../../connections/errors.ts";
 import { beginAnewIfErased } from "./erased.ts";
+import { reasonAgainstFile } from "./store-file.ts";
 import {
   openLayout,
   pageSize,
@@ -126,42 +127,3 @@ async function begin(layout: Layout, header: Header, options: StoreOptions): Pro
 
 const tooOld = (age: number, allowed: number): string =>
   `it was last followed ${Math.round(age / 60_000)} minutes ago, tombstones are kept for ${Math.round(allowed / 60_000)}`;
-
-/** Offsets in the two meta pages of LMDB 1.0 on 64 bits. */
-const meta = { magic: 24, version: 28, pageSize: 48, lastPage: 144, transaction: 152, bytes: 160 };
-const magic = 0xbeefc0de;
-const version = 2;
-
-/** null: nothing speaks against it. A file that is missing is a store that begins. */
-async function reasonAgainstFile(file: string, pageSize: number): Promise<string | null> {
-  const handle = await open(file).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (handle === null) return null;
-  try {
-    const { size } = await handle.stat();
-    if (size === 0) return null;
-    const pages = await Promise.all(
-      [0, pageSize].map(async (position) => {
-        const bytes = Buffer.alloc(meta.bytes);
-        await handle.read(bytes, 0, bytes.length, position);
-        return bytes;
-      }),
-    );
-    for (const bytes of pages)
-      if (
-        bytes.readUInt32LE(meta.magic) !== magic ||
-        bytes.readUInt32LE(meta.version) !== version ||
-        bytes.readUInt32LE(meta.pageSize) !== pageSize
-      )
-        return "its file does not begin as a store's file does";
-    const newest = pages.reduce((one, other) =>
-      other.readBigUInt64LE(meta.transaction) > one.readBigUInt64LE(meta.transaction) ? other : one,
-    );
-    const expected = (newest.readBigUInt64LE(meta.lastPage) + 1n) * BigInt(pageSize);
-    return BigInt(size) < expected ? `its file has ${size} bytes, expected ${expected}` : null;
-  } finally {
-    await handle.close();
-  }
-}

@@ -1,7 +1,7 @@
 // Outcomes that others wait for, by one statement; redacted answers are read from the topic.
 import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { SentPosition, SentResponse } from "../sent-responses.ts";
+import type { SentPosition, SentResponse } from "../sent-response.ts";
 import type { CachedAnswer } from "./entries.ts";
 
 export interface LeaderOutcome {

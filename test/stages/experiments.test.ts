@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { packedIndex, packedLength } from "../../algorithms/numeric/matrix.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
-import { checkPins } from "../../cli/doctor-reuse.ts";
+import { checkPins } from "../../cli/doctor-pins.ts";
 import { runCommand } from "../../cli/run.testing.ts";
 import { policiesOf } from "../../pipelines/policies.ts";
 import { plainFeedback } from "../../schemas/plain-feedback.ts";

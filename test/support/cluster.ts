@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newClusterId } from "../../stack/kafka.ts";
+import { newClusterId } from "../../stack/cluster-id.ts";
 import { ensureServers, kafkaClassPath } from "../../stack/install.ts";
 import { freePort } from "../../stack/ports.ts";
 

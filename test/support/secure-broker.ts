@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { configSchema } from "../../config/schema.ts";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
 import { createLog } from "../../runtime/log.ts";
-import { newClusterId } from "../../stack/kafka.ts";
+import { newClusterId } from "../../stack/cluster-id.ts";
 import { ensureServers, kafkaClassPath } from "../../stack/install.ts";
 import { freePort } from "../../stack/ports.ts";
 import { makeAuthority, makeCertificate } from "./certificates.ts";

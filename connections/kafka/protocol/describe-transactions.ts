@@ -1,11 +1,14 @@
 // DescribeTransactions v0 (Kafka 3.0): what the coordinator has on record of a transactional id.
 // Needs Describe on the id, which Write implies.
-import { entries, flexible, strings, type Protocol, int64s } from "./codec.ts";
+import { entries, flexible, strings, type Protocol } from "./codec.ts";
 
 export interface TransactionDescription {
   errorCode: number;
   transactionalId: string;
-  /** Empty, Ongoing, Prepare- and CompleteCommit or -Abort, Dead, PrepareEpochFence. */
+  /**
+   * Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Dead,
+   * PrepareEpochFence.
+   */
   state: string;
   timeoutMs: number;
   /** Milliseconds since the epoch; of a transaction that ended, too; -1 where there was none. */
@@ -35,28 +38,5 @@ export const describeTransactions = (transactionalIds: readonly string[]): Proto
           partitions: t.readUVarIntArray((p) => p.readInt32()),
         })),
       }));
-    },
-  );
-
-interface ListedTransactions {
-  errorCode: number;
-  transactions: { transactionalId: string; producerId: string; state: string }[];
-}
-
-/** Lists the transactions of these producers, or of all if none is given. */
-export const listTransactions = (producerIds: readonly string[]): Protocol<ListedTransactions> =>
-  flexible(
-    { apiKey: 66, apiVersion: 0, apiName: "ListTransactions" },
-    (body) => body.writeUVarIntArray([]).writeUVarIntArray(int64s(producerIds)), // in any state
-    (body) => {
-      body.readInt32(); // throttle time
-      const errorCode = body.readInt16();
-      body.readUVarIntArray((d) => d.readUVarIntString()); // states that it does not know
-      const transactions = entries(body, (d) => ({
-        transactionalId: d.readUVarIntString() ?? "",
-        producerId: d.readInt64().toString(),
-        state: d.readUVarIntString() ?? "",
-      }));
-      return { errorCode, transactions };
     },
   );

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { internals } from "../kafkajs-internals.ts";
 import type { Protocol } from "./codec.ts";
 import { describeProducers } from "./describe-producers.ts";
-import { listTransactions, describeTransactions } from "./describe-transactions.ts";
+import { describeTransactions } from "./describe-transactions.ts";
+import { listTransactions } from "./list-transactions.ts";
 import { writeTxnMarkers } from "./write-txn-markers.ts";
 
 const encoded = async ({ request }: Protocol<unknown>): Promise<string> =>

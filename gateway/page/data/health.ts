@@ -4,7 +4,8 @@ import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../../connections/kafka/port.ts";
 import type { ArmBreaker } from "../../../schemas/types.ts";
 import { isOpenLetter } from "./dead-letters.ts";
-import type { Health, StageLag, Replica } from "./types/health.ts";
+import type { Health, StageLag } from "./types/health.ts";
+import { replicasOf } from "./replicas.ts";
 
 export interface StageGroup {
   stage: string;
@@ -80,25 +81,4 @@ async function lagsOf(kafka: HealthDependencies["kafka"], { stage, group, topics
     all.push({ stage, members, topic, lag: read.length === 0 ? null : lag });
   }
   return all;
-}
-
-/** Calls are added up; of the engine's own figures the newest report counts. */
-export function replicasOf(rows: readonly ArmBreaker[]): Replica[] {
-  const found = new Map<string, Replica>();
-  for (const { arm, replicas } of rows.toSorted((one, other) => one.createdAt - other.createdAt))
-    for (const { name, state, calls, running, waiting, cacheUsage } of replicas) {
-      const key = JSON.stringify([arm, name]);
-      const before = found.get(key);
-      const engine = waiting === null && before !== undefined ? before : { running, waiting, cacheUsage };
-      found.set(key, {
-        ...{ arm, name },
-        processes: (before?.processes ?? 0) + 1,
-        without: (before?.without ?? 0) + (state === "closed" ? 0 : 1),
-        calls: (before?.calls ?? 0) + calls,
-        ...{ running: engine.running, waiting: engine.waiting, cacheUsage: engine.cacheUsage },
-      });
-    }
-  return [...found.values()].sort((one, other) =>
-    one.arm === other.arm ? (one.name < other.name ? -1 : 1) : one.arm < other.arm ? -1 : 1,
-  );
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ArmBreaker } from "../../../schemas/types.ts";
-import { replicasOf } from "./health.ts";
+import { replicasOf } from "./replicas.ts";
 
 type Report = ArmBreaker["replicas"][number];
 const report = (name: string, more: Partial<Report> = {}): Report => ({

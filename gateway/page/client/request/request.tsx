@@ -5,7 +5,7 @@ import type { WholeRequest } from "../../data/types/asking.ts";
 import { cost, duration, figure, time, whole } from "../format.ts";
 import { linkTo, useData } from "../hooks.ts";
 import { Arm, Nothing, Panel, Problem, Stat, State } from "../parts.tsx";
-import { Costs, Prompt } from "./prompt.tsx";
+import { Prompt } from "./prompt.tsx";
 import { Feedback } from "./feedback.tsx";
 import { Timeline } from "./timeline.tsx";
 import { WhyArm } from "./why-arm.tsx";
@@ -14,6 +14,7 @@ import { errorWord, sourceWord } from "../words.ts";
 import { Acts } from "./acts.tsx";
 import { AskAgain } from "./ask-again.tsx";
 import { Asked } from "./asked.tsx";
+import { Costs } from "./costs.tsx";
 import { callsIn, turnsOf, TurnView, type Turn } from "./turns.tsx";
 
 export function Explain({ id, tenant }: { id: string; tenant: string }) {
