@@ -18,6 +18,7 @@ import { embedderOptions } from "./embedder-options.ts";
 import { createLeftOut, type LeftOut } from "./left-out.ts";
 import { costsOf, parseColumns, readLogFile } from "./log-replay-file.ts";
 import { runningConfig } from "./running-config.ts";
+import { tableKind } from "./table-file.ts";
 import { openRunning } from "./with-session.ts";
 
 export interface ImportOptions {
@@ -35,13 +36,15 @@ export function addImport(program: Command, io: Io): void {
     .option("--arms <pairs>", "arms of the file by ours: large=gpt-4o,small=gpt-4o-mini")
     .option("--preset <name>", `an export of ${Object.keys(presets).join(", ")}`)
     .action(async (name: string, options: ImportOptions, command: Command) => {
+      const file = resolve(io.cwd, name);
+      // Said before a stack is started for it.
+      await tableKind(file);
       const config = runningConfig(command, io);
       const log = createLog({ level: "warn" });
       const session = await openRunning(config, io, { start: true, level: "warn" });
       try {
         const embedder = await openEmbedder(config, { ...embedderOptions(config, io), log });
         try {
-          const file = resolve(io.cwd, name);
           const onProgress = (rows: number): void => io.note(`${rows} rows\n`);
           const done = await importLog({ session, embedder, file, options, signal: io.signal, onProgress });
           report(done, io);

@@ -29,11 +29,17 @@ export async function sizeOf(file: string): Promise<number> {
   return found.size;
 }
 
-export async function* readTable(file: string, signal: AbortSignal): AsyncGenerator<TableRow> {
+/** By the file's name. CommandError or UsageError where it can't be read as a table. */
+export async function tableKind(file: string): Promise<Kind> {
   const kind = /\.([a-z]+)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(file)?.[1]?.toLowerCase() as Kind;
   if (!kinds.includes(kind))
     throw new UsageError(`${file}: its name must end in .${kinds.join(", .")} (.gz and .zst too)`);
   if ((await sizeOf(file)) === 0) throw new CommandError(`${file}: it is empty`);
+  return kind;
+}
+
+export async function* readTable(file: string, signal: AbortSignal): AsyncGenerator<TableRow> {
+  const kind = await tableKind(file);
   if (kind === "parquet") yield* rowsIn(linesOf(file, longestLine, decoded(readParquet(file, signal))));
   else {
     const text = decoded(await contentOf(file, signal), broken);

@@ -37,22 +37,25 @@ const trustedSeconds = 60;
 
 /**
  * `totals`: expected seconds of each line. `elapsed`: seconds since the start. Recorded seconds are
- * of another machine, so what is left is scaled by the pace of the line so far.
+ * of another machine, so what is left is scaled by the pace of what is done. The lines share one:
+ * they share the machine. What a line is at meanwhile says nothing of the pace until it is done.
  */
 export function createProgress(totals, elapsed) {
   const done = totals.map(() => 0);
+  const doneAt = totals.map(() => 0);
+  const trusted = trustedSeconds * totals.length;
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   return {
     /** Counts what was expected to take so many seconds as done. */
     finish(line, seconds) {
       done[line] = Math.min(totals[line], done[line] + seconds);
+      doneAt[line] = elapsed();
     },
     /** Seconds until the slowest line is done. */
-    left: () =>
-      Math.max(
-        ...totals.map((total, line) => {
-          const pace = (elapsed() + trustedSeconds) / (done[line] + trustedSeconds);
-          return (total - done[line]) * pace;
-        }),
-      ),
+    left() {
+      const pace = (sum(doneAt) + trusted) / (sum(done) + trusted);
+      const of = (line) => (totals[line] - done[line]) * pace - (elapsed() - doneAt[line]);
+      return Math.max(0, ...totals.map((_, line) => of(line)));
+    },
   };
 }

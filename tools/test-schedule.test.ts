@@ -29,15 +29,30 @@ test("lines are one more than cores, as far as memory goes, and never fewer than
   expect(lineCount(1, gibibyte)).toBe(2);
 });
 
-test("what is left is the slowest line's rest at its pace so far", () => {
+test("what is left is the slowest line's rest at the pace of what is done", () => {
   let elapsed = 0;
   const progress = createProgress([600, 300], () => elapsed);
   expect(progress.left()).toBe(600);
+  // Twice as slow as recorded, with the first 60 s of each line trusted: 1.8 times.
+  elapsed = 480;
   progress.finish(0, 240);
+  elapsed = 600;
   progress.finish(1, 300);
-  // Twice as slow as recorded: 600 s for the 300 s of both, with the first 60 s trusted.
-  elapsed = 540;
-  expect(progress.left()).toBe(720);
+  expect(progress.left()).toBeCloseTo((360 * 1_200) / 660 - 120, 9);
+  elapsed = 1_000;
   progress.finish(0, 1_000);
+  expect(progress.left()).toBe(0);
+});
+
+test("a line that is at something long takes no longer for that", () => {
+  let elapsed = 0;
+  const progress = createProgress([600, 600], () => elapsed);
+  elapsed = 100;
+  progress.finish(0, 100);
+  progress.finish(1, 100);
+  expect(progress.left()).toBe(500);
+  elapsed = 400;
+  expect(progress.left()).toBe(200);
+  elapsed = 2_000;
   expect(progress.left()).toBe(0);
 });

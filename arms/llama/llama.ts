@@ -23,9 +23,10 @@ export interface LlamaArm extends Arm {
   pid(): number;
 }
 
-// A worker is back in two or three seconds; a request waits for that rather than fail.
-const longestRestartMs = 15_000;
 const longestLoadMs = 120_000;
+// A worker is back in seconds, or minutes on a busy machine: a request waits for that rather than
+// fail, unless the model can't be loaded.
+const mostFailedStarts = 3;
 // A prompt that kills the worker does so again: it may take down two, and not more.
 const mostAttempts = 2;
 
@@ -162,10 +163,9 @@ export async function createLlamaArm(
     }
   }
 
-  /** Returns when there is a worker, the call is over, or it has taken too long. */
+  /** Returns when there is a worker, the call is over, or none can be started. */
   async function restarted(ending: AbortSignal): Promise<void> {
-    const until = performance.now() + longestRestartMs;
-    while (!worker.ready && !ending.aborted && performance.now() < until)
+    while (!worker.ready && !ending.aborted && worker.failedStarts < mostFailedStarts)
       await sleep(50, undefined, { signal: ending }).catch(() => undefined);
   }
 

@@ -55,7 +55,7 @@ export type FlashAttention = "auto" | "on" | "off";
 export interface ContextInput {
   /** Cells of one context, which requests share, rounded up to 256s. */
   contextTokens: number;
-  /** Contexts of that size. Requests above 4,096 cells together get one each. Default 1. */
+  /** Contexts of that size. Requests above 1,024 cells together get one each. Default 1. */
   contexts?: number;
   /** Requests at a time; others wait. 1 to 120, default 4. */
   sequences?: number;

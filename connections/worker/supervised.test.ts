@@ -62,3 +62,28 @@ test("one that hangs is killed, its calls rejected, and replaced", async () => {
   expect(await supervised.call("add", { a: 1, b: 1 })).toBe(2);
   await supervised.close();
 });
+
+test("starts that fail in a row are counted until one succeeds", async () => {
+  let broken = false;
+  let restarted: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (restarted = resolve));
+  const counts: number[] = [];
+  const supervised = await superviseWorker<TestMethods>({
+    ...base,
+    prepare: async (client) => {
+      if (broken) {
+        counts.push(supervised.failedStarts);
+        broken = counts.length < 3;
+        throw new Error("no model");
+      }
+      await client.call("input", null);
+    },
+    onReady: () => restarted(),
+  });
+  broken = true;
+  await expect(supervised.call("crash", "exit")).rejects.toBeInstanceOf(WorkerDied);
+  await ready;
+  expect(counts).toEqual([0, 1, 2]);
+  expect(supervised.failedStarts).toBe(0);
+  await supervised.close();
+});

@@ -9,6 +9,8 @@ export interface SupervisedWorker<M> {
   /** As WorkerClient.call; rejects with WorkerDied at once while no worker is ready. */
   call: WorkerClient<M>["call"];
   readonly ready: boolean;
+  /** How many starts in a row failed; 0 once one succeeds. */
+  readonly failedStarts: number;
   /** Ends the worker; another is started as after a crash. */
   kill(reason: string): void;
   close(): Promise<void>;
@@ -35,6 +37,7 @@ export async function superviseWorker<M extends Methods<M>>(
   let client: WorkerClient<M> | null = null;
   const waits = backoff(pause);
   let closed = false;
+  let failedStarts = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const start = async (): Promise<void> => {
@@ -47,6 +50,7 @@ export async function superviseWorker<M extends Methods<M>>(
     }
     if (closed) return next.close();
     client = next;
+    failedStarts = 0;
     void next.died.then((reason) => {
       client = null;
       if (!closed) later(reason);
@@ -63,6 +67,7 @@ export async function superviseWorker<M extends Methods<M>>(
           options.onReady?.();
         },
         (error: unknown) => {
+          failedStarts += 1;
           if (!closed) later(errorOf(error));
         },
       );
@@ -79,6 +84,9 @@ export async function superviseWorker<M extends Methods<M>>(
     },
     get ready() {
       return client?.alive ?? false;
+    },
+    get failedStarts() {
+      return failedStarts;
     },
     kill: (reason) => client?.kill(reason),
     async close() {

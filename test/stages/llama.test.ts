@@ -1,7 +1,7 @@
 // The llama arm with real models: SmolLM2-135M-Instruct (llama) as set-up fetches it, and
 // Qwen2.5-Coder-0.5B-Instruct (qwen2) where it was fetched.
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -45,6 +45,8 @@ function request(question: string, params: Partial<Params> = {}, more: Partial<A
     ...more,
   });
 }
+// The next start comes after a pause.
+const back = { timeout: 60_000, interval: 200 };
 const never = (): AbortSignal => new AbortController().signal;
 const text = (result: ArmResult): string => (result.kind === "answer" ? result.text : result.code);
 
@@ -210,6 +212,8 @@ function armTests(model: string, called: string): void {
       arm.answer(endless(), never(), kill),
       arm.answer(endless(), never(), kill),
     ]);
+    // Says why, where one did.
+    expect([streamed, other].filter(({ kind }) => kind === "failure")).toEqual([]);
     expect(streamed).toMatchObject({ kind: "answer", attempts: 2, usage: { completion: 60 } });
     expect(other).toMatchObject({ kind: "answer", attempts: 2 });
     expect([...seen]).toEqual([1, 2]);
@@ -221,6 +225,25 @@ function armTests(model: string, called: string): void {
     const result = await arm.answer(endless(), never(), kill);
     expect(result).toMatchObject({ kind: "failure", code: "model_failed", attempts: 2, retriable: true });
     expect(text(await arm.answer(request("who am I"), never()))).toBe("whoami");
+  });
+
+  it("fails once the model can't be loaded again, and answers when it can", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "model-"));
+    const file = join(folder, "model.gguf");
+    await symlink(modelFile(model), file);
+    const linked = await createArm({ model: file });
+    try {
+      await rename(file, `${file}.away`);
+      process.kill(linked.pid(), "SIGKILL");
+      expect(await linked.answer(request("who am I"), never())).toMatchObject({
+        ...{ kind: "failure", code: "model_failed", retriable: true },
+      });
+      await rename(`${file}.away`, file);
+      await expect.poll(async () => text(await linked.answer(request("who am I"), never())), back).toBe("whoami");
+    } finally {
+      await linked.close();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it("ends a process that hangs, and answers what waited from the next", async () => {

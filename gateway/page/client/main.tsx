@@ -50,9 +50,10 @@ function Page() {
   const { data: names, error, reload } = useData<Names>("names", {}, 30_000);
   for (const name of names?.arms ?? []) armColour(name);
   useKeyboard({ views, toggle, help: () => setHelping(true) });
+  const title = titles[parents[route.view] ?? route.view] ?? "Request";
   useEffect(() => {
-    document.title = `${titles[parents[route.view] ?? route.view] ?? "Request"} · Precedent`;
-  }, [route.view]);
+    document.title = `${title} · Precedent`;
+  }, [title]);
   return (
     <>
       <a
@@ -92,6 +93,7 @@ function Page() {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
+        <h1 class="hidden">{title}</h1>
         <OtherErrors />
         {error instanceof Refused && error.needsKey ? (
           <KeyForm error={error} onKey={reload} />

@@ -19,7 +19,7 @@ namespace precedent {
 struct SchedulerOptions {
   int partTokens = 128;   // most prompt tokens of a batch while other jobs generate
   int mostWaiting = 256;  // jobs beyond those that run
-  int sharedCells = 4096;  // that jobs share a context within, where another one is free
+  int sharedCells = 1024;  // that jobs share a context within, where another one is free
   size_t pieceBytes = 4u << 20;      // most that is linked or exported at a time
   size_t aheadBytes = 256u << 20;    // most that is prepared of the links of jobs, those that wait included
 };
