@@ -54,8 +54,8 @@ export function createProgress(totals, elapsed) {
     /** Seconds until the slowest line is done. */
     left() {
       const pace = (sum(doneAt) + trusted) / (sum(done) + trusted);
-      const of = (line) => (totals[line] - done[line]) * pace - (elapsed() - doneAt[line]);
-      return Math.max(0, ...totals.map((_, line) => of(line)));
+      const restOf = (line) => (totals[line] - done[line]) * pace - (elapsed() - doneAt[line]);
+      return Math.max(0, ...totals.map((_, line) => restOf(line)));
     },
   };
 }

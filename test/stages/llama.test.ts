@@ -231,17 +231,17 @@ function armTests(model: string, called: string): void {
     const folder = await mkdtemp(join(tmpdir(), "model-"));
     const file = join(folder, "model.gguf");
     await symlink(modelFile(model), file);
-    const linked = await createArm({ model: file });
+    const movable = await createArm({ model: file });
     try {
       await rename(file, `${file}.away`);
-      process.kill(linked.pid(), "SIGKILL");
-      expect(await linked.answer(request("who am I"), never())).toMatchObject({
+      process.kill(movable.pid(), "SIGKILL");
+      expect(await movable.answer(request("who am I"), never())).toMatchObject({
         ...{ kind: "failure", code: "model_failed", retriable: true },
       });
       await rename(`${file}.away`, file);
-      await expect.poll(async () => text(await linked.answer(request("who am I"), never())), back).toBe("whoami");
+      await expect.poll(async () => text(await movable.answer(request("who am I"), never())), back).toBe("whoami");
     } finally {
-      await linked.close();
+      await movable.close();
       await rm(folder, { recursive: true, force: true });
     }
   });

@@ -1,6 +1,6 @@
 // Runs jobs on contexts of one kind, many at a time: each step decodes a batch in every context, with the next token of every job that
 // generates and a part of the prompts that are still to be computed (continuous batching). In a batch each token is compared with all
-// cells of its context, those of other jobs included: short prompts share one, where a batch costs less than single tokens, and each
+// cells of its context, those of other jobs included: only short prompts share one, and each
 // longer one has its own (docs/design/linked-prefill.md, Several requests at a time). Between two batches links and exports move on by a few pieces. Used by one thread; engine.hpp puts a thread and a queue around it.
 #pragma once
 
