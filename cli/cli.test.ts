@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestOf } from "./ask.ts";
@@ -105,6 +105,18 @@ describe("command line", () => {
     const { code, note } = await run("sql", "SELECT 1", "-c", file);
     expect(code).toBe(1);
     expect(note).toMatch(/^error: no stack runs on .*nothing.*\n$/);
+  });
+
+  it.each([
+    [2, ["log.jsonl", "--preset", "constructor"], /--preset constructor: there are litellm/],
+    [2, ["log.jsonl", "--columns", "question=prompt"], /--columns question=prompt: COLUMN=NAME/],
+    [1, ["missing.jsonl"], /missing.jsonl: there is no such file/],
+  ])("ends with %i for import %j, before it starts a stack", async (ends, given, message) => {
+    const config = write("stack.yaml", "stack: { folder: unstarted }\narms: [{ name: a, type: llama }]");
+    write("log.jsonl", '{"request":"list files"}\n');
+    const { code, note } = await run("import", ...given, "-c", config);
+    expect([code, note]).toEqual([ends, expect.stringMatching(message)]);
+    expect(existsSync(join(dirname(config), "unstarted"))).toBe(false);
   });
 
   it("draws the topology with every arm", async () => {

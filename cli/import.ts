@@ -10,7 +10,7 @@ import { createLog } from "../runtime/log.ts";
 import { sha256 } from "../connections/python/python.ts";
 import { hash } from "node:crypto";
 import { added, createLogImport, type ImportedRows, type ImportRow } from "../analysis/import/import-log.ts";
-import type { ForeignFeedback } from "../analysis/import/presets/preset.ts";
+import type { ForeignFeedback, Preset } from "../analysis/import/presets/preset.ts";
 import { presets } from "../analysis/import/presets/presets.ts";
 import type { LogRow } from "../state/log-replay-row.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
@@ -39,6 +39,7 @@ export function addImport(program: Command, io: Io): void {
       const file = resolve(io.cwd, name);
       // Said before a stack is started for it.
       await tableKind(file);
+      readingOf(options);
       const config = runningConfig(command, io);
       const log = createLog({ level: "warn" });
       const session = await openRunning(config, io, { start: true, level: "warn" });
@@ -109,10 +110,7 @@ export async function importLog({
   onProgress,
 }: LogImport): Promise<Imported> {
   const { clickhouse, config, arms } = session;
-  const preset = options.preset === undefined ? undefined : presets[options.preset];
-  if (options.preset !== undefined && preset === undefined)
-    throw new UsageError(`--preset ${options.preset}: there are ${Object.keys(presets).join(", ")}`);
-  const given = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
+  const { preset, columns: given } = readingOf(options);
   const named = armNames(options.arms, arms.routed());
   const leftOut = createLeftOut();
   const cut = createLeftOut();
@@ -164,6 +162,16 @@ export async function importLog({
           : undefined,
     });
   }
+}
+
+/** UsageError where there is no such preset, or a column has no pair. */
+function readingOf(options: ImportOptions): { preset?: Preset; columns: ReadonlyMap<string, string> } {
+  const columns = parseColumns(options.columns);
+  if (options.preset === undefined) return { columns };
+  const preset = Object.hasOwn(presets, options.preset) ? presets[options.preset] : undefined;
+  if (preset === undefined)
+    throw new UsageError(`--preset ${options.preset}: there are ${Object.keys(presets).join(", ")}`);
+  return { preset, columns };
 }
 
 /** Our arms by what the log calls them: their names, their models, and what --arms says. */

@@ -12,7 +12,8 @@ import { readTable } from "./table-file.ts";
 const batch = { rows: 2_000, characters: 8 * 1_048_576 };
 
 /** "request=prompt,answer=completion": our column and the file's. */
-export function parseColumns(given: string): Map<string, string> {
+export function parseColumns(given: string | undefined): Map<string, string> {
+  if (given === undefined) return new Map();
   return new Map(
     given.split(",").map((pair) => {
       const [ours = "", theirs = ""] = pair.split(/=(.*)/s).map((part) => part.trim());

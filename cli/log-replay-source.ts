@@ -38,7 +38,7 @@ export function sourceOf(options: LogOptions, { arms }: Pick<Config, "arms">, io
   if (file !== undefined) {
     if (from !== undefined || options.to !== undefined)
       throw new UsageError("--file is replayed whole: leave --from and --to out");
-    const columns = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
+    const columns = parseColumns(options.columns);
     const lists = new Map(arms.map((arm) => [arm.name, priceList(arm)]));
     const costOf = costsOf((arm) => lists.get(arm));
     return {
