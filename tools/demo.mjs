@@ -12,7 +12,7 @@ const { OPENAI_BASE_URL, OPENAI_API_KEY } = process.env;
 const large = OPENAI_BASE_URL && OPENAI_API_KEY ? [] : ["Qwen2.5-Coder-1.5B-Instruct"];
 const endPrefetch = prefetch(["Qwen2.5-Coder-0.5B-Instruct", ...large]);
 try {
-  await ensurePackages();
+  await ensurePackages({ dev: false });
   process.exitCode = await run(
     process.execPath,
     ["tools/bin/run.mjs", "tools/demo/main.ts", ...process.argv.slice(2)],

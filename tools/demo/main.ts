@@ -25,7 +25,9 @@ import { exampleReplay } from "./scenes/example-replay.ts";
 import { createScreen, type Screen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, comparison, linked, examples, exampleReplay, queries, next];
+/** Scenes that show times: nothing is compiled beside them. */
+const timed: readonly Scene[] = [questions, comparison, linked];
+const others: readonly Scene[] = [examples, exampleReplay, queries];
 
 /** When the command was given: tools/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());
@@ -54,17 +56,24 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   );
   const { folder: stackFolder } = config.stack;
   const models = namedByArms(config.arms);
-  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models, signal });
+  let endTimed = (): void => undefined;
+  const indexesAfter = new Promise<void>((resolve) => (endTimed = resolve));
+  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models, indexesAfter, signal });
   const logger = createLog({ level: "warn", pretty: false, destination: log });
   const system = await startSystem({ config, data, screen, log: logger, signal, ready });
   try {
     const client = await openClient(system.session, signal);
     try {
       const { session, stages, complete } = system;
-      for (const scene of scenes) {
+      const show = async (scene: Scene): Promise<void> => {
         signal.throwIfAborted();
         await scene({ screen, session, stages, client, data, signal, commandedAt, complete });
-      }
+      };
+      for (const scene of timed) await show(scene);
+      endTimed();
+      for (const scene of others) await show(scene);
+      await ready.indexes;
+      await show(next);
     } finally {
       await client.close();
     }

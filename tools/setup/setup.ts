@@ -34,6 +34,8 @@ export interface SetUpOptions {
   gpu?: readonly GpuBackend[];
   /** false leaves the embedded servers out. Default true. */
   servers?: boolean;
+  /** FAISS, which no answer needs, is built after it. Default: after llama.cpp. */
+  indexesAfter?: Promise<unknown>;
   /** Stack folder that the servers are linked into. Default .precedent. */
   stackFolder?: string;
   /**
@@ -63,7 +65,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
-  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent", signal } = options;
+  const { models = [namedModel(defaultModel)!], gpu = [], stackFolder = ".precedent", indexesAfter, signal } = options;
   // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> =>
@@ -78,7 +80,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
       ? inBackground(withLock("servers", progress.line, () => ensureEmbeddedServers(stackFolder, progress)))
       : Promise.resolve(),
     // No answer waits for it: small domains are searched exactly.
-    indexes: inBackground(after(llamaReady, () => part("indexes", () => ensureIndexes(progress)))),
+    indexes: inBackground(after(indexesAfter ?? llamaReady, () => part("indexes", () => ensureIndexes(progress)))),
     models: llama ? ensureModels(models, llamaReady, progress, signal) : new Map(),
   };
 }

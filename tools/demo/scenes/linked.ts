@@ -7,7 +7,7 @@ import type { Scene } from "../scene.ts";
 import { cut } from "../screen.ts";
 import { showQuery } from "../sql.ts";
 
-const asked = 8;
+const asked = 5;
 
 export const linked: Scene = async (context) => {
   const { screen, session, client, data } = context;
