@@ -87,6 +87,17 @@ describe("a stream of pieces", () => {
     expect(await valuesOf(`event: error\ndata: {"error":{"code":"x"}}\n\n`, 9)).toEqual([{ error: { code: "x" } }]);
   });
 
+  it("has errors as lines of that name, as llama-server wrote them until late 2025", async () => {
+    const error = {
+      code: 400,
+      message: "the request exceeds the available context size",
+      type: "invalid_request_error",
+    };
+    expect(await valuesOf(`error: ${JSON.stringify(error)}\n\ndata: [DONE]\n\n`, 9)).toEqual([{ error }]);
+    expect(await valuesOf(`error: ${JSON.stringify({ error })}\n\n`, 9)).toEqual([{ error }]);
+    expect(await valuesOf(`error: no JSON\n\nerrors: {}\n\ndata: [DONE]\n\nerror: {}\n\n`, 9)).toEqual([]);
+  });
+
   it("with what is no JSON throws a SyntaxError", async () => {
     await expect(textsOf(`data: {"choices"\n\n`, 7)).rejects.toBeInstanceOf(SyntaxError);
   });

@@ -1,6 +1,7 @@
 // The stream of an answer: server-sent events, each a piece of it. The client's own reader takes as
 // long again as everything else of a call.
 import { createParser } from "eventsource-parser";
+import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
 import { counted } from "../../connections/http/bodies.ts";
 import { mostBytes } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
@@ -40,8 +41,11 @@ export async function readStream(
       const isError = event === "error" && !(typeof value === "object" && value !== null && "error" in value);
       if (value !== null) onValue(isError ? { error: value } : value, data);
     },
-    onError({ type }) {
+    onError({ type, field, value }) {
       if (type === "max-buffer-size-exceeded") throw new NotACompletion("an event is too long");
+      // llama-server's errors until late 2025 are lines of this name.
+      const error = type === "unknown-field" && field === "error" ? jsonOf(value ?? "") : undefined;
+      if (isObject(error) && !done) onValue("error" in error ? error : { error }, value ?? "");
     },
   });
   const decoder = new TextDecoder();
