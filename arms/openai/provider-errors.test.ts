@@ -223,6 +223,7 @@ const image = { messages: [{ role: "user", content: [{ type: "image_url", image_
 const tools = { tools: [{ type: "function", function: { name: "f" } }] };
 
 it.each<[string, number, object, object, string | undefined]>([
+  ["images, to vLLM", 500, flat("Qwen/Qwen3-8B is not a multimodal model"), image, "messages"],
   ["images, to llama-server", 500, { error: { code: 500, message: mmproj, type: "server_error" } }, image, "messages"],
   [
     "images, to OpenRouter",
