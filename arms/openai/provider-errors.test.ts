@@ -12,6 +12,8 @@ import { reportedError } from "./reported-error.ts";
 
 const config = armSchema.parse({ name: "a", type: "openai", baseUrl: "http://x/v1", model: "m" });
 
+const now = Date.parse("2026-01-01T00:00:00Z");
+
 /** status undefined: the body came with status 200, or is an event of a stream. */
 function problem(status: number | undefined, body: object, passthrough?: object): Problem {
   if (config.type !== "openai") throw new Error("unreachable");
@@ -24,7 +26,7 @@ function problem(status: number | undefined, body: object, passthrough?: object)
       ? reportedError(body as Record<string, unknown>, new Headers())
       : new APIError(status, readErrorBody(body), undefined, new Headers());
   if (error === null) throw new Error("it reports no error");
-  return problemOf(error, 0, { config, request, body: completionBody(config, request) });
+  return problemOf(error, now, { config, request, body: completionBody(config, request) });
 }
 const open = (message: string, more: object = {}) => ({ error: { message, type: "invalid_request_error", ...more } });
 const flat = (message: string) => ({ object: "error", message, type: "BadRequestError", code: 400 });
@@ -266,4 +268,15 @@ it.each<[string, number, object, object, string | undefined]>([
   expect(found.unhealthy).toBeUndefined();
   // Text alone asks for none of it: the arm's own settings do.
   if (status === 404) expect(problem(status, body)).toMatchObject({ unhealthy: true });
+});
+
+it("OpenRouter's limits are whole again when its body says", () => {
+  const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(now + 42_000) };
+  const limited = (of: unknown) => ({
+    error: { message: "Rate limit exceeded", code: 429, metadata: { headers: of } },
+  });
+  expect(problem(429, limited(headers))).toMatchObject({ code: "rate_limited", retriable: true, retryAfterMs: 42_000 });
+  expect(problem(undefined, limited({ "Retry-After": 7 }))).toMatchObject({ retryAfterMs: 7_000 });
+  for (const odd of [null, [], "x", { "retry-after": {} }, { ...headers, "X-RateLimit-Remaining": "9" }])
+    expect(problem(429, limited(odd))).toMatchObject({ code: "rate_limited", retryAfterMs: null });
 });
