@@ -193,7 +193,10 @@ describe("a call that can't be right is refused:", () => {
     const pieces = createToolCalls();
     pieces.add([{ index: 0, id: "b", type: "custom", custom: { name: "g", input: "" } }], false);
     for (const input of ["a = []", "a = []", "if (a)", " {", "}"]) pieces.add([{ index: 0, custom: { input } }], false);
-    expect(pieces.whole(false)).toMatchObject([{ custom: { input: "a = []a = []if (a) {}" } }]);
+    pieces.add([{ index: 0, id: "c", type: "custom", custom: { name: "g", input: "d" } }], false);
+    pieces.add([{ index: 0, id: "e", type: "custom", custom: { name: "g", input: "f" } }], false);
+    const inputs = pieces.whole(false).map((call) => (call["custom"] as { input: string }).input);
+    expect(inputs).toEqual(["a = []a = []if (a) {}", "d", "f"]);
   });
 
   it("but one that is cut by its length is passed on as it is", () => {

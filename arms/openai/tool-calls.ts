@@ -135,7 +135,8 @@ function behind({ kind, parts, length, end }: Call, text: string): string {
 /** Another call at a place that is taken. Throws NotACompletion where its name is missing. */
 function isAnother(call: Call, { id, name, text }: Entry): boolean {
   // Some endpoints make up an id for every piece.
-  const goesOn = !call.end.isComplete() && (name === null || (name === call.name && call.length > 0));
+  const isOpen = call.kind === "function" && !call.end.isComplete();
+  const goesOn = isOpen && (name === null || (name === call.name && call.length > 0));
   if (id !== null && call.id !== null && id !== call.id) return !goesOn;
   if (name !== null && call.name !== null && name !== call.name) return true;
   const begins = call.kind === "function" && call.end.isComplete() && text.trimStart().startsWith("{");
