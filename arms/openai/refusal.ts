@@ -54,7 +54,10 @@ const moderated =
   /moderation|content[_ ](filter|policy|management)|flagged|responsibleai|safety|prohibited_content|blocked|data_?inspection|inappropriate content|sensitive[_ ]?(content|information)|(content|input|output|prompt|request|messages?)\b[^.]{0,30} violat\w+[^.]{0,30}(guideline|polic|terms)/i;
 /** What the model or its server does not take, and the member that asks for it; also 404, 500. */
 const unsupported: readonly (readonly [RegExp, string | undefined])[] = [
-  [/(image|audio|video) input is not supported|not a multimodal model|no endpoints found that support (image|audio|video)/i, "messages"],
+  [
+    /(image|audio|video) input is not supported|not a multimodal model|no endpoints found that support (image|audio|video)/i,
+    "messages",
+  ],
   [/param requires --jinja|does(n't| not) support tool|no endpoints found that support tool/i, "tools"],
   [/json schema conversion failed|no endpoints found that can handle/i, undefined],
 ];
