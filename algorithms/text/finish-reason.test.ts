@@ -11,7 +11,9 @@ describe("a finish reason", () => {
     ["content_filter", ["content_filter", "SAFETY", "content-filter", "RECITATION", "refusal", "sensitive"]],
     ["error", ["error", "ERROR", "network_error", "abort", "insufficient_system_resource", "MALFORMED_FUNCTION_CALL"]],
     ["error", ["timed_out", "DEADLINE_EXCEEDED", "preempted", "upstream-error", "oom"]],
-    ["unknown", ["unknown", "OTHER", "pause_turn", "stopping", "x".repeat(1_000)]],
+    ["content_filter", ["content_filter: RECITATION", "content_filter: PROHIBITED_CONTENT", "content_filter: OTHER"]],
+    ["error", ["function_call_filter: MALFORMED_FUNCTION_CALL", "function_call_filter: UNEXPECTED_TOOL_CALL"]],
+    ["unknown", ["unknown", "OTHER", "function_call_filter: OTHER", "pause_turn", "stopping", "x".repeat(1_000)]],
     [null, [undefined, null, "", " ", "null", "None", false, "FINISH_REASON_UNSPECIFIED"]],
     [null, [0, 3, {}, { type: 5 }, [], true, "in_progress", "incomplete", "continue", "not_finished", "STREAMING"]],
   ] as const)("is %s for %j", (reason, words) => {

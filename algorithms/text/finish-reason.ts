@@ -45,7 +45,7 @@ const notYet: ReadonlySet<string> = new Set(
 /**
  * Reads what an endpoint or a log says; null: no reason yet. Some write an object with a type.
  * error: the answer failed, whatever came of it. Case, hyphens, camel case and prefixes
- * (FINISH_REASON_STOP) do not matter.
+ * (FINISH_REASON_STOP) do not matter. Gemini adds a detail: "content_filter: RECITATION".
  */
 export function finishReasonOf(value: unknown): FinishReason | "error" | null {
   if (typeof value === "object" && value !== null && "type" in value && typeof value.type === "string")
@@ -57,7 +57,8 @@ export function finishReasonOf(value: unknown): FinishReason | "error" | null {
     .toLowerCase()
     .replace(/^(finish|stop)_?reason_/, "");
   if (notYet.has(word)) return null;
-  return reasons.get(word) ?? "unknown";
+  const [kind = "", detail = kind] = word.split(/_?:_?/);
+  return reasons.get(detail) ?? reasons.get(kind) ?? "unknown";
 }
 
 /** A later reason counts only where its rank is higher: filters may step in after "stop". */

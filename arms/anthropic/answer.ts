@@ -40,6 +40,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
       input: isObject(input) ? (written ?? JSON.stringify(input)) : "{}",
       hasInput: false,
     };
+    stop({ index });
     calls.set(index, call);
     piece(call.index, { id, type: "function", function: { name, arguments: "" } });
   };
@@ -60,11 +61,16 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     piece(call.index, { function: { arguments: call.input } });
   };
   const note = (reported: unknown): void => {
-    if (isObject(reported)) usage = { ...usage, ...reported };
+    if (!isObject(reported)) return;
+    // null: as an earlier event said.
+    const said = Object.entries(reported).filter(([, value]) => value !== null);
+    usage = { ...reported, ...usage, ...Object.fromEntries(said) };
   };
   /** The end of the message: stop reason, and members beside the text. */
   const end = (event: Json): void => {
     const { delta, usage: reported } = event;
+    // Some endpoints leave out the ends of blocks.
+    for (const index of calls.keys()) stop({ index });
     note(reported);
     blocks.end({ ...first, ...event }, usage);
     const { stop_reason: reason = null, stop_sequence } = isObject(delta) ? delta : {};
@@ -77,7 +83,7 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     if (type === "message_start" && isObject(message)) {
       note(message["usage"]);
       first = firstOf(message);
-      answer.take({ model: message["model"], usage: message["usage"] });
+      answer.take({ model: message["model"], usage: promptOf(message["usage"]) });
       chunk({ role: "assistant" });
     } else if (type === "content_block_start") start(value, json);
     else if (type === "content_block_delta") add(value);
@@ -143,6 +149,9 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
     },
   };
 }
+
+/** Tokens at the beginning: its few of the answer are none of one that breaks off later. */
+const promptOf = (usage: unknown): unknown => (isObject(usage) ? { ...usage, output_tokens: 0 } : usage);
 
 /** Code runs in a container, which the usage leaves out: it counts as one use of a tool. */
 const runsCode = ({ type, name }: Json): boolean =>

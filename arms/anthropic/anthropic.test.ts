@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { BlockPiece, CallPiece } from "../../schemas/types.ts";
-import type { ArmRequest } from "../arm.ts";
+import type { ArmFailure, ArmRequest } from "../arm.ts";
 import { blocksOf, type NativePiece } from "../../algorithms/text/message-blocks.ts";
 import { exactJson } from "../../algorithms/text/exact-json.ts";
 import {
@@ -270,12 +270,15 @@ describe("an answer", () => {
     const events = messageEvents({ content: [tool], stop: "tool_use" })
       .replaceAll(deltas, "")
       .replace('"input":{}', `"input":${input}`);
-    const { arm: large } = await arm((_request, response) => void stream(response).end(events));
-    const answer = await large.answer(passing({ tools: [] }), never());
-    const extra = JSON.parse((answer.kind === "answer" && answer.passthrough) || "{}") as { message: object };
-    expect(extra.message).toEqual({
-      tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: input } }],
-    });
+    const withoutEnd = events.replace(/event: content_block_stop\n.*\n\n/, "");
+    for (const one of [events, withoutEnd]) {
+      const { arm: large } = await arm((_request, response) => void stream(response).end(one));
+      const answer = await large.answer(passing({ tools: [] }), never());
+      const extra = JSON.parse((answer.kind === "answer" && answer.passthrough) || "{}") as { message: object };
+      expect(extra.message).toEqual({
+        tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: input } }],
+      });
+    }
   });
 
   it("keeps an input that comes whole, with the head of its block", () => {
@@ -400,16 +403,18 @@ describe("an answer", () => {
 
   it("keeps what its first event alone says of it", async () => {
     const diagnostics = { cache_miss_reason: { type: "messages_changed" } };
-    const events = messageEvents(hello).replace(
+    const usage = { input_tokens: null, output_tokens: 7, later: null };
+    const events = messageEvents({ ...hello, more: { usage } }).replace(
       '"stop_reason":null',
       `$&,${JSON.stringify({ diagnostics }).slice(1, -1)}`,
     );
     const { arm: large } = await arm((_request, response) => void stream(response).end(events));
     const answer = await large.answer(passing(native), never());
     const { message: said } = JSON.parse((answer.kind === "answer" && answer.passthrough) || "{}") as {
-      message: { anthropic: { end: object } };
+      message: { anthropic: { end: object; usage: object } };
     };
     expect(said.anthropic.end).toEqual({ diagnostics, delta: { stop_reason: "end_turn", stop_sequence: null } });
+    expect(said.anthropic.usage).toMatchObject({ input_tokens: 10, output_tokens: 7, later: null });
   });
 
   it("may be empty, and may have events that this version doesn't know", async () => {
@@ -483,6 +488,16 @@ describe("a failure", () => {
     expect(await large.answer(request(), never())).toMatchObject({
       ...{ kind: "answer", text: "Hello, world", attempts: 2, spent: { calls: 1 } },
     });
+  });
+
+  it("breaks off an answer that costs what had come of it, and not what its beginning says", async () => {
+    const text = "word ".repeat(700);
+    const [begun = ""] = messageEvents({ content: [{ type: "text", text }] }).split("event: message_delta");
+    const { arm: large } = await arm((_request, response) => void stream(response).end(begun), {
+      ...{ retries: 0, prices: { prompt: 0, completion: 1 } },
+    });
+    const { spent } = (await large.answer(request(), never())) as ArmFailure;
+    expect(spent).toMatchObject({ usage: { prompt: 60, completion: 1_000, estimated: true }, cost: 1_000 / 1e6 });
   });
 
   it("is a stream without its end", async () => {

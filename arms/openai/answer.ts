@@ -71,7 +71,8 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     if (finishReason === "error") throw new APIError(undefined, { code: "error" }, undefined, headers);
     reason = laterReason(reason, finishReason);
     stop = choice.stop ?? stop;
-    hasMessage ||= message !== null;
+    // Gemini leaves the message out where its filter stopped it.
+    hasMessage ||= message !== null || finishReason === "content_filter";
     text += choice.text;
     reasoning += choice.reasoning;
     const pieces = calls.add(message?.["tool_calls"], isWhole);

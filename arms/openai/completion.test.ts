@@ -54,10 +54,46 @@ it("calls that only the message behind the pieces has are kept", () => {
   });
 });
 
+it("calls in choices of their own, as GitHub's Claude has them, are the answer's", () => {
+  const call = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
+  const calling = (...tool_calls: object[]) => ({
+    message: { role: "assistant", tool_calls },
+    finish_reason: "tool_calls",
+  });
+  const read = (choices: object[]) => {
+    const answer = createAnswer({ isWhole: true, extra: true, headers: new Headers() });
+    answer.take({ choices });
+    return answer.complete(true);
+  };
+  const text = { message: hello, finish_reason: "tool_calls" };
+  expect(read([text, calling(call("a")), calling(call("b"))])).toMatchObject({
+    ...{ text: "Hello", finishReason: "tool_calls" },
+    extra: JSON.stringify({ message: { tool_calls: [call("a"), call("b")] } }),
+  });
+  // Other answers to the same request are no part of this one.
+  for (const others of [
+    [
+      { index: 0, ...text },
+      { index: 1, ...calling(call("b")) },
+    ],
+    [{ message: hello, ...stop }, calling(call("b"))],
+  ])
+    expect(read(others)).toMatchObject({ text: "Hello", extra: null });
+});
+
 it("a whole body has its text where there is any", () => {
   expect(textOf([{ message: {}, text: "Hello", ...stop }], true)).toBe("Hello");
   expect(textOf([{ message: { content: null }, delta: hello, ...stop }], true)).toBe("Hello");
   expect(textOf([{ message: hello, text: "Hello", ...stop }], true)).toBe("Hello");
+});
+
+it.each([true, false])("an answer that Gemini's filter stopped may have no message, whole: %s", (isWhole) => {
+  const answer = createAnswer({ isWhole, extra: true, headers: new Headers() });
+  answer.take({
+    choices: [{ index: 0, finish_reason: "content_filter: PROHIBITED_CONTENT" }],
+    usage: { prompt_tokens: 9 },
+  });
+  expect(answer.complete(true)).toMatchObject({ text: "", finishReason: "content_filter" });
 });
 
 it("only a text is a thought, and the text beside it is none", () => {

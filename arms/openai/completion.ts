@@ -57,7 +57,7 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
 
   const choicesOf = (value: Json): Choice[] => {
     const found: Choice[] = [];
-    for (const choice of listOf(value["choices"], "choices")) {
+    for (const choice of withCalls(listOf(value["choices"], "choices"))) {
       const index = typeof choice["index"] === "number" ? indexOf(choice["index"]) : null;
       ours ??= index;
       const isOther = index === null ? found.length > 0 : index !== ours;
@@ -96,6 +96,21 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
       });
     },
   };
+}
+
+/**
+ * GitHub's Claude puts text and calls of tools into choices of their own, without an index. Where
+ * the first one says that it calls, the calls of the others are its own.
+ */
+function withCalls(choices: Json[]): Json[] {
+  const [first, ...others] = choices;
+  const { message, finish_reason: reason } = first ?? {};
+  const callsIn = ({ index, message: said }: Json) =>
+    (index ?? null) === null && isObject(said) ? listOf(said["tool_calls"], "tool_calls") : [];
+  if (first === undefined || !isObject(message) || finishReasonOf(reason) !== "tool_calls") return choices;
+  if ((first["index"] ?? null) !== null || callsIn(first).length > 0) return choices;
+  const calls = others.flatMap(callsIn);
+  return calls.length === 0 ? choices : [{ ...first, message: { ...message, tool_calls: calls } }];
 }
 
 /** As vLLM and TensorRT-LLM, SGLang, and Anthropic name it; a token that ends it is a number. */

@@ -16,6 +16,8 @@ export interface ErrorBody {
   status: number | null;
   /** Milliseconds that the body asks to wait (Gemini's RetryInfo, or in words). */
   waitMs: number | null;
+  /** Limits and waits of another server's headers, which OpenRouter has in the body; lower case. */
+  headers: Record<string, string>;
   /** A page for people: what answered is no API, or a proxy before it. */
   isPage: boolean;
 }
@@ -27,7 +29,10 @@ type Json = Readonly<Record<string, unknown>>;
 /** Reads a body, or a part of one that was parsed already; also what it has returned itself. */
 export function readErrorBody(body: unknown): ErrorBody {
   const value = typeof body === "string" ? parsedOf(body) : body;
-  const reported: ErrorBody = { message: "", words: [], param: null, status: null, waitMs: null, isPage: false };
+  const reported: ErrorBody = {
+    ...{ message: "", words: [], param: null, status: null },
+    ...{ waitMs: null, headers: {}, isPage: false },
+  };
   if (typeof value === "string") {
     reported.isPage = /^\s*</.test(value);
     reported.message = line(reported.isPage ? (/<title[^>]*>([^<]*)/i.exec(value)?.[1] ?? "") : value);
@@ -58,6 +63,9 @@ function take(value: unknown, reported: ErrorBody, depth: number): void {
   for (const word of firstOf(value["words"]))
     if (typeof word === "string" && !reported.words.includes(word)) reported.words.push(word);
   reported.param ??= paramOf(value);
+  for (const [name, one] of Object.entries(isObject(value["headers"]) ? value["headers"] : {}).slice(0, mostHeaders))
+    if (ofLimits.test(name) && (typeof one === "string" || typeof one === "number"))
+      reported.headers[name.toLowerCase()] ??= String(one).slice(0, 64);
   if (value["isPage"] === true) reported.isPage = true;
   if (typeof value["waitMs"] === "number") reported.waitMs ??= value["waitMs"];
   for (const detail of firstOf(value["details"])) {
@@ -67,6 +75,9 @@ function take(value: unknown, reported: ErrorBody, depth: number): void {
     if (isObject(detail) && typeof detail["reason"] === "string") reported.words.push(detail["reason"].toLowerCase());
   }
 }
+
+const mostHeaders = 50;
+const ofLimits = /^(retry-after(-ms)?|(x-)?ratelimit-[a-z-]{1,40})$/i;
 
 const isFailure = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
 

@@ -95,7 +95,9 @@ function statusProblem(error: APIError, now: number, sent: Sent): Problem {
   const read = readErrorBody(error.error ?? "");
   const status = statusBehind(error.status ?? read.status ?? statusOf(read), read);
   // A limit that is reached is no reason for other errors to wait until it is whole again.
-  const wait = askedWaitMs(error.headers, now, status === 429) ?? read.waitMs;
+  const within = { get: (name: string) => read.headers[name] ?? null };
+  const [byHeaders, byBody] = [error.headers, within].map((of) => askedWaitMs(of, now, status === 429));
+  const wait = byHeaders ?? byBody ?? read.waitMs;
   const reported = { ...read, waitMs: wait };
   const [reason] = reported.words;
   const where = error.status === undefined ? "an error in the stream" : `status ${error.status}`;
@@ -105,6 +107,8 @@ function statusProblem(error: APIError, now: number, sent: Sent): Problem {
       ...never("endpoint_rejected", `The endpoint redirects (${described}); set baseUrl to the address that answers.`),
       unhealthy: true,
     };
+  if (read.words.some((word) => unusable.test(word)))
+    return again("model_failed", `The endpoint can't use what its model wrote: ${described}; ask again.`, wait);
   const found = blame(status, reported, sent);
   if (found?.fault === "arm")
     return {
@@ -120,11 +124,16 @@ function statusProblem(error: APIError, now: number, sent: Sent): Problem {
   return again("endpoint_unavailable", `The endpoint failed: ${described}.`, wait);
 }
 
-/** Some say by a word alone, with the status of a refusal, that they are busy. */
-function statusBehind(status: number | undefined, { words }: ErrorBody): number | undefined {
+/** Groq's codes, with status 400, for calls and JSON of the model that can't be read. */
+const unusable = /^(tool_use|json_validate|output_parse)_failed$/;
+
+/** Some say in words alone, with the status of a refusal, that they are busy or have crashed. */
+function statusBehind(status: number | undefined, { words, message }: ErrorBody): number | undefined {
   if (status !== 400 && status !== 403 && status !== 422) return status;
   if (words.some((word) => /rate_?limit|too_?many_?requests|throttl|resource_?exhausted/.test(word))) return 429;
-  return words.some((word) => /overloaded|^(service_?)?unavailable(_error)?$/.test(word)) ? 503 : status;
+  // LM Studio, whose processes end when another model is loaded.
+  const isGone = /^(the )?model (has crashed|(is |was )?(unloaded|reloaded))\b/i.test(message);
+  return isGone || words.some((word) => /overloaded|^(service_?)?unavailable(_error)?$/.test(word)) ? 503 : status;
 }
 
 /** The status of an error in a stream that names none. */

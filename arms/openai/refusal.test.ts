@@ -340,6 +340,11 @@ describe("roles that a template refuses", () => {
     ],
     ["Gemma", 400, flat("System role not supported")],
     [
+      "Gemma at Google",
+      400,
+      [{ error: { code: 400, message: "Developer instruction is not enabled for models/gemma-3" } }],
+    ],
+    [
       "OpenAI",
       400,
       open("'messages[0].role' does not support 'system' with this model.", {

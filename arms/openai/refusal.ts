@@ -1,6 +1,6 @@
 // Whose fault a refused call is: the request's (prompt, parameters), or the arm's (key, model,
-// account, configuration), by the status and what the endpoint said. Wordings are those of OpenAI,
-// Azure, Anthropic, Gemini, vLLM, SGLang, TGI, llama-server, Ollama, LiteLLM and OpenRouter.
+// account, configuration), by the status and what the endpoint said. Wordings are those of some 25
+// servers and providers, whose bodies are in refusal.test.ts and provider-errors.test.ts.
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { quotable } from "./quote.ts";
@@ -28,7 +28,7 @@ const says = ({ words, message }: ErrorBody, pattern: RegExp): boolean =>
 const echoes = [
   /https?:\/\/[^\s"'<>]*/gi,
   /(?<!\w|["']:\s?)(["'`])(?=\S)(?:(?!\1).){0,64}(?<=\S)\1(?!\w)/g,
-  /\b(?!(?:context_length_exceeded|insufficient_quota|quota_exceeded|budget_exceeded|payment_required|invalid_api_key|permission_denied|request_too_large|content_filter|content_policy_violation|prohibited_content|(?:invalid|unknown|unsupported)_model|(?:model|deployment)_not_found|max_model_len|max_(?:\w+_)?tokens)\b)(?=[a-z\d]*_|[a-z]+\d)\w+/gi,
+  /\b(?!(?:context_length_exceeded|insufficient_quota|quota_exceeded|budget_exceeded|payment_required|invalid_api_key|permission_denied|request_too_large|content_filter|content_policy_violation|prohibited_content|(?:invalid|unknown|unsupported)_model|(?:model|deployment)_not_found|data_inspection_failed|max_(?:model|seq)_len|max_(?:\w+_)?tokens)\b)(?=[a-z\d]*_|[a-z]+\d)\w+/gi,
 ];
 /** A tool may be called get_billing_info: its name says nothing of whose fault it is. */
 const withoutEchoes = (reported: ErrorBody): ErrorBody => ({
@@ -37,20 +37,30 @@ const withoutEchoes = (reported: ErrorBody): ErrorBody => ({
 });
 
 const tooLong =
-  /context[ _]?(length|window|size)|max_model_len|maximum (prompt|input|context)|(prompt|input|inputs|messages?|request|context|conversation)\W{1,3}(text )?(is|are|was) too (long|large)|too (many|large)[^.]{0,30}tokens|tokens?[^.]{0,80}exceeds?[^.]{0,60}(limit|maximum|allowed|model)|exceeds?[^.]{0,60}(token|context|input) limit|string[_ ](above_max_length|too long)|must have less than \d+ tokens|max_new_tokens[^.]{0,20}must be|request[_ ]?(entity )?too[_ ]large|reduce the length|longer than the model/i;
+  /context[ _]?(length|window|size)|max_(model|seq)_len|maximum (supported )?(prompt|input|context|sequence)|(prompt|input|inputs|messages?|request|context|conversation)\W{1,3}(text )?(is|are|was) too (long|large)|too (many|large)[^.]{0,30}tokens|tokens?[^.]{0,80}exceeds?[^.]{0,60}(limit|max|allowed|model)|exceeds? max(_num_tokens| length)|exceeds?[^.]{0,60}(token|context|input) limit|token count is \d+ but|tokens \+\s+must be <=|range of input length|expected maxLength|string[_ ](above_max_length|too long)|must have less than \d+ tokens|max_new_tokens[^.]{0,20}must be|request[_ ]?(entity )?too[_ ]large|reduce the length|longer than the (maximum )?model/i;
 /** The limit a minute is below what one request needs: waiting does not help. */
 const neverFits = /request too large|reduce (your|the) (message|prompt)/i;
 const tokenLimit =
   /max_(completion_|output_|new_)?tokens\W{1,40}(is |are |must |value )?[^.]{0,20}(too (large|high|big)|at most|less than|exceed|between)|supports at most \d+ completion/i;
 const roles =
-  /roles? must|must alternate|(system|developer|tool|assistant)['"`]? (role|messages?)[^.]{0,40}(not|n't|only)|role['"`]?:? ?\W?\w+\W? (is )?not supported|jinja|chat[ _]template|template error|(first|last) message|unexpected (message )?role|does not support ['"`]?(system|developer|tool['"`]? (role|message))/i;
+  /roles? must|must alternate|(system|developer|tool|assistant)['"`]? (role|messages?)[^.]{0,40}(not|n't|only)|role['"`]?:? ?\W?\w+\W? (is )?not supported|jinja|chat[ _]template|template error|(first|last) message|(system|developer) instructions? (is|are) not|unexpected (message )?role|does not support ['"`]?(system|developer|tool['"`]? (role|message))/i;
 const account =
-  /insufficient[_ ](quota|credits?|balance|funds)|credit balance|out of credits|billing|budget[_ ](has been )?exceeded|payment[_ ]required|quota[_ ]exceeded|hard limit/i;
-const key = /(api|access)[ _-]?(key|token)|unauthori[sz]ed|authenticat|permission_denied|access denied|organization/i;
+  /insufficient[_ ](quota|credits?|balance|funds)|credit balance|out of credits|billing|budget[_ ](has been )?exceeded|payment[_ ]required|quota[_ ]exceeded|hard limit|spending limit|api usage limits/i;
+const key =
+  /(api|access)[ _-]?(key|token)|unauthori[sz]ed|authenticat|permission_denied|access denied|organization|(location|country|region)[^.]{0,30} not supported/i;
 const model =
-  /(model|deployment|engine)[^.]{0,120}(not found|not exist|unknown|no longer|deprecated|decommissioned|not available)|(unknown|invalid|no such|unsupported)[ _](model|deployment)|model_?not_?found|deployment_?not_?found|not a valid model|invalid model|try pulling/i;
+  /(model|deployment|engine)[^.]{0,120}(not found|not exist|unknown|no longer|deprecated|decommissioned|not available|requires terms)|on-demand throughput|model identifier is invalid|work with the specified model|(unknown|invalid|no such|unsupported)[ _](model|deployment)|model_?not_?found|deployment_?not_?found|not a valid model|invalid model|try pulling/i;
 const moderated =
-  /moderation|content[_ ](filter|policy|management)|flagged|responsibleai|safety|prohibited_content|blocked/i;
+  /moderation|content[_ ](filter|policy|management)|flagged|responsibleai|safety|prohibited_content|blocked|data_?inspection|inappropriate content|sensitive[_ ]?(content|information)|(content|input|output|prompt|request|messages?)\b[^.]{0,30} violat\w+[^.]{0,30}(guideline|polic|terms)/i;
+/** What the model or its server does not take, and the member that asks for it; also 404, 500. */
+const unsupported: readonly (readonly [RegExp, string | undefined])[] = [
+  [
+    /(image|audio|video) input is not supported|not a multimodal model|no endpoints found that support (image|audio|video)/i,
+    "messages",
+  ],
+  [/param requires --jinja|does(n't| not) support tool|no endpoints found that support tool/i, "tools"],
+  [/json schema conversion failed|no endpoints found that can handle/i, undefined],
+];
 
 const limits = /rate.?limit|too.?many.?requests|throttl|resource_?exhausted|per (second|minute|hour|day)\b/i;
 /** A limit names what to see to, too, and says when to come back. */
@@ -75,6 +85,11 @@ export function blame(status: number | undefined, reported: ErrorBody, call: Sen
     ...{ fault: "request", code: "request_rejected" },
     ...{ param: name, remedy },
   });
+  const lacking = unsupported.find(([pattern]) => says(own, pattern));
+  if (lacking !== undefined && call.request.passthrough !== undefined) {
+    const named = param === undefined ? lacking[1] : asSentBy(param, sent);
+    return refused(named, named === undefined ? "change the request." : `change or leave out ${named}.`);
+  }
   // llama-server answers 500 where the model's template refuses a conversation.
   if (
     (isRefusal || status === undefined || status >= 500) &&
@@ -84,9 +99,9 @@ export function blame(status: number | undefined, reported: ErrorBody, call: Sen
     return isOwnSystem(param, sent)
       ? { fault: "arm", remedy: "the model takes no system message: leave out the arm's system." }
       : refused("messages", "let user and assistant take turns, and leave out other roles.");
-  if (status === undefined || status >= 500 || status === 424 || status === 498) return null;
-  if ((isRefusal || status === 403) && says(own, moderated))
+  if ((isRefusal || status === 403 || status === undefined) && says(own, moderated))
     return refused(param ?? "messages", "change the messages.");
+  if (status === undefined || status >= 500 || status === 424 || status === 498 || status === 499) return null;
   if (!isRefusal) return { fault: "arm", remedy: "check baseUrl, model and apiKey." };
   if (reported.isPage) return { fault: "arm", remedy: "check baseUrl: this is a page and no API." };
   if (root === undefined && (says(own, key) || says(own, model)))

@@ -50,7 +50,11 @@ const minimax = new Map([
   [1002, "rate_limit_exceeded"],
   [1004, "invalid_api_key"],
   [1008, "insufficient_quota"],
+  [1026, "content_filter"],
+  [1027, "content_filter"],
   [1039, "context_length_exceeded"],
+  [2013, "invalid_request"],
+  [2049, "invalid_api_key"],
 ]);
 
 function statusOf(value: unknown): number | undefined {

@@ -87,6 +87,26 @@ describe("a stream of pieces", () => {
     expect(await valuesOf(`event: error\ndata: {"error":{"code":"x"}}\n\n`, 9)).toEqual([{ error: { code: "x" } }]);
   });
 
+  it("has errors as JSON outside of events, as Gemini breaks off", async () => {
+    const error = { error: { code: 429, message: "quota", status: "RESOURCE_EXHAUSTED" } };
+    for (const text of [JSON.stringify(error), JSON.stringify(error, null, 2), JSON.stringify([error], null, 2)])
+      for (const end of ["", "\n", "\r\n\r\n"])
+        expect(await valuesOf(`${event("a")}\n\n${text}${end}`, 9)).toEqual([{ text: "a" }, error]);
+    expect(await valuesOf(`{"text":"b"}\n\n{"error"\n\n`, 9)).toEqual([]);
+    expect(await textsOf(`{\n${"}\n".repeat(100_000)}\n\n${event("a")}\n\n`, 99_999, 1_000_000)).toEqual(["a"]);
+  });
+
+  it("has errors as lines of that name, as llama-server wrote them until late 2025", async () => {
+    const error = {
+      code: 400,
+      message: "the request exceeds the available context size",
+      type: "invalid_request_error",
+    };
+    expect(await valuesOf(`error: ${JSON.stringify(error)}\n\ndata: [DONE]\n\n`, 9)).toEqual([{ error }]);
+    expect(await valuesOf(`error: ${JSON.stringify({ error })}\n\n`, 9)).toEqual([{ error }]);
+    expect(await valuesOf(`error: no JSON\n\nerrors: {}\n\ndata: [DONE]\n\nerror: {}\n\n`, 9)).toEqual([]);
+  });
+
   it("with what is no JSON throws a SyntaxError", async () => {
     await expect(textsOf(`data: {"choices"\n\n`, 7)).rejects.toBeInstanceOf(SyntaxError);
   });

@@ -1,12 +1,15 @@
 // The stream of an answer: server-sent events, each a piece of it. The client's own reader takes as
 // long again as everything else of a call.
 import { createParser } from "eventsource-parser";
+import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
 import { counted } from "../../connections/http/bodies.ts";
 import { mostBytes } from "./bounded-fetch.ts";
 import { NotACompletion } from "./errors.ts";
 
 /** Connections that end within this time after the stream can be used again. */
 const longestEndMs = 50;
+/** Characters of an error that is no event. */
+const longestError = 8_192;
 
 /**
  * Resolves at the end of the stream; true: it was in order, with [DONE] or message_stop. Throws
@@ -22,11 +25,13 @@ export async function readStream(
 ): Promise<boolean> {
   let done = false;
   let isTail = false;
+  let bare = "";
   const parser = createParser({
     maxBufferSize: most,
     onEvent({ event, data }) {
       // What follows is not looked at.
       done ||= event === "message_stop" || /^\s*"?\[DONE\]/.test(data);
+      bare = "";
       if (done || saysNothing.test(data.trim())) return;
       let value: unknown;
       try {
@@ -40,8 +45,17 @@ export async function readStream(
       const isError = event === "error" && !(typeof value === "object" && value !== null && "error" in value);
       if (value !== null) onValue(isError ? { error: value } : value, data);
     },
-    onError({ type }) {
+    onError({ type, field = "", value = "", line = "" }) {
       if (type === "max-buffer-size-exceeded") throw new NotACompletion("an event is too long");
+      if (type !== "unknown-field" || done) return;
+      // llama-server's errors until late 2025 are lines of this name.
+      const named = field === "error" ? jsonOf(value) : undefined;
+      if (isObject(named)) return onValue("error" in named ? named : { error: named }, value);
+      // Gemini breaks off with an error as JSON, in lines of their own.
+      if ((bare !== "" || /^[[{]/.test(line)) && bare.length < longestError) bare += `${line}\n`;
+      const error = /[\]}]\s*$/.test(bare) ? jsonOf(bare) : undefined;
+      const [first] = Array.isArray(error) ? (error as unknown[]) : [error];
+      if (isObject(first) && "error" in first) onValue(first, bare);
     },
   });
   const decoder = new TextDecoder();

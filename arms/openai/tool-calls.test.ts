@@ -74,6 +74,25 @@ describe("calls of tools in a stream", () => {
       [[head(0, "a", "f", '{"x":1}')], [head(0, "a", "f", '{"x":1}')]],
       ['a f {"x":1}'],
     ],
+    [
+      "arguments that are said once more when they are complete",
+      [[head(0, "a", "f")], [more(0, '{"x"'), more(0, ":1}")], [more(0, '{"x":1}')]],
+      ['a f {"x":1}'],
+    ],
+    [
+      "all arguments so far in every piece",
+      [[head(0, "a", "f")], ...['{"x"', '{"x":[1', '{"x":[1,11]}', '{"x":[1,11]}'].map((text) => [more(0, text)])],
+      ['a f {"x":[1,11]}'],
+    ],
+    [
+      "another id in every piece",
+      [
+        ...[[head(0, "a", "f")], [more(0, '{"x"', { id: "b" })], [head(0, "c", "f", ":1}")]],
+        ...[[head(0, "d", "f", "{")], [more(0, "}", { id: "e" })]],
+      ],
+      ['a f {"x":1}', "d f {}"],
+    ],
+    ["the beginning of arguments, and then all", [[head(0, "a", "f", "{")], [more(0, '{"x":1}')]], ['a f {"x":1}']],
     ["an index from 1", [[head(1, "a", "f", "{}")]], ["a f {}"]],
     ["a higher index first", [[head(1, "b", "g", "{}")], [head(0, "a", "f", "{}")]], ["a f {}", "b g {}"]],
     [
@@ -157,7 +176,7 @@ describe("a call that can't be right is refused:", () => {
       BrokenCall,
     ]),
     ["whose arguments lack their beginning", [[head(0, "a", "f", ':1}"')]], BrokenCall],
-    ["two in one, of which the second has no name", [[head(0, "a", "f", "{}")], [more(0, "{}")]], NotACompletion],
+    ["two in one, of which the second has no name", [[head(0, "a", "f", "{}")], [more(0, '{"y":1}')]], NotACompletion],
     ["two in one of the same id", [[head(0, "a", "f", "{}")], [head(0, "a", "f", '{"y":1}')]], NotACompletion],
     ["arguments that are a number", [[{ index: 0, id: "a", function: { name: "f", arguments: 5 } }]], NotACompletion],
     ["a function that is a text", [[{ index: 0, id: "a", function: "f" }]], NotACompletion],
@@ -171,6 +190,13 @@ describe("a call that can't be right is refused:", () => {
     const custom = { id: "b", type: "custom", custom: { name: "g", input: "5" } };
     calls.add([custom], true);
     expect(calls.whole(false)).toEqual([custom]);
+    const pieces = createToolCalls();
+    pieces.add([{ index: 0, id: "b", type: "custom", custom: { name: "g", input: "" } }], false);
+    for (const input of ["a = []", "a = []", "if (a)", " {", "}"]) pieces.add([{ index: 0, custom: { input } }], false);
+    pieces.add([{ index: 0, id: "c", type: "custom", custom: { name: "g", input: "d" } }], false);
+    pieces.add([{ index: 0, id: "e", type: "custom", custom: { name: "g", input: "f" } }], false);
+    const inputs = pieces.whole(false).map((call) => (call["custom"] as { input: string }).input);
+    expect(inputs).toEqual(["a = []a = []if (a) {}", "d", "f"]);
   });
 
   it("but one that is cut by its length is passed on as it is", () => {

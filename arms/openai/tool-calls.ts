@@ -29,6 +29,8 @@ interface Call extends Omit<Entry, "text" | "id"> {
   shownId: string;
   order: number;
   parts: string[];
+  /** Characters of the parts. */
+  length: number;
   end: JsonEnd;
   /** Where it was streamed; null: readers get it with the whole answer. */
   position: number | null;
@@ -73,6 +75,7 @@ export function createToolCalls(): ToolCalls {
       order: isNew ? index : next,
       shownId: entry.id ?? `call_${randomUUID().replaceAll("-", "")}`,
       parts: [],
+      length: 0,
       end: createJsonEnd(),
       position: inOrder ? streamed++ : null,
       pass: wellFormedPieces(),
@@ -83,9 +86,10 @@ export function createToolCalls(): ToolCalls {
   };
 
   const take = (entry: Entry, isWhole: boolean): CallPiece | null => {
-    const { index, id, text } = entry;
-    length += text.length + (entry.name?.length ?? 0);
+    const { index, id } = entry;
     let call = find(entry);
+    const text = call === undefined ? entry.text : behind(call, entry.text);
+    length += text.length + (entry.name?.length ?? 0);
     const saysNothing = !isWhole && call === undefined && id === null && entry.name === null && text === "";
     if (saysNothing || (call !== undefined && isRepeated(call, entry))) return null;
     const isName = call !== undefined && isNamePiece(call, entry);
@@ -101,6 +105,7 @@ export function createToolCalls(): ToolCalls {
     if (id !== null) byId.set(id, call);
     if (index !== null) byIndex.set(index, call);
     if (text !== "") call.parts.push(text);
+    call.length += text.length;
     call.end.add(text);
     if (call.position === null) return null;
     const piece = { index: call.position, id: null, type: null, name: null, arguments: call.pass(text) };
@@ -121,11 +126,20 @@ export function createToolCalls(): ToolCalls {
   };
 }
 
+/** Some endpoints (Baidu) say all arguments so far with every piece: what is new of them. */
+function behind({ kind, parts, length, end }: Call, text: string): string {
+  const mayRepeat = kind === "function" && length > 0 && text.length > length && !end.isComplete();
+  return mayRepeat && text.startsWith(parts.join("")) ? text.slice(length) : text;
+}
+
 /** Another call at a place that is taken. Throws NotACompletion where its name is missing. */
 function isAnother(call: Call, { id, name, text }: Entry): boolean {
-  if (id !== null && call.id !== null && id !== call.id) return true;
+  // Some endpoints make up an id for every piece.
+  const isOpen = call.kind === "function" && !call.end.isComplete();
+  const goesOn = isOpen && (name === null || (name === call.name && call.length > 0));
+  if (id !== null && call.id !== null && id !== call.id) return !goesOn;
   if (name !== null && call.name !== null && name !== call.name) return true;
-  const begins = call.end.isComplete() && text.trimStart().startsWith("{");
+  const begins = call.kind === "function" && call.end.isComplete() && text.trimStart().startsWith("{");
   if (begins && (name === null || id !== null)) throw new NotACompletion("two calls of tools in one");
   return begins;
 }
@@ -142,11 +156,14 @@ const isNamePiece = (call: Call, { index, id, name }: Entry): boolean =>
   (id === null ? index !== null : id === call.id);
 const nameOf = (before: string, next: string): string => (next.startsWith(before) ? next : before + next);
 
-/** Some endpoints say a call once more when it is complete. */
+/**
+ * Some endpoints say a call once more when it is complete, or its arguments alone (parsers of vLLM,
+ * at the end of the stream).
+ */
 const isRepeated = (call: Call, { id, name, text }: Entry): boolean =>
+  call.kind === "function" &&
   (name === null || name === call.name) &&
-  id !== null &&
-  id === call.id &&
+  (id === null ? name === null : id === call.id) &&
   text !== "" &&
   call.end.isComplete() &&
   text === call.parts.join("");
