@@ -44,10 +44,10 @@ export const ownFields = (response: Response) => ({
   timings: response.timings,
 });
 
-/** OpenAI's words, or unknown: records of other writers may say other things. */
-export function openAiReason({ finishReason }: Pick<Response, "finishReason">): FinishReason {
+/** OpenAI's words alone: typed clients refuse an answer whose reason they do not know. */
+export function openAiReason({ finishReason }: Pick<Response, "finishReason">): Exclude<FinishReason, "unknown"> {
   const reason = finishReasonOf(finishReason) ?? "stop";
-  return reason === "error" ? "unknown" : reason;
+  return reason === "error" || reason === "unknown" ? "stop" : reason;
 }
 
 interface Extra {
