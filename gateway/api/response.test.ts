@@ -51,6 +51,7 @@ describe("a response", () => {
     const deltas = deltasOf(chunks.end(refused, []));
     expect(deltas.filter((delta) => "content" in delta)).toEqual([]);
     expect(deltas.filter((delta) => "refusal" in delta)).toEqual([{ refusal }, { refusal }]);
+    expect(deltasOf(chunks.begin(false) + chunks.begin())).toMatchObject([{ content: null }, { content: "" }]);
     expect(restText(refused, refusal, chunks)).toBe("");
     expect(restText(beside, "So.", chunks)).toBe("So.");
     expect(restText(refused, refusal, { ...chunks, hasRefusals: false })).toBe(refusal);
