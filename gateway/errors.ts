@@ -14,6 +14,8 @@ export interface ErrorOptions {
   retryAfter?: number | undefined;
   /** Headers of the answer, by lower-case name; they win over those that follow from the rest. */
   headers?: Readonly<Record<string, string>>;
+  /** What Anthropic's clients branch on. */
+  details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Answered as it is; anything else that is thrown is a bug of ours. */
@@ -24,13 +26,15 @@ export class ApiError extends Error {
   readonly param: string | undefined;
   readonly retryAfter: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  constructor({ status, code, message, param, retryAfter, headers = {} }: ErrorOptions) {
+  readonly details: ErrorOptions["details"];
+  constructor({ status, code, message, param, retryAfter, headers = {}, details }: ErrorOptions) {
     super(message);
     this.status = status;
     this.code = code;
     this.param = param;
     this.retryAfter = retryAfter;
     this.headers = headers;
+    this.details = details;
   }
 }
 

@@ -130,3 +130,16 @@ test("a body that is named and not sent is none; one that is no JSON is refused"
   expect((await post('{"a":1}')).json()).toEqual({ body: { a: 1 } });
   expect((await post(" ")).statusCode).toBe(400);
 });
+
+test("an unknown address is an error in the format of its API", async () => {
+  const error = async (url: string) => (await server.inject({ method: "POST", url })).json<object>();
+  expect(await error("/v1/messages/batches?limit=1")).toEqual({
+    type: "error",
+    error: {
+      type: "not_found_error",
+      code: "unknown_url",
+      message: expect.stringContaining("/v1/messages/batches") as string,
+    },
+  });
+  expect(await error("/v1/moderations")).toMatchObject({ error: { code: "unknown_url", param: null } });
+});

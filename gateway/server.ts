@@ -81,10 +81,10 @@ export function createServer({
   });
   server.setErrorHandler((error: FastifyError | ApiError, { method, routeOptions: { url = "" } }, reply) => {
     const known = error instanceof ApiError ? error : serverError(error, `${method} ${url}`, log);
-    sendError(reply, known, url.startsWith(messagesPath) ? anthropicErrorBody : errorBody);
+    sendError(reply, known, bodyAt(url));
   });
   server.setNotFoundHandler(({ method, url }, reply) => {
-    sendError(reply, notFound(`${method} ${url.slice(0, 100).replace(/\?.*/, "")}`));
+    sendError(reply, notFound(`${method} ${url.slice(0, 100).replace(/\?.*/, "")}`), bodyAt(url));
   });
   return server;
 }
@@ -103,6 +103,9 @@ function countUnsent(response: ServerResponse, unsent: Unsent): void {
   response.once("prefinish", () => unsent.holds(response, response.writableLength));
   for (const over of ["finish", "close"]) response.once(over, () => unsent.holds(response, 0));
 }
+
+const bodyAt = (url: string): ((error: ApiError) => object) =>
+  url.startsWith(messagesPath) ? anthropicErrorBody : errorBody;
 
 function sendError(reply: FastifyReply, error: ApiError, bodyOf: (error: ApiError) => object = errorBody): void {
   void reply.code(error.status).headers(errorHeaders(error)).send(bodyOf(error));

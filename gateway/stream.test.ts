@@ -11,7 +11,8 @@ import { aResponse } from "./responses.testing.ts";
 import { openStream, type Stream } from "./stream.ts";
 
 const chunks: Chunks = {
-  ...{ begin: () => "(", text: (content) => content, calls: () => "", end: () => ")", error: () => "!", heartbeat: "" },
+  begin: (hasContent = true) => (hasContent ? "(" : "["),
+  ...{ text: (content) => content, calls: () => "", end: () => ")", error: () => "!", heartbeat: "" },
 };
 /** More than the sockets of both sides hold, in characters of two bytes. */
 const long = "é".repeat(12 * 1_048_576);
@@ -25,14 +26,16 @@ interface Opened {
   gone: Promise<boolean>;
 }
 
-async function open(slowReaderMs: number, heartbeat = ""): Promise<Opened> {
+const text = { text: "é", calls: [] as object[] };
+
+async function open(slowReaderMs: number, heartbeat = "", first = text): Promise<Opened> {
   server = fastify({ forceCloseConnections: true });
   let gone: Promise<boolean> = Promise.resolve(false);
   const stream = new Promise<Stream>((resolve) => {
     server.get("/", (_request, reply) => {
       gone = once(reply.raw, "close").then(() => reply.raw.writableFinished);
       const opened = openStream(reply, { chunks: { ...chunks, heartbeat }, heartbeatMs: 15_000, slowReaderMs });
-      opened.delta({ attempt: 1, index: 0, text: "é", calls: [] } as unknown as Parameters<Stream["delta"]>[0]);
+      opened.delta({ attempt: 1, index: 0, ...first } as unknown as Parameters<Stream["delta"]>[0]);
       resolve(opened);
     });
   });
@@ -54,6 +57,19 @@ test("a model that says nothing for 310 s leaves no proxy without a sign for mor
     expect(Buffer.concat(parts as Buffer[]).toString()).toBe(`(é${".".repeat(20)}b)`);
   } finally {
     vi.useRealTimers();
+  }
+});
+
+test("says before calls of tools that there is no content, as OpenAI does", async () => {
+  const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+  const passthrough = JSON.stringify({ message: { tool_calls: [call] } });
+  const piece = { index: 0, id: "c", type: "function", name: "f", arguments: "{" };
+  // Whole at the end, and in pieces.
+  for (const calls of [[], [piece]]) {
+    const { stream, reader } = await open(1_000, "", { text: "", calls });
+    (await stream).finish(aResponse({ text: "", passthrough }));
+    expect(Buffer.concat((await (await reader).toArray()) as Buffer[]).toString()).toBe("[)");
+    await server.close();
   }
 });
 

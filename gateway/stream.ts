@@ -5,7 +5,7 @@
 import type { FastifyReply } from "fastify";
 import type { BlockPiece, Delta, Response } from "../schemas/types.ts";
 import { restText, type Chunks } from "./api/chunks.ts";
-import { responseHeaders } from "./api/response.ts";
+import { isContentNull, responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
 import { slices } from "./slow-reader.ts";
 import { createStreamParts } from "./stream-parts.ts";
@@ -48,7 +48,7 @@ export function openStream(
   /** What a socket takes that is not full counts for nothing: no event tells when it has gone. */
   const hold = (): void => all?.holds(raw, blocked || ended ? unsent.length + raw.writableLength + behind : 0);
 
-  const begin = (headers: Record<string, string> = {}): void => {
+  const begin = (headers: Record<string, string> = {}, hasContent = true): void => {
     if (begun) return;
     begun = true;
     for (const [name, value] of Object.entries(headers)) void reply.header(name, value);
@@ -57,7 +57,7 @@ export function openStream(
     void reply.header("x-accel-buffering", "no");
     reply.hijack();
     raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-    write(chunks.begin());
+    write(chunks.begin(hasContent));
   };
   const watch = (): void => {
     let passed = 0;
@@ -93,7 +93,7 @@ export function openStream(
     behind = 0;
     const next = parts.next();
     if (next.text === "" && next.calls.length + next.blocks.length === 0) return;
-    begin();
+    begin({}, next.text !== "");
     write(piecesOf(next.text, next.blocks) + (next.calls.length === 0 ? "" : chunks.calls(next.calls)));
   };
   const drained = (): void => {
@@ -131,7 +131,7 @@ export function openStream(
     },
     finish(response) {
       const rest = parts.rest(response);
-      begin(responseHeaders(response));
+      begin(responseHeaders(response), !isContentNull(response));
       behind = 0;
       if (rest === null) end(chunks.error(changed));
       else end(piecesOf(restText(response, rest.text, chunks), rest.blocks) + chunks.end(response, rest.calls));

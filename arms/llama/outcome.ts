@@ -35,7 +35,7 @@ export function resultOf(
 ): ArmResult | null {
   if (result.kind === "cancelled") return null;
   if (result.kind === "tooLarge") {
-    const message = `The prompt has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
+    const message = `The prompt is too long: it has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
     return { ...failure("prompt_too_large", message, false, attempt), param: "messages" };
   }
   if (result.kind === "refused") return refused(config, pieces, result.message, attempt);

@@ -116,8 +116,10 @@ function statusProblem(error: APIError, now: number, sent: Sent): Problem {
       unhealthy: true,
     };
   if (found !== null) {
-    const what = found.code === "prompt_too_large" ? "refused the prompt as too long" : "rejected the request";
-    return { ...never(found.code, `The endpoint ${what}: ${described}; ${found.remedy}`), param: found.param };
+    // LangChain, LiteLLM and Claude Code know it by these words, quoted or not.
+    const isTooLong = found.code === "prompt_too_large";
+    const what = isTooLong ? "The prompt is too long for the endpoint" : "The endpoint rejected the request";
+    return { ...never(found.code, `${what}: ${described}; ${found.remedy}`), param: found.param };
   }
   if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${described}.`, wait);
   if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${described}.`, wait);

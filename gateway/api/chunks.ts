@@ -15,7 +15,8 @@ export interface ChunksOf {
 }
 
 export interface Chunks {
-  begin(): string;
+  /** hasContent: false where calls of tools come first; absent: it is not known yet. */
+  begin(hasContent?: boolean): string;
   text(content: string): string;
   /** Pieces of calls of tools; "" where the format has none. */
   calls(pieces: readonly CallPiece[]): string;
@@ -54,7 +55,8 @@ export function createChunks({ requestId, model, created, includeUsage, others }
       chunk({}, openAiReason(response), more, index),
     ].join("");
   return {
-    begin: (): string => chunk({ role: "assistant", content: "", refusal: null }, null),
+    begin: (hasContent = true): string =>
+      chunk({ role: "assistant", content: hasContent ? "" : null, refusal: null }, null),
     text: (content: string): string => chunk({ content }, null),
     calls: (pieces) => chunk({ tool_calls: pieces.map(callDelta) }, null),
     end: (response, calls): string =>

@@ -36,7 +36,7 @@ function namesOf(arms: readonly NamedArm[], { aliases = [], caller }: Aliases): 
 
 export const modelOf = (id: string, created: number) => ({
   ...{ id, object: "model", created, owned_by: "precedent" },
-  ...{ type: "model", display_name: id, created_at: new Date(created * 1_000).toISOString() },
+  ...{ type: "model", display_name: id, created_at: new Date(created * 1_000).toISOString(), lifecycle: "active" },
 });
 
 export interface Aliases {

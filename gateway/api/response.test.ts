@@ -3,6 +3,7 @@ import type { ResponseError } from "../../schemas/types.ts";
 import { errorBody, errorHeaders, errorOfResponse } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
 import { createChunks, restText } from "./chunks.ts";
+import { createTextChunks, textCompletion } from "./completions.ts";
 import { feedbackOf } from "./feedback.ts";
 import { armsAllowed, fits, modelList, resolveModel } from "./models.ts";
 import { chatCompletion, requestIdOf, responseHeaders } from "./response.ts";
@@ -50,6 +51,7 @@ describe("a response", () => {
     const deltas = deltasOf(chunks.end(refused, []));
     expect(deltas.filter((delta) => "content" in delta)).toEqual([]);
     expect(deltas.filter((delta) => "refusal" in delta)).toEqual([{ refusal }, { refusal }]);
+    expect(deltasOf(chunks.begin(false) + chunks.begin())).toMatchObject([{ content: null }, { content: "" }]);
     expect(restText(refused, refusal, chunks)).toBe("");
     expect(restText(beside, "So.", chunks)).toBe("So.");
     expect(restText(refused, refusal, { ...chunks, hasRefusals: false })).toBe(refusal);
@@ -58,8 +60,13 @@ describe("a response", () => {
     const reason = (finishReason: string | null) =>
       chatCompletion(aResponse({ finishReason }), { model: "auto" }).choices[0]?.finish_reason;
     expect(["stop", "length", "content_filter", "eos", "MAX_TOKENS", "odd", null].map(reason)).toEqual([
-      ...["stop", "length", "content_filter", "stop", "length", "unknown", "stop"],
+      ...["stop", "length", "content_filter", "stop", "length", "stop", "stop"],
     ]);
+    const odd = aResponse({ finishReason: "odd" });
+    const of = { requestId: "r1", model: "auto", created: 1, includeUsage: false };
+    expect(textCompletion(odd, of).choices[0]?.finish_reason).toBe("stop");
+    for (const chunks of [createChunks(of), createTextChunks(of)])
+      expect(chunks.end(odd, [])).toContain('"finish_reason":"stop"');
   });
   it("has headers that are ASCII", () => {
     expect(responseHeaders(aResponse({ requestId: "é\n1", duplicate: true }))).toEqual({
@@ -133,10 +140,10 @@ describe("a model", () => {
     expect(of("gpt-5")).toEqual({ arms: null, costWeight: 0.1 });
     expect(of("rotated", "acme", "prk-2").arms).toEqual(["twin"]);
     expect(() => of("gpt-5", "other")).toThrow("there are auto, small, twin, m2, gpt-4o-mini, rotated.");
-    const listed = modelList(arms, 0, { aliases, caller: { tenant: "other", arms: ["small"] } }).data.map(
-      ({ id }) => id,
-    );
-    expect(listed).toEqual(["auto", "small", "gpt-4o-mini"]);
+    const { data } = modelList(arms, 0, { aliases, caller: { tenant: "other", arms: ["small"] } });
+    expect(data.map(({ id }) => id)).toEqual(["auto", "small", "gpt-4o-mini"]);
+    // Members that Anthropic's clients read.
+    expect(data[0]).toMatchObject({ type: "model", created_at: "1970-01-01T00:00:00.000Z", lifecycle: "active" });
   });
   it.each([
     ["a*", "a", true],

@@ -44,10 +44,10 @@ export const ownFields = (response: Response) => ({
   timings: response.timings,
 });
 
-/** OpenAI's words, or unknown: records of other writers may say other things. */
-export function openAiReason({ finishReason }: Pick<Response, "finishReason">): FinishReason {
+/** OpenAI's words alone: typed clients refuse an answer whose reason they do not know. */
+export function openAiReason({ finishReason }: Pick<Response, "finishReason">): Exclude<FinishReason, "unknown"> {
   const reason = finishReasonOf(finishReason) ?? "stop";
-  return reason === "error" ? "unknown" : reason;
+  return reason === "error" || reason === "unknown" ? "stop" : reason;
 }
 
 interface Extra {
@@ -86,15 +86,16 @@ export function refusalOf(response: Pick<Response, "passthrough" | "text">): str
 }
 
 /** As OpenAI has it: a refusal, or no text beside calls of tools, is null. */
-function messageOf(response: Response): object {
+export function isContentNull(response: Pick<Response, "passthrough" | "text">): boolean {
   const { message } = extraOf(response);
   const calls = "tool_calls" in message || "function_call" in message;
-  const isNull = (response.text === "" && calls) || refusalOf(response) !== null;
-  return {
-    ...{ role: "assistant", content: isNull ? null : response.text, refusal: null },
-    ...message,
-  };
+  return (response.text === "" && calls) || refusalOf(response) !== null;
 }
+
+const messageOf = (response: Response): object => ({
+  ...{ role: "assistant", content: isContentNull(response) ? null : response.text, refusal: null },
+  ...extraOf(response).message,
+});
 
 /** others: further answers; the first already includes their tokens and cost. */
 export const chatCompletion = (response: Response, { model }: { model: string }, others: readonly Response[] = []) => ({

@@ -124,7 +124,10 @@ describe("compose", () => {
   it("refuses what documents make too large", async () => {
     const messages = [{ role: "user" as const, content: "x".repeat(995) }];
     const input = { ...selected({}, { messages, documents: ["d"] }), choice };
-    expect(await compose(input, aContext())).toMatchObject({ kind: "refuse", code: "prompt_too_large" });
+    expect(await compose(input, aContext())).toMatchObject({
+      ...{ kind: "refuse", code: "prompt_too_large" },
+      message: expect.stringContaining("prompt is too long") as string,
+    });
   });
 
   it("keeps the timings as they were, whatever runs later", async () => {

@@ -58,7 +58,7 @@ export function createCompose({ arms, documents, limits, clock, memory }: Compos
     if (found.pieces.length > 0 && bytes > limits.maxPromptBytes)
       return refuse(
         "prompt_too_large",
-        `The messages and documents have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): name fewer documents.`,
+        `The prompt is too long: its messages and documents have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): name fewer documents.`,
       );
     const rough = found.rough.length > 0 ? ["documents_split"] : [];
     const template = templates[arm?.template ?? "chat-turns"];

@@ -53,7 +53,7 @@ describe("validate", () => {
     [
       "prompt_too_large",
       { messages: [{ role: "user" as const, content: "é".repeat(501) }] },
-      "1002 bytes and the limit is 1000",
+      "The prompt is too long: its messages have 1002 bytes and the limit is 1000",
     ],
     [
       "unknown_arm",

@@ -59,7 +59,7 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
     if (bytes > limits.maxPromptBytes)
       return refuse(
         "prompt_too_large",
-        `The messages have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): shorten them.`,
+        `The prompt is too long: its messages have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): shorten them.`,
       );
 
     const known = arms().map(({ name }) => name);

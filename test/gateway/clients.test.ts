@@ -125,6 +125,7 @@ describe("Python", () => {
         ["weather", { city: "Bonn" }],
         ["time", { city: "Bonn" }],
       ],
+      tool_runner: "heard rain in Ulm",
       tokens: true,
       models: expect.arrayContaining(["auto", "mock", "tools", "claude-*"]) as string[],
       unknown_model: [404, "not_found_error"],
@@ -212,6 +213,9 @@ describe("Anthropic's client for Node", () => {
     }));
     const messages = [user("Ulm"), { role: "assistant" as const, content: whole.content }, user(results)];
     expect((await client.messages.create({ ...asks, messages })).content).toMatchObject([{ text: "heard result 1" }]);
+    const runnable = { ...weather, run: () => "rain", parse: (input: unknown) => input };
+    const runner = { model: "tools", max_tokens: 64, messages: [user("Ulm")], tools: [runnable] };
+    expect((await client.beta.messages.toolRunner(runner)).content).toMatchObject([{ text: "heard rain" }]);
     const schema = { type: "object", properties: { answer: { type: "string" } } };
     const format = { type: "json_schema" as const, schema };
     const formatted = await client.messages.create({

@@ -244,7 +244,10 @@ test("embeddings by OpenAI's client: unit vectors, like ones for like texts, num
   expect(dot(list, show)).toBeGreaterThan(dot(list, tea));
   const floats = await client.embeddings.create({ model: "auto", input: input[0] ?? "", encoding_format: "float" });
   for (const [i, value] of (floats.data[0]?.embedding ?? []).entries()) expect(value).toBeCloseTo(list[i] ?? NaN, 5);
-  await expect(client.embeddings.create({ model: "none", input })).rejects.toMatchObject({ status: 400 });
+  await expect(client.embeddings.create({ model: "none", input })).rejects.toMatchObject({
+    status: 404,
+    code: "model_not_found",
+  });
 });
 
 test("requests are recorded with what they passed on, and are not to be kept or shared", async () => {

@@ -142,6 +142,7 @@ function armTests(model: string, called: string): void {
   it("refuses a prompt that does not fit its context", async () => {
     const result = await arm.answer(request("word ".repeat(600)), never());
     expect(result).toMatchObject({ kind: "failure", code: "prompt_too_large", retriable: false });
+    expect(result).toMatchObject({ message: expect.stringContaining("prompt is too long") as string });
   });
 
   it("refuses what its template refuses, as the request's fault or its own, and restarts no worker", async () => {

@@ -1,7 +1,6 @@
 // A response as a message of Anthropic's API. Tool inputs are copied as the model wrote them.
 import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { inputOf, isObject, listOf } from "../../../algorithms/text/json-shape.ts";
-import type { FinishReason } from "../../../algorithms/text/finish-reason.ts";
 import type { Response } from "../../../schemas/types.ts";
 import { blocksOf } from "../../../algorithms/text/message-blocks.ts";
 import { extraOf, messageIdPrefix, nativeAnswer, openAiReason, ownFields } from "../response.ts";
@@ -10,16 +9,14 @@ import type { Named } from "../../routes/answer.ts";
 
 const messageId = (requestId: string): string => messageIdPrefix + requestId;
 
-/** Null: the endpoint's reason is unknown. */
-const stopReasons: Readonly<Record<FinishReason, string | null>> = {
+const stopReasons: Readonly<Record<ReturnType<typeof openAiReason>, string>> = {
   stop: "end_turn",
   length: "max_tokens",
   ...{ tool_calls: "tool_use", function_call: "tool_use" },
   content_filter: "refusal",
-  ...{ error: null, unknown: null },
 };
 /** Endpoints say stop where the client named the tool that is called. */
-export function ending(response: Response): { stop_reason: string | null; stop_sequence: string | null } {
+export function ending(response: Response): { stop_reason: string; stop_sequence: string | null } {
   const reason = openAiReason(response);
   const hasCalls = listOf(extraOf(response).message["tool_calls"]).length > 0;
   const stop_sequence = reason === "stop" && !hasCalls ? response.stopSequence : null;

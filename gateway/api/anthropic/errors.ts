@@ -6,10 +6,10 @@ const types: Readonly<Record<number, string>> = {
   ...{ 413: "request_too_large", 429: "rate_limit_error", 503: "overloaded_error", 504: "timeout_error" },
 };
 
-export const anthropicErrorBody = ({ status, code, message, param }: ApiError) => ({
+export const anthropicErrorBody = ({ status, code, message, param, details }: ApiError) => ({
   type: "error",
   error: {
     type: types[status] ?? (status < 500 ? "invalid_request_error" : "api_error"),
-    ...{ message, code, ...(param !== undefined && { param }) },
+    ...{ message, code, ...(param !== undefined && { param }), ...(details && { details }) },
   },
 });

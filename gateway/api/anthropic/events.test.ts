@@ -238,7 +238,7 @@ describe("an answer", () => {
   it.each([
     ["stop", "end_turn"],
     ["content_filter", "refusal"],
-    ["something", null],
+    ["something", "end_turn"],
   ])("that ended by %s", (finishReason, expected) => {
     const response = aResponse({ text: "x", finishReason });
     expect(JSON.parse(finishedMessage(response, of))).toMatchObject({ stop_reason: expected });

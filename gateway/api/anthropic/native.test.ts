@@ -70,8 +70,11 @@ describe("a request", () => {
 
   it("that leaves its conversation at a provider is refused: it may be another tenant's", () => {
     const thread = { type: "continue", previous_message_id: "msg_1" };
+    const details = { error_code: "thread_unsupported_request" };
     for (const served of [new Set<"anthropic">(["anthropic"]), new Set<"tools">(["tools"])])
-      expect(() => messagesRequest({ ...base, thread }, served)).toThrow(expect.objectContaining({ param: "thread" }));
+      expect(() => messagesRequest({ ...base, thread }, served)).toThrow(
+        expect.objectContaining({ param: "thread", details }),
+      );
   });
 
   it.each([

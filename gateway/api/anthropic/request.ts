@@ -2,7 +2,7 @@
 // reads. Both formats thus have the same request, examples, limits and record.
 import { rawMembers, RawJson } from "../../../algorithms/text/exact-json.ts";
 import { isObject } from "../../../algorithms/text/json-shape.ts";
-import { badRequest } from "../../errors.ts";
+import { ApiError, badRequest } from "../../errors.ts";
 import { unservedMember, type ChatBody, type Served } from "../request.ts";
 import { servedNatively } from "./native.ts";
 import { copied, listedIn, translatedRequest, type Written } from "../translated.ts";
@@ -40,9 +40,18 @@ export interface MessagesOptions {
 export function messagesRequest(body: unknown, served: Served, options: MessagesOptions = {}): ChatBody {
   const { text = JSON.stringify(body), betas } = options;
   if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+  if ((body["thread"] ?? null) !== null) throw noThreads();
   const translate = (): ChatBody => translatedBody(body, served, text);
   return served.has("anthropic") ? servedNatively({ body, text, betas, served }, translate) : translate();
 }
+
+/** Tool runners of Anthropic's clients ask for a thread; told so, they send whole conversations. */
+const noThreads = (): ApiError =>
+  new ApiError({
+    ...{ status: 400, code: "unsupported_parameter", param: "thread" },
+    message: "The parameter thread is not served: a request holds its whole conversation. Leave it out.",
+    details: { error_code: "thread_unsupported_request" },
+  });
 
 function translatedBody(body: Json, served: Served, text: string): ChatBody {
   for (const [name, value] of Object.entries(body))

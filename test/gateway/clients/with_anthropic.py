@@ -45,6 +45,22 @@ two = [tool, {**tool, "name": "time"}]
 with client.messages.stream(model="tools", max_tokens=64, messages=user("Bonn"), tools=two) as stream:
     got["tool_stream"] = [[block.name, block.input] for block in stream.get_final_message().content]
 
+
+
+@anthropic.beta_tool
+def weather(city: str) -> str:
+    """The weather of a city.
+
+    Args:
+        city: its name
+    """
+    return f"rain in {city}"
+
+
+# It asks for a thread, and goes on without one.
+runner = client.beta.messages.tool_runner(model="tools", max_tokens=64, messages=user("Ulm"), tools=[weather])
+got["tool_runner"] = runner.until_done().content[0].text
+
 schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "additionalProperties": False}
 formatted = client.messages.create(
     model="tools",
