@@ -5,6 +5,7 @@ import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { personalTables, type TableSearch } from "../../schemas/personal-data.ts";
 import { addRequest, letterMatcher, type Subject } from "./subject.ts";
+import { groupBy, slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface TablesDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command">;
@@ -49,11 +50,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
   /** The length of a statement is bounded. */
   const replaysOf = ({ wholeTenant, examples }: Subject): string[] => {
     if (wholeTenant !== null) return [`tenant = ${quoted(wholeTenant)}`];
-    const ids = [...examples].map(quoted);
-    return Array.from(
-      { length: Math.ceil(ids.length / atOnce) },
-      (_, i) => `example_id IN (${ids.slice(i * atOnce, (i + 1) * atOnce).join(", ")})`,
-    );
+    return Array.from(slicesOf([...examples].map(quoted), atOnce), (ids) => `example_id IN (${ids.join(", ")})`);
   };
 
   /** Where dead letters stood whose bytes hold one of these requests, and their number. */
@@ -128,14 +125,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     /** The requests themselves last: broken off, the rest is found by them again. */
     async delete(subject: Subject, onTable: (name: string) => void): Promise<void> {
       const letters = await lettersOf(subject);
-      for (let i = 0; i < letters.length; i += atOnce)
-        await remove(
-          "dead_letters",
-          letters
-            .slice(i, i + atOnce)
-            .map(letterCondition)
-            .join(" OR "),
-        );
+      for (const some of slicesOf(letters, atOnce))
+        await remove("dead_letters", some.map(letterCondition).join(" OR "));
       for (const condition of replaysOf(subject))
         if ((await countOf("example_replays", condition)) > 0) await remove("example_replays", condition);
       for (const [name, kept] of byRequest) {
@@ -153,16 +144,10 @@ const bytesOf = (base64: string | null): Buffer | null => (base64 === null ? nul
 
 /** By which the rows of its requests are named, a few hundred in each. */
 function conditionsOf({ requests }: Subject, { request }: ByRequest): string[] {
-  const byTenant = new Map<string, string[]>();
-  for (const { tenant, id } of requests.values()) {
-    const ids = byTenant.get(tenant);
-    if (ids === undefined) byTenant.set(tenant, [id]);
-    else ids.push(id);
-  }
-  return [...byTenant].flatMap(([tenant, ids]) =>
-    Array.from({ length: Math.ceil(ids.length / atOnce) }, (_, i) => {
-      const some = ids.slice(i * atOnce, (i + 1) * atOnce).map(quoted);
-      return `tenant = ${quoted(tenant)} AND ${request} IN (${some.join(", ")})`;
+  return [...groupBy(requests.values(), ({ tenant }) => tenant)].flatMap(([tenant, named]) =>
+    Array.from(slicesOf(named, atOnce), (some) => {
+      const ids = some.map(({ id }) => quoted(id));
+      return `tenant = ${quoted(tenant)} AND ${request} IN (${ids.join(", ")})`;
     }),
   );
 }

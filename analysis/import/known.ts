@@ -5,6 +5,7 @@ import { erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import type { ForeignFeedback } from "./presets/preset.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface ImportedRequest {
   id: string;
@@ -22,10 +23,9 @@ export const feedbackKey = ({ tenant, requestId, id }: Pick<Feedback, "tenant" |
 export function createKnown({ query }: Pick<ClickHouse, "query">) {
   /** Rows of a statement for all names, some at a time. */
   async function select<Row>(names: Iterable<string>, sql: (list: string) => string): Promise<Row[]> {
-    const all = [...new Set(names)].map(literal);
     const rows: Row[] = [];
-    for (let from = 0; from < all.length; from += atOnce)
-      rows.push(...(await query<Row>(sql(all.slice(from, from + atOnce).join(", ")))));
+    for (const some of slicesOf([...new Set(names)].map(literal), atOnce))
+      rows.push(...(await query<Row>(sql(some.join(", ")))));
     return rows;
   }
 

@@ -11,6 +11,7 @@ import { describeTransactions, type TransactionDescription } from "./protocol/de
 import { listTransactions } from "./protocol/list-transactions.ts";
 import { writeTxnMarkers } from "./protocol/write-txn-markers.ts";
 import { internalTopics, type PartitionLeader, type Wire } from "./wire.ts";
+import { partitionsByTopic } from "./messages.ts";
 
 export interface Unseen {
   topic: string;
@@ -95,7 +96,9 @@ export function createTransactions(wire: Wire): Transactions {
       if (leader === undefined) look.unseen.push({ topic, partition, why: "no leader" });
     const nodes = new Set(wanted.flatMap(({ leader }) => (leader === undefined ? [] : [leader])));
     const answers = await Promise.all(
-      [...nodes].map((node) => wire.send(node, describeProducers(byTopic(wanted.filter((p) => p.leader === node))))),
+      [...nodes].map((node) =>
+        wire.send(node, describeProducers(partitionsByTopic(wanted.filter((p) => p.leader === node)))),
+      ),
     );
     for (const { topic, partition, errorCode, producers } of answers.flat()) {
       if (errorCode === codes.topicForbidden) look.unseen.push({ topic, partition, why: "forbidden" });
@@ -152,7 +155,7 @@ export function createTransactions(wire: Wire): Transactions {
       // a group.
       if (outputs.length < partitions.length)
         for (const groupId of groups) await coordinator.addOffsetsToTxn({ ...producer, groupId });
-      if (outputs.length > 0) await coordinator.addPartitionsToTxn({ ...producer, topics: byTopic(outputs) });
+      if (outputs.length > 0) await coordinator.addPartitionsToTxn({ ...producer, topics: partitionsByTopic(outputs) });
       await coordinator.endTxn({ ...producer, transactionResult: outcome === "commit" });
       const until = Date.now() + completeWithinMs;
       const waits = backoff({ first: 5, limit: 200 });
@@ -164,9 +167,3 @@ export function createTransactions(wire: Wire): Transactions {
     },
   };
 }
-
-const byTopic = (partitions: readonly PartitionRef[]): { topic: string; partitions: number[] }[] =>
-  [...new Set(partitions.map(({ topic }) => topic))].map((topic) => ({
-    topic,
-    partitions: partitions.filter((one) => one.topic === topic).map(({ partition }) => partition),
-  }));

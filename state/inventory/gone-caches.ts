@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { repeat } from "../../runtime/repeat.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface GoneCachesOptions {
   arm: Pick<Arm, "name" | "caches">;
@@ -54,8 +55,7 @@ export function createForgetGone({
     const now = clock();
     const gone: string[] = [];
     for (const id of unknown.keys()) if (!held.has(id)) unknown.delete(id);
-    for (let i = 0; i < ids.length; i += atOnce) {
-      const some = ids.slice(i, i + atOnce);
+    for (const some of slicesOf(ids, atOnce)) {
       const rows = await clickhouse.query<{ id: string; gone: boolean | number }>(KNOWN, { ids: some });
       const known = new Map(rows.map((row) => [row.id, Boolean(row.gone)]));
       for (const id of some) {
