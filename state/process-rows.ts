@@ -2,7 +2,7 @@
 // changed, others' followed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TopicReader } from "../connections/kafka/port.ts";
-import { repeat } from "../runtime/repeat.ts";
+import { repeating } from "../runtime/repeat.ts";
 import { applyTo, followTable } from "../runtime/table.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
@@ -83,7 +83,6 @@ export function shareRows<N extends RowTopic>(
       apply: applyTo(table),
     });
   let reader: TopicReader | undefined;
-  const stopping = new AbortController();
   const reported = new Map<string, { what: string; at: number }>();
   let producer: ReturnType<typeof kafka.plainProducer> | undefined;
   const send = async (values: readonly { arm: string; value: Buffer | null }[]): Promise<void> => {
@@ -94,7 +93,7 @@ export function shareRows<N extends RowTopic>(
     );
   };
 
-  const pass = async (): Promise<boolean> => {
+  const pass = async (): Promise<void> => {
     const now = Date.now();
     if (follows()) reader ??= follow();
     const changed = [...own()].flatMap(([arm, row]) => {
@@ -110,15 +109,13 @@ export function shareRows<N extends RowTopic>(
       }),
     );
     for (const { arm, what } of changed) reported.set(arm, { what, at: now });
-    return false;
   };
-  const ended = repeat(pass, { everyMs, signal: stopping.signal, log });
+  const publishing = repeating(pass, { everyMs, log });
 
   return {
     others: (arm) => table.others(arm, instance),
     async stop() {
-      stopping.abort();
-      const goodbye = ended.then(() => send([...reported.keys()].map((arm) => ({ arm, value: null }))));
+      const goodbye = publishing.stop().then(() => send([...reported.keys()].map((arm) => ({ arm, value: null }))));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
       await Promise.all([producer?.close(), reader?.stop()]);
     },

@@ -4,7 +4,7 @@
 import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { repeat } from "../../runtime/repeat.ts";
+import { repeating } from "../../runtime/repeat.ts";
 import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface GoneCachesOptions {
@@ -87,17 +87,5 @@ export function createForgetGone({
 /** Until it is stopped; nothing where the arm keeps no caches. */
 export function forgetGone(options: GoneCachesOptions): { stop(): Promise<void> } {
   if (options.arm.caches === undefined) return { stop: () => Promise.resolve() };
-  const stopping = new AbortController();
-  const pass = createForgetGone(options);
-  const again = async (): Promise<boolean> => {
-    await pass();
-    return false;
-  };
-  const ended = repeat(again, { everyMs, signal: stopping.signal, log: options.log });
-  return {
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
-  };
+  return repeating(createForgetGone(options), { everyMs, log: options.log });
 }
