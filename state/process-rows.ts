@@ -6,6 +6,7 @@ import { repeating } from "../runtime/repeat.ts";
 import { applyTo, followTable } from "../runtime/table.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
+import { lazyProducer } from "../runtime/send-once.ts";
 
 /** Rows are published every `renewMs` and void after `voidMs`; ms. */
 const renewMs = 10_000;
@@ -84,10 +85,9 @@ export function shareRows<N extends RowTopic>(
     });
   let reader: TopicReader | undefined;
   const reported = new Map<string, { what: string; at: number }>();
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const producer = lazyProducer(kafka);
   const send = async (values: readonly { arm: string; value: Buffer | null }[]): Promise<void> => {
     if (values.length === 0) return;
-    producer ??= kafka.plainProducer();
     await producer.send(
       values.map(({ arm, value }) => ({ topic: topic<RowTopic>(name), key: `${arm}/${instance}`, value })),
     );
@@ -117,7 +117,7 @@ export function shareRows<N extends RowTopic>(
     async stop() {
       const goodbye = publishing.stop().then(() => send([...reported.keys()].map((arm) => ({ arm, value: null }))));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
-      await Promise.all([producer?.close(), reader?.stop()]);
+      await Promise.all([producer.close(), reader?.stop()]);
     },
   };
 }

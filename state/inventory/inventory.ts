@@ -7,6 +7,7 @@ import { createKvMetrics } from "./metrics.ts";
 import { repeating } from "../../runtime/repeat.ts";
 import { applyTo, followTable } from "../../runtime/table.ts";
 import type { Session, SessionOf } from "../session.ts";
+import { lazyProducer } from "../../runtime/send-once.ts";
 
 const everyMs = 5_000;
 /** A broker that is away must not hold up the end of the stage. */
@@ -35,12 +36,9 @@ export function publishInventory(
   if (arm.inventory === undefined) return { stop: () => Promise.resolve() };
   const figures = createKvMetrics(metrics);
   const key = `${arm.name}/${instance}`;
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const producer = lazyProducer(kafka);
   let last: { inventory: ArmInventory; at: number } | null = null;
-  const send = (value: Buffer | null): Promise<void> => {
-    producer ??= kafka.plainProducer();
-    return producer.send([{ topic: topic("kv-inventory"), key, value }]);
-  };
+  const send = (value: Buffer | null): Promise<void> => producer.send([{ topic: topic("kv-inventory"), key, value }]);
 
   async function pass(): Promise<void> {
     const inventory = (await arm.inventory?.()) ?? null;
@@ -65,7 +63,7 @@ export function publishInventory(
     async stop() {
       const goodbye = publishing.stop().then(() => (last === null ? undefined : send(null)));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
-      await producer?.close();
+      await producer.close();
       figures.remove(arm.name);
     },
   };
