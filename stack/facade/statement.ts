@@ -1,5 +1,6 @@
 // A statement as it is run: formatted, checked by guard.ts, with an INSERT's rows and limits.
 import type { RawInsertParams, Session } from "chdb";
+import { LRUCache } from "lru-cache";
 import { isFormat } from "./allowed.ts";
 import { badArguments, DatabaseError, toDatabaseError } from "./errors.ts";
 import { checkExpressions, checkSetting, checkStatement, firstKeyword, type Permission } from "./guard.ts";
@@ -65,16 +66,12 @@ export function ownFormat(sql: string): string | undefined {
 
 /** The formatter's last results are cached: stages repeat few statements. */
 export function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
-  const kept = new Map<string, string>();
+  const kept = new LRUCache<string, string>({ max: 256 });
   return (session) => async (sql) => {
     const known = kept.get(sql);
     if (known !== undefined) return known;
     const formatted = await normalise(session, sql);
-    if (sql.length <= 8_192) {
-      kept.set(sql, formatted);
-      const oldest = kept.keys().next();
-      if (kept.size > 256 && oldest.done !== true) kept.delete(oldest.value);
-    }
+    if (sql.length <= 8_192) kept.set(sql, formatted);
     return formatted;
   };
 }
