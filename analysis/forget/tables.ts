@@ -6,6 +6,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { personalTables, type TableSearch } from "../../schemas/personal-data.ts";
 import { addRequest, letterMatcher, type Subject } from "./subject.ts";
 import { groupBy, slicesOf } from "../../algorithms/lists/lists.ts";
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 export interface TablesDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command">;
@@ -19,7 +20,6 @@ const atOnce = 400;
 const lettersAtOnce = 20;
 
 const tables = Object.entries(personalTables);
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const moment = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
 
 type ByRequest = Extract<TableSearch, { by: "request" }>;
@@ -39,7 +39,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
 
   function ofTenant({ wholeTenant, before }: Subject, time: string | null): string | null {
     if (wholeTenant === null) return null;
-    return `tenant = ${quoted(wholeTenant)}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`;
+    return `tenant = ${sqlLiteral(wholeTenant)}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`;
   }
   /** Condition on rows of this erasure and of earlier ones, whose late rows are found, too. */
   const erased = (subject: Subject, { request, time }: ByRequest): string => {
@@ -49,8 +49,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
   };
   /** The length of a statement is bounded. */
   const replaysOf = ({ wholeTenant, examples }: Subject): string[] => {
-    if (wholeTenant !== null) return [`tenant = ${quoted(wholeTenant)}`];
-    return Array.from(slicesOf([...examples].map(quoted), atOnce), (ids) => `example_id IN (${ids.join(", ")})`);
+    if (wholeTenant !== null) return [`tenant = ${sqlLiteral(wholeTenant)}`];
+    return Array.from(slicesOf([...examples].map(sqlLiteral), atOnce), (ids) => `example_id IN (${ids.join(", ")})`);
   };
 
   /** Where dead letters stood whose bytes hold one of these requests, and their number. */
@@ -74,7 +74,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     }
   }
   const letterCondition = (location: LetterPosition): string =>
-    `(source_topic = ${quoted(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
+    `(source_topic = ${sqlLiteral(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
 
   return {
     async find(subject: Subject): Promise<void> {
@@ -83,16 +83,16 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         const rows = await clickhouse.query<{ tenant: string; id: string }>(sql);
         for (const { tenant, id } of rows) if (id !== "") addRequest(subject, tenant, id);
       };
-      const tenant = scope.tenant === undefined ? "true" : `tenant = ${quoted(scope.tenant)}`;
+      const tenant = scope.tenant === undefined ? "true" : `tenant = ${sqlLiteral(scope.tenant)}`;
       for (const [name, { request, time }] of byRequest) {
         const select = `SELECT DISTINCT tenant, ${request} AS id FROM ${name} WHERE ${tenant}`;
         if (wholeTenant !== null) await add(`${select}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`);
-        else if (scope.request !== undefined) await add(`${select} AND ${request} = ${quoted(scope.request)}`);
+        else if (scope.request !== undefined) await add(`${select} AND ${request} = ${sqlLiteral(scope.request)}`);
         else if (name === "requests" || name === "observations")
           await add(
             `${select} AND metadata['user'] IN (${[scope.user ?? "", subject.pseudonym ?? ""]
               .filter((name) => name !== "")
-              .map(quoted)
+              .map(sqlLiteral)
               .join(", ")})`,
           );
       }
@@ -146,8 +146,8 @@ const bytesOf = (base64: string | null): Buffer | null => (base64 === null ? nul
 function conditionsOf({ requests }: Subject, { request }: ByRequest): string[] {
   return [...groupBy(requests.values(), ({ tenant }) => tenant)].flatMap(([tenant, named]) =>
     Array.from(slicesOf(named, atOnce), (some) => {
-      const ids = some.map(({ id }) => quoted(id));
-      return `tenant = ${quoted(tenant)} AND ${request} IN (${ids.join(", ")})`;
+      const ids = some.map(({ id }) => sqlLiteral(id));
+      return `tenant = ${sqlLiteral(tenant)} AND ${request} IN (${ids.join(", ")})`;
     }),
   );
 }
