@@ -11,7 +11,7 @@ import { stackFolder } from "./folder.ts";
 import { withMutex } from "../connections/process/lock.ts";
 import { takePrefetched } from "../connections/process/prefetched.ts";
 import { startProgress } from "./progress.ts";
-import { isMissing } from "../connections/errors.ts";
+import { isMissing, succeeds } from "../connections/errors.ts";
 
 /** As in pom.xml; change it with the versions, so that no old cache is used. */
 export const serversName = "servers-kafka-4.2.2-apicurio-2.6.13";
@@ -56,12 +56,7 @@ async function isCurrent(link: string): Promise<boolean> {
   return basename(target) === serversName && (await isComplete(link));
 }
 
-async function isComplete(servers: string): Promise<boolean> {
-  return stat(join(servers, marker)).then(
-    () => true,
-    () => false,
-  );
-}
+const isComplete = (servers: string): Promise<boolean> => succeeds(stat(join(servers, marker)));
 
 async function download(cache: string, target: string, say?: (line: string) => void): Promise<void> {
   if (await isComplete(target)) return;
