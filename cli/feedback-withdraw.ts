@@ -54,9 +54,6 @@ function timeOf(option: string, text: string | undefined): number | null {
 }
 
 export function addFeedbackWithdraw(feedback: Command, io: Io): void {
-  const on = (command: Command, work: (session: Session) => Promise<string>): Promise<void> =>
-    printWithSession(command, io, work);
-
   feedback
     .command("withdraw")
     .description("let all feedback of a source, author or time count no more; prints the id by which it is restored")
@@ -68,7 +65,7 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .option("--comment <text>", "why")
     .action(async (_options: WithdrawInput, command: Command) => {
       const record = withdrawalRecord(givenTo(command), uuid(), Date.now());
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         const records = await underAllNames(session, record);
         for (const one of records) await publish(session, one);
         return records.map(({ id }) => `${id}\n`).join("");
@@ -82,7 +79,7 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .option("--comment <text>", "why")
     .action(async (restores: string, _options: object, command: Command) => {
       const { comment } = givenTo(command);
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         const known = await session.clickhouse.query(
           "SELECT 1 FROM withdrawals WHERE withdrawal_id = {id:String} AND restores IS NULL LIMIT 1",
           { id: restores },
@@ -101,7 +98,7 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .command("withdrawals")
     .description("what was withdrawn by source or time, newest first")
     .action(async (_options: object, command: Command) => {
-      await on(command, async ({ clickhouse }) => {
+      await printWithSession(command, io, async ({ clickhouse }) => {
         const rows = await clickhouse.query<WithdrawalRow>(selectWithdrawals);
         const cells = rows.map((row) => [
           ...[row.id, row.tenant ?? "any", row.source ?? "any", row.author ?? "any", row.since ?? "", row.until ?? ""],
@@ -118,7 +115,7 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .option("-t, --tenant <name>", "of this tenant alone")
     .action(async (_options: object, command: Command) => {
       const { tenant } = givenTo(command);
-      await on(command, async ({ clickhouse }) => {
+      await printWithSession(command, io, async ({ clickhouse }) => {
         const rows = await clickhouse.query<SourceRow>(selectSources, { tenant: tenant ?? "" });
         const cells = rows.map((row) => [
           ...[row.tenant, row.source, row.author, row.feedback, row.requests, row.uncounted, row.corrections],

@@ -23,8 +23,6 @@ interface TrainOptions {
 
 export function addHelpfulness(program: Command, io: Io): void {
   const helpfulness = program.command("helpfulness").description("the model of which examples help an arm");
-  const on = (command: Command, work: (session: Session) => Promise<string>): Promise<void> =>
-    printWithSession(command, io, work);
 
   helpfulness
     .command("train")
@@ -33,7 +31,7 @@ export function addHelpfulness(program: Command, io: Io): void {
     .option("-n, --rows <count>", "rows at most; 50,000 by default", parseCount)
     .option("--json", "as JSON")
     .action(async (options: TrainOptions, command: Command) => {
-      await on(command, (session) => train(session, options));
+      await printWithSession(command, io, (session) => train(session, options));
     });
 
   helpfulness
@@ -41,7 +39,7 @@ export function addHelpfulness(program: Command, io: Io): void {
     .description("the newest version, and the evidence there is for the next")
     .option("--json", "as JSON")
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      await on(command, (session) => show(session, json === true));
+      await printWithSession(command, io, (session) => show(session, json === true));
     });
 }
 

@@ -3,7 +3,6 @@
 import type { Command } from "commander";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { policiesOf } from "../pipelines/policies.ts";
-import type { Session } from "../pipelines/session.ts";
 import { policyHistory } from "../state/policies/history.ts";
 import { pinName, pinPolicy } from "../state/policies/pin.ts";
 import { resumePolicy, revertPolicy } from "../state/policies/revert.ts";
@@ -16,8 +15,6 @@ import { printWithSession } from "./with-session.ts";
 
 export function addPolicy(program: Command, io: Io): void {
   const policy = program.command("policy").description("what was learnt: versions of the router policy and others");
-  const on = (command: Command, work: (session: Session) => Promise<string>): Promise<void> =>
-    printWithSession(command, io, work);
 
   policy
     .command("show")
@@ -26,7 +23,7 @@ export function addPolicy(program: Command, io: Io): void {
     .argument("[version]", "which version", parseCount)
     .option("--json", "the whole record")
     .action(async (name: string, version: number | undefined, { json }: { json?: boolean }, command: Command) => {
-      await on(command, async ({ clickhouse }) => {
+      await printWithSession(command, io, async ({ clickhouse }) => {
         const [found] = await policyHistory(clickhouse, name, {
           limit: 1,
           ...(version === undefined ? {} : { version }),
@@ -42,7 +39,7 @@ export function addPolicy(program: Command, io: Io): void {
     .argument("[name]", "which policy", ROUTER)
     .option("-n, --limit <count>", "how many", parseCount, 20)
     .action(async (name: string, { limit }: { limit: number }, command: Command) => {
-      await on(command, async ({ clickhouse }) => {
+      await printWithSession(command, io, async ({ clickhouse }) => {
         const versions = await policyHistory(clickhouse, name, { limit });
         if (versions.length === 0) throw new CommandError(missing(name));
         return describeHistory(versions);
@@ -55,7 +52,7 @@ export function addPolicy(program: Command, io: Io): void {
     .argument("<name>", "which policy")
     .argument("[version]", "the version to go back to; by default the one before the newest", parseCount)
     .action(async (name: string, version: number | undefined, _options, command: Command) => {
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         const made = await revertPolicy(policiesOf(session), name, version, Date.now());
         return `${name} ${made.version} repeats ${made.revertOf}; learning is paused: precedent policy resume ${name}\n`;
       });
@@ -66,7 +63,7 @@ export function addPolicy(program: Command, io: Io): void {
     .description("let learning go on after a revert")
     .argument("<name>", "which policy")
     .action(async (name: string, _options, command: Command) => {
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         const made = await resumePolicy(policiesOf(session), name, Date.now());
         return `${name} ${made.version} stands until something newer is learnt\n`;
       });
@@ -77,7 +74,7 @@ export function addPolicy(program: Command, io: Io): void {
     .description("hold a version of the router beside the newest, for variants of experiments that name it")
     .argument("<version>", "which version of the router", parseCount)
     .action(async (version: number, _options, command: Command) => {
-      await on(command, async (session) => {
+      await printWithSession(command, io, async (session) => {
         await pinPolicy(policiesOf(session), version, Date.now());
         return `${pinName(version)} is pinned: routerVersion: ${version} of a variant routes by it\n`;
       });

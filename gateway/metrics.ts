@@ -1,7 +1,7 @@
 // What the gateway answers: how many requests, how, after how long, and how many it holds open. By
 // route, of which there are few; a key or a tenant would be many.
-import { Counter, Gauge, Histogram } from "prom-client";
-import { oncePerRegistry } from "../runtime/metrics/instruments.ts";
+import { Gauge, Histogram } from "prom-client";
+import { oncePerRegistry, countersOf } from "../runtime/metrics/instruments.ts";
 
 export interface GatewayMetrics {
   /** Says how many requests wait for their answer, and what is unsent of others, from now on. */
@@ -18,14 +18,14 @@ const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 /** The same for the same registry: a gateway that is started again goes on counting. */
 export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics => {
   const registers = [registry];
+  const counter = countersOf(registry);
   let waiting = (): number => 0;
   let unsent = (): number => 0;
-  const answers = new Counter({
-    name: "precedent_gateway_answers_total",
-    help: "Requests of the API by route and HTTP status; gone: the client left before its answer was whole.",
-    labelNames: ["route", "status"],
-    registers,
-  });
+  const answers = counter(
+    "precedent_gateway_answers_total",
+    "Requests of the API by route and HTTP status; gone: the client left before its answer was whole.",
+    ["route", "status"],
+  );
   const seconds = new Histogram({
     name: "precedent_gateway_seconds",
     help: "From a request of the API to the end of its answer, streams included.",
@@ -49,11 +49,10 @@ export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics =
       this.set(unsent());
     },
   });
-  const cuts = new Counter({
-    name: "precedent_gateway_cut_readers_total",
-    help: "Slow readers disconnected because all together left more than gateway.maxUnsentBytes unread.",
-    registers,
-  });
+  const cuts = counter(
+    "precedent_gateway_cut_readers_total",
+    "Slow readers disconnected because all together left more than gateway.maxUnsentBytes unread.",
+  );
   return {
     holds(open, unsentBytes) {
       waiting = open;

@@ -1,5 +1,6 @@
 // The HTTP server with all its addresses; it does not listen yet.
 import type { FastifyInstance } from "fastify";
+import { pageFolder } from "../config/assets.ts";
 import type { SessionOf } from "../state/session.ts";
 import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "./access.ts";
 import { createFeedbackTokens } from "./feedback-token.ts";
@@ -7,7 +8,10 @@ import type { KeyTable } from "./keys/table.ts";
 import { addMetrics } from "./measured.ts";
 import { createGatewayMetrics } from "./metrics.ts";
 import type { Dashboard } from "./page/data/dashboard.ts";
-import { addPage } from "./page/open.ts";
+import { createMayLook } from "./page/access.ts";
+import { addFiles, readFiles } from "./page/files.ts";
+import { addLive } from "./page/live.ts";
+import { addPageRoutes } from "./page/routes.ts";
 import { addApi, type ApiDependencies } from "./routes/api.ts";
 import { publish } from "./routes/feedback.ts";
 import { createServer } from "./server.ts";
@@ -52,6 +56,9 @@ export function openServer(
   addApi(server, { ...parts, callerOf, spanOf, tokens, streams: { heartbeatMs, slowReaderMs, unsent } });
   const { send, connectionLimit, clock, session } = parts;
   const publishing = { send, connectionLimit, codec: session.codec, topic: session.topic("feedback") };
-  addPage(server, { mustBeAdmin, dashboard, clock, giveFeedback: (feedback) => publish(publishing, [feedback]) });
+  const mayLook = createMayLook(mustBeAdmin);
+  addPageRoutes(server, { mayLook, dashboard, clock, giveFeedback: (feedback) => publish(publishing, [feedback]) });
+  addLive(server, { mayLook, dashboard });
+  addFiles(server, readFiles(pageFolder()));
   return server;
 }

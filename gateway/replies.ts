@@ -133,7 +133,7 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
     // All partitions stay paused: the group only shares them.
     onBatch: () => undefined,
   });
-  const looking = repeat(() => look().then(() => false), {
+  const looking = repeat(look, {
     ...{ everyMs: lookEveryMs, maxBackoffMs: countEveryMs, signal: stopping.signal, log },
   });
 

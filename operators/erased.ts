@@ -1,6 +1,7 @@
 // Which of some hashes (algorithms/privacy/erasure.ts) belong to what was erased: record leaves
 // their rows out, curate makes no examples of them. Rejects as the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { slicesOf } from "../algorithms/lists/lists.ts";
 
 /** Until when what bears a hash is erased, milliseconds since the epoch; Infinity: for good. */
 export type Erased = ReadonlyMap<string, number>;
@@ -34,12 +35,9 @@ export function createErasedAmong({
 
   return async function erasedAmong(hashes) {
     if (!(await isAnything())) return new Map();
-    const wanted = [...new Set(hashes)];
     const found = new Map<string, number>();
-    for (let i = 0; i < wanted.length; i += atOnce) {
-      const rows = await clickhouse.query<{ hash: string; until: number }>(FIND, {
-        hashes: wanted.slice(i, i + atOnce),
-      });
+    for (const wanted of slicesOf([...new Set(hashes)], atOnce)) {
+      const rows = await clickhouse.query<{ hash: string; until: number }>(FIND, { hashes: wanted });
       for (const { hash, until } of rows) found.set(hash, Number(until) < 0 ? Infinity : Number(until));
     }
     return found;

@@ -10,6 +10,7 @@ import type { PartitionState, TaskEntry } from "./partition.ts";
 import { collect, type PartitionEntries } from "./batch.ts";
 import type { Attempt } from "./reconcile.ts";
 import { isRefusedForGood, redirect, replaceOutputs, type Rejected } from "./refused-outputs.ts";
+import { groupBy } from "../algorithms/lists/lists.ts";
 
 export interface CommitterOptions {
   producer: TransactionalProducer;
@@ -64,17 +65,14 @@ export function createCommitter(options: CommitterOptions): Committer {
   });
 
   const commitOnce = async (as: GroupMember, collected: AttemptedEntries[]): Promise<void> => {
-    const topics = new Map<string, { partition: number; offset: string; metadata: string | null }[]>();
-    for (const { state, position } of collected) {
-      const { offset, metadata } = position;
-      const list = topics.get(state.topic) ?? [];
-      topics.set(state.topic, list);
-      list.push({ partition: state.partition, offset: String(offset), metadata: withOrigin(state.origin, metadata) });
-    }
+    const partitionOf = ({ state, position: { offset, metadata } }: AttemptedEntries) => ({
+      ...{ partition: state.partition, offset: String(offset), metadata: withOrigin(state.origin, metadata) },
+    });
+    const topics = groupBy(collected, ({ state }) => state.topic);
     await producer.transact({
       group,
       member: as,
-      offsets: [...topics].map(([topic, list]) => ({ topic, partitions: list })),
+      offsets: [...topics].map(([topic, its]) => ({ topic, partitions: its.map(partitionOf) })),
       messages: collected.flatMap(({ entries }) => entries.flatMap((entry) => entry.item.messages)),
     });
   };

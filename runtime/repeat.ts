@@ -15,9 +15,24 @@ export interface RepeatOptions {
   log: Logger;
 }
 
-/** The pass resolves to whether there is more to do at once. */
+/** The same until it is stopped, which waits for the end of a pass under way. */
+export function repeating(
+  pass: () => Promise<unknown>,
+  options: Omit<RepeatOptions, "signal">,
+): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const ended = repeat(pass, { ...options, signal: stopping.signal });
+  return {
+    stop() {
+      stopping.abort();
+      return ended;
+    },
+  };
+}
+
+/** A pass that resolves to true has more to do at once. */
 export async function repeat(
-  pass: () => Promise<boolean>,
+  pass: () => Promise<unknown>,
   { everyMs, maxBackoffMs = 30_000, health, signal, log }: RepeatOptions,
 ): Promise<void> {
   const waits = backoff({ first: everyMs, limit: Math.max(maxBackoffMs, everyMs) });
@@ -26,7 +41,7 @@ export async function repeat(
     let pause = everyMs;
     health?.began();
     try {
-      if (await pass()) pause = 0;
+      if ((await pass()) === true) pause = 0;
       if (failures > 0) log.info({ failures }, "going on");
       failures = 0;
       waits.reset();

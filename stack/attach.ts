@@ -5,14 +5,13 @@ import { closeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { clickhouseUrl, clickhouseUser } from "./clickhouse.ts";
 import { makeWritable, stackFolder, type StackFolder } from "./folder.ts";
 import { ensureServers } from "./install.ts";
 import { readHolder, withMutex, type Holder } from "../connections/process/lock.ts";
 import { logTail, openLog } from "./logs.ts";
 import { isAlive } from "../connections/process/identity.ts";
-import { end, gone, signal } from "./process.ts";
+import { end, gone, projectFolder, script, signal } from "./process.ts";
 import { registryUrl } from "./registry.ts";
 import type { ServerName } from "./server.ts";
 import { isReady, readState, readStateOr, type StackState } from "./state.ts";
@@ -111,8 +110,6 @@ export async function stackStatus(folder: string): Promise<StackStatus> {
   };
 }
 
-const fileHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-
 /** Runs under the mutex "start": another process may have been quicker. */
 async function startSupervisor(paths: StackFolder): Promise<void> {
   if ((await readHolder(paths.lock)) !== undefined) return;
@@ -120,9 +117,9 @@ async function startSupervisor(paths: StackFolder): Promise<void> {
   const log = openLog(join(paths.logs, "supervisor.log"));
   const child = spawn(
     process.execPath,
-    [...["../tools/bin/run.mjs", "./supervisor.ts"].map(fileHere), "--folder", paths.root],
+    [...script("supervisor.ts"), "--folder", paths.root],
     // A session of its own: it outlives us and our terminal.
-    { cwd: fileHere(".."), detached: true, stdio: ["ignore", log, log] },
+    { cwd: projectFolder, detached: true, stdio: ["ignore", log, log] },
   );
   closeSync(log);
   let failed: string | undefined;

@@ -1,7 +1,7 @@
 // The embedded ClickHouse: the facade process (facade/main.ts) with chdb, whose store takes one
 // process and whose crash must not take a stage along.
 import { mkdir } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { projectFolder, script } from "./process.ts";
 import type { ServerSpec } from "./server.ts";
 import { tokensOf } from "./tokens.ts";
 
@@ -39,8 +39,8 @@ export function clickhouseServer({ folder, token, port }: ClickHouseOptions): Se
       await mkdir(folder, { recursive: true });
       return {
         command: process.execPath,
-        args: ["../tools/bin/run.mjs", "./facade/main.ts"].map((file) => fileURLToPath(new URL(file, import.meta.url))),
-        cwd: fileURLToPath(new URL("..", import.meta.url)),
+        args: script("facade/main.ts"),
+        cwd: projectFolder,
         env: {
           ...process.env,
           // Statements run on libuv's pool, whose size can't be changed from within; see

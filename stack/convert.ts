@@ -3,14 +3,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-
-const fileHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const scripts = ["../tools/bin/run.mjs", "./facade/convert-worker.ts"].map(fileHere);
+import { projectFolder, script } from "./process.ts";
 
 function start(handle: FileHandle, parameters: readonly string[], signal: AbortSignal) {
-  const child = spawn(process.execPath, [...scripts, ...parameters], {
-    ...{ stdio: ["ignore", "pipe", "pipe", handle.fd], cwd: fileHere(".."), signal },
+  const child = spawn(process.execPath, [...script("facade/convert-worker.ts"), ...parameters], {
+    ...{ stdio: ["ignore", "pipe", "pipe", handle.fd], cwd: projectFolder, signal },
   });
   let reported = "";
   child.stderr!.setEncoding("utf8").on("data", (text: string) => {

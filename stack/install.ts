@@ -11,6 +11,7 @@ import { stackFolder } from "./folder.ts";
 import { withMutex } from "../connections/process/lock.ts";
 import { takePrefetched } from "../connections/process/prefetched.ts";
 import { startProgress } from "./progress.ts";
+import { isMissing, succeeds } from "../connections/errors.ts";
 
 /** As in pom.xml; change it with the versions, so that no old cache is used. */
 export const serversName = "servers-kafka-4.2.2-apicurio-2.6.13";
@@ -55,12 +56,7 @@ async function isCurrent(link: string): Promise<boolean> {
   return basename(target) === serversName && (await isComplete(link));
 }
 
-async function isComplete(servers: string): Promise<boolean> {
-  return stat(join(servers, marker)).then(
-    () => true,
-    () => false,
-  );
-}
+const isComplete = (servers: string): Promise<boolean> => succeeds(stat(join(servers, marker)));
 
 async function download(cache: string, target: string, say?: (line: string) => void): Promise<void> {
   if (await isComplete(target)) return;
@@ -141,10 +137,6 @@ async function checkJava(): Promise<void> {
   });
   const version = Number(/version "(\d+)/.exec(text)?.[1] ?? 0);
   if (version < 17) throw new Error(`Java 17 or newer is needed for Kafka 4; "java -version" says: ${text.trim()}`);
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 /** Kafka's jars as a class path, sorted (AppCDS needs a fixed order). */

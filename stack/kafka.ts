@@ -7,6 +7,7 @@ import { codeOf } from "./process.ts";
 import { newClusterId } from "./cluster-id.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
 import { kafkaClassPath } from "./install.ts";
+import { succeeds } from "../connections/errors.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
 
@@ -46,11 +47,7 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         "-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionMarkerChannelManager=info",
       ];
       archive = await classArchive(servers, "kafka", [...java, classPath]);
-      const formatted = await access(join(data, "meta.properties")).then(
-        () => true,
-        () => false,
-      );
-      if (!formatted) {
+      if (!(await succeeds(access(join(data, "meta.properties"))))) {
         // Formatted aside and put in place whole: a start that was killed here leaves nothing
         // half-done.
         const draft = join(folder, "segments.draft");

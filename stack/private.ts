@@ -1,6 +1,7 @@
 // A stack folder is readable by its owner only: tokens, logs with texts, snapshots, caches.
 import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isMissing } from "../connections/errors.ts";
 
 /** For files that this process and its children make from now on. */
 export function keepFilesPrivate(): void {
@@ -22,6 +23,6 @@ async function tighten(path: string): Promise<void> {
     if (!found.isDirectory()) return;
     for (const name of await readdir(path)) await tighten(join(path, name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (!isMissing(error)) throw error;
   }
 }

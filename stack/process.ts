@@ -1,7 +1,14 @@
-// Processes of the stack: identifies this one, ends others, by pid and start time.
+// Processes of the stack: scripts to start, and which one is which, by pid and start time.
 import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { identify, isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
+
+export const projectFolder = fileURLToPath(new URL("..", import.meta.url));
+/** Arguments of node that run a file of this folder. */
+export const script = (file: string): string[] =>
+  ["tools/bin/run.mjs", `stack/${file}`].map((path) => join(projectFolder, path));
 
 /** This process. Throws where /proc is missing: the embedded stack needs Linux. */
 export function self(): ProcessIdentity {

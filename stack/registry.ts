@@ -6,11 +6,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { identify } from "../connections/process/identity.ts";
 import { readHolder, writeHolder } from "../connections/process/lock.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
-import { end } from "./process.ts";
+import { end, script } from "./process.ts";
 import type { ServerSpec } from "./server.ts";
 
 export interface RegistryOptions {
@@ -40,10 +39,7 @@ export function registryServer({ servers, folder, port }: RegistryOptions): Serv
     if (holder !== undefined) await end(holder, 1_000);
   };
   const startFront = async (host: string): Promise<void> => {
-    const scripts = ["../tools/bin/run.mjs", "./registry-front.ts"].map((file) =>
-      fileURLToPath(new URL(file, import.meta.url)),
-    );
-    const child = spawn(process.execPath, [...scripts, String(current), host], {
+    const child = spawn(process.execPath, [...script("registry-front.ts"), String(current), host], {
       ...{ detached: true, stdio: ["ignore", "inherit", "inherit"] },
     });
     front = child;

@@ -1,7 +1,7 @@
 // stack.json, replaced whole: the running stack; after a kill -9 it names leftovers and ports.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { messageOf } from "../connections/errors.ts";
+import { messageOf, isMissing } from "../connections/errors.ts";
 
 const identity = z.object({ pid: z.number().int().positive(), started: z.string() });
 const server = z.object({
@@ -34,7 +34,7 @@ export function readState(file: string): StackState | undefined {
   try {
     return stackState.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isMissing(cause)) return undefined;
     const reason = cause instanceof z.ZodError ? `it lacks ${cause.issues[0]?.path.join(".")}` : messageOf(cause);
     throw new StateUnreadable(
       `${file} can't be read (${reason}), and it says where the stack's servers are: ` +

@@ -7,6 +7,7 @@ import type { Topic, TopicName } from "../schemas/records.ts";
 import type { BlockPiece, CallPiece, Delta } from "../schemas/types.ts";
 import { followPartitionCount } from "./partition-count.ts";
 import type { SessionOf } from "./session.ts";
+import { lazyProducer } from "../runtime/send-once.ts";
 
 export interface CoalescedOptions {
   /** One send at a time. */
@@ -125,13 +126,13 @@ const countCopiesEveryMs = 60_000;
 
 export async function publishDeltas(session: DeltasSession, log: Logger): Promise<PublishedDeltas> {
   // Copies have a producer of their own: they delay no stream of a gateway.
-  const [originals, copies] = [lazyProducer(session), lazyProducer(session)];
-  const all = await openLane(session, { name: "deltas", producer: originals.get, log });
+  const [originals, copies] = [lazyProducer(session.kafka), lazyProducer(session.kafka)];
+  const all = await openLane(session, { name: "deltas", producer: originals, log });
   const ofTenants = new Map<string, Lane>();
   const opening = new Map<string, Promise<void>>();
   const openCopy = async (owner: string): Promise<void> => {
     const more = { owner, everyMs: countCopiesEveryMs };
-    ofTenants.set(owner, await openLane(session, { name: "tenant-deltas", producer: copies.get, log, ...more }));
+    ofTenants.set(owner, await openLane(session, { name: "tenant-deltas", producer: copies, log, ...more }));
   };
   await Promise.all(session.tenants.streaming().map(openCopy));
   /** Opens the output of a tenant that came to it since: its first pieces are lost meanwhile. */
@@ -164,7 +165,7 @@ type Lane = Awaited<ReturnType<typeof openLane>>;
 interface LaneOptions {
   name: Pieces;
   owner?: string;
-  producer: () => Pick<ReturnType<DeltasSession["kafka"]["plainProducer"]>, "send">;
+  producer: Pick<ReturnType<DeltasSession["kafka"]["plainProducer"]>, "send">;
   everyMs?: number;
   log: Logger;
 }
@@ -179,7 +180,7 @@ async function openLane({ kafka, codec, topic }: DeltasSession, { name, owner, p
       const messages = deltas.map(({ partition, ...delta }): OutgoingMessage<Topic<Pieces>> => ({
         ...{ topic: full, key: delta.requestId, partition, value: codec.encode(name, delta) },
       }));
-      await producer()
+      await producer
         .send(messages)
         .catch((error: unknown) => log.debug({ err: error, topic: full }, "pieces are lost"));
     },
@@ -192,12 +193,6 @@ async function openLane({ kafka, codec, topic }: DeltasSession, { name, owner, p
       partitions.stop();
     },
   };
-}
-
-/** Connected when something is first sent. */
-function lazyProducer({ kafka }: DeltasSession) {
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
-  return { get: () => (producer ??= kafka.plainProducer()), close: async () => producer?.close() };
 }
 
 const both = (one: DeltaSink, other: DeltaSink): DeltaSink => ({

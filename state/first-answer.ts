@@ -1,35 +1,29 @@
 // The first words with the servers, when a process starts: one that is just being started again, or
 // busy, is no reason to end.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/queueing/backoff.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { messageOf } from "../connections/errors.ts";
 import { classifyKafkaError } from "../connections/kafka/errors.ts";
 import { remedyOf } from "../connections/security/errors.ts";
 import { RegistryUnavailable } from "../connections/registry/port.ts";
+import { untilDone } from "../runtime/until-done.ts";
 
 /** Before the longest wait it is given up, after seven attempts: a new broker on a busy machine. */
 const answerMs = { first: 500, limit: 32_000 };
 
 /** Rejects after seven attempts; at once for other errors than an absent server. */
 export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
-  const waits = backoff(answerMs);
-  for (;;) {
-    try {
-      await prepare();
-      return;
-    } catch (error) {
+  await untilDone(prepare, {
+    waits: answerMs,
+    onFailure(error, retryInMs) {
       // A certificate or an ACL does not come right within seconds.
       const passing =
         remedyOf(error) === undefined &&
         (error instanceof RegistryUnavailable ||
           error instanceof ClickHouseUnavailable ||
           classifyKafkaError(error) === "retriable");
-      const pause = waits.next();
-      if (!passing || pause >= answerMs.limit) throw error;
-      log.warn({ why: messageOf(error), retryInMs: pause }, "a server does not answer yet");
-      await sleep(pause);
-    }
-  }
+      if (!passing || retryInMs >= answerMs.limit) throw error;
+      log.warn({ why: messageOf(error), retryInMs }, "a server does not answer yet");
+    },
+  });
 }

@@ -6,6 +6,7 @@ import type { PastSample } from "../arms/linked/choice.ts";
 import type { LinkHistory } from "../arms/linked/history.ts";
 import { encodeLinkPolicy, linkPolicyName } from "./policies/link.ts";
 import type { SessionOf } from "./session.ts";
+import { lazyProducer } from "../runtime/send-once.ts";
 
 export interface OpenLinkHistory extends LinkHistory {
   close(): Promise<void>;
@@ -50,12 +51,11 @@ export function createLinkHistory(
   { arm, bounds }: LinkHistoryOptions,
 ): OpenLinkHistory {
   // Most arms never have a sample.
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const producer = lazyProducer(kafka);
   // Versions are times, and both kinds' choices may come in one millisecond.
   let last = 0;
   const now = (): number => (last = Math.max(Date.now(), last + 1));
   function send(name: "prefill-samples" | "policies", key: string, value: Buffer): void {
-    producer ??= kafka.plainProducer();
     producer.send([{ topic: topic(name), key, value }]).catch((error: unknown) => {
       log.warn({ err: error, topic: name }, "what was found of linked prefill could not be sent");
     });
@@ -82,6 +82,6 @@ export function createLinkHistory(
       const value = codec.encode("policies", encodeLinkPolicy(arm, body, metrics, now()));
       send("policies", linkPolicyName(arm), value);
     },
-    close: async () => producer?.close(),
+    close: producer.close,
   };
 }

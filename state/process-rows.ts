@@ -2,10 +2,11 @@
 // changed, others' followed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TopicReader } from "../connections/kafka/port.ts";
-import { repeat } from "../runtime/repeat.ts";
+import { repeating } from "../runtime/repeat.ts";
 import { applyTo, followTable } from "../runtime/table.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
+import { lazyProducer } from "../runtime/send-once.ts";
 
 /** Rows are published every `renewMs` and void after `voidMs`; ms. */
 const renewMs = 10_000;
@@ -83,18 +84,16 @@ export function shareRows<N extends RowTopic>(
       apply: applyTo(table),
     });
   let reader: TopicReader | undefined;
-  const stopping = new AbortController();
   const reported = new Map<string, { what: string; at: number }>();
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const producer = lazyProducer(kafka);
   const send = async (values: readonly { arm: string; value: Buffer | null }[]): Promise<void> => {
     if (values.length === 0) return;
-    producer ??= kafka.plainProducer();
     await producer.send(
       values.map(({ arm, value }) => ({ topic: topic<RowTopic>(name), key: `${arm}/${instance}`, value })),
     );
   };
 
-  const pass = async (): Promise<boolean> => {
+  const pass = async (): Promise<void> => {
     const now = Date.now();
     if (follows()) reader ??= follow();
     const changed = [...own()].flatMap(([arm, row]) => {
@@ -110,17 +109,15 @@ export function shareRows<N extends RowTopic>(
       }),
     );
     for (const { arm, what } of changed) reported.set(arm, { what, at: now });
-    return false;
   };
-  const ended = repeat(pass, { everyMs, signal: stopping.signal, log });
+  const publishing = repeating(pass, { everyMs, log });
 
   return {
     others: (arm) => table.others(arm, instance),
     async stop() {
-      stopping.abort();
-      const goodbye = ended.then(() => send([...reported.keys()].map((arm) => ({ arm, value: null }))));
+      const goodbye = publishing.stop().then(() => send([...reported.keys()].map((arm) => ({ arm, value: null }))));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
-      await Promise.all([producer?.close(), reader?.stop()]);
+      await Promise.all([producer.close(), reader?.stop()]);
     },
   };
 }

@@ -3,6 +3,7 @@
 import { readTable } from "../runtime/table.ts";
 import type { SubmittedBatch } from "../schemas/types.ts";
 import type { SessionOf } from "./session.ts";
+import { lazyProducer } from "../runtime/send-once.ts";
 
 export function openBatchRecords({
   kafka,
@@ -12,15 +13,12 @@ export function openBatchRecords({
 }: SessionOf<{ tables: ["provider-batches"]; beside: ["provider-batches"] }>) {
   const topic = topicOf("provider-batches");
   // Most arms submit none.
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
-  const send = async (key: string, value: Buffer | null): Promise<void> => {
-    producer ??= kafka.plainProducer();
-    await producer.send([{ topic, key, value }]);
-  };
+  const producer = lazyProducer(kafka);
+  const send = (key: string, value: Buffer | null): Promise<void> => producer.send([{ topic, key, value }]);
   return {
     read: async () => [...(await readTable({ kafka, codec, topic, record: "provider-batches", log })).values()],
     write: (record: SubmittedBatch) => send(record.id, codec.encode("provider-batches", record)),
     remove: (id: string) => send(id, null),
-    close: async () => producer?.close(),
+    close: producer.close,
   };
 }

@@ -5,6 +5,7 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { sourceCounts, withWithdrawals } from "../../operators/counting.ts";
 import type { Message } from "../../schemas/types.ts";
 import { createKnown } from "../import/known.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 export interface Answer {
   arm: string | null;
@@ -87,12 +88,6 @@ interface Given extends Named {
   text: string | null;
 }
 const keyOf = ({ id, tenant }: Named): string => requestKey(tenant, id);
-function byKey<T extends Named>(rows: readonly T[]): Map<string, T[]> {
-  const found = new Map<string, T[]>();
-  for (const row of rows) found.set(keyOf(row), [...(found.get(keyOf(row)) ?? []), row]);
-  return found;
-}
-
 /** @param tenant empty: all */
 export async function* readExported(clickhouse: Pick<ClickHouse, "query">, tenant: string): AsyncGenerator<Exported[]> {
   const known = createKnown(clickhouse);
@@ -103,7 +98,7 @@ export async function* readExported(clickhouse: Pick<ClickHouse, "query">, tenan
     after = { id: last.id, tenant: last.tenant };
     const ids = { ids: [...new Set(requests.map(({ id }) => id))] };
     const of = async <T extends Named>(sql: string): Promise<Map<string, T[]>> =>
-      byKey(await clickhouse.query<T>(sql, ids));
+      groupBy(await clickhouse.query<T>(sql, ids), keyOf);
     const answers = await of<Answer & Named>(selectAnswers);
     const others = await of<Answer & Named>(selectOthers);
     const decisions = await of<Named & { arm: string; probability: number }>(selectDecisions);

@@ -13,6 +13,7 @@ import { createSubject, type Scope } from "./subject.ts";
 import { createForgetTables, searchedTables } from "./tables.ts";
 import { createForgetTopics, type TopicFinding } from "./topics.ts";
 import type { ForgetFiles, HeldLocation } from "./files.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface ForgetDependencies {
   session: Pick<Session, "kafka" | "codec" | "topic" | "config"> & { clickhouse: ClickHouse };
@@ -84,8 +85,8 @@ export async function forget(
     const fresh = hashes.filter((hash) => !noted.has(hash));
     const at = clock();
     const records: Erasure[] = [];
-    for (let i = 0; i < fresh.length; i += hashesARecord)
-      records.push({ id: erasure, hashes: fresh.slice(i, i + hashesARecord), before: null, createdAt: at });
+    for (const hashes of slicesOf(fresh, hashesARecord))
+      records.push({ id: erasure, hashes, before: null, createdAt: at });
     if (subject.wholeTenant !== null && noted.size === 0)
       records.push({ id: erasure, hashes: [erasedTenant(subject.wholeTenant)], before: began, createdAt: at });
     await topics.remember(records);

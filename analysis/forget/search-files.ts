@@ -1,9 +1,9 @@
 // Looks for the ids of an erasure's requests and examples in the bytes of files. Linear: files are
 // read a piece at a time, and whatever looks like an id is looked up.
-import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Subject } from "./subject.ts";
+import { piecesOf } from "../../connections/documents/left-behind.ts";
 
 const ids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}/g;
 /** An id may stand across two pieces. */
@@ -26,15 +26,7 @@ export async function filesWith(
 }
 
 async function holds(file: string, wanted: ReadonlySet<string>): Promise<boolean> {
-  let before = "";
-  try {
-    for await (const piece of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
-      const text = before + piece.toString("latin1");
-      for (const [id] of text.matchAll(ids)) if (wanted.has(id)) return true;
-      before = text.slice(-overlap);
-    }
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+  for await (const bytes of piecesOf(file, overlap))
+    for (const [id] of bytes.toString("latin1").matchAll(ids)) if (wanted.has(id)) return true;
   return false;
 }

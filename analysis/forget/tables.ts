@@ -5,6 +5,8 @@ import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { personalTables, type TableSearch } from "../../schemas/personal-data.ts";
 import { addRequest, letterMatcher, type Subject } from "./subject.ts";
+import { groupBy, slicesOf } from "../../algorithms/lists/lists.ts";
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 export interface TablesDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command">;
@@ -18,7 +20,6 @@ const atOnce = 400;
 const lettersAtOnce = 20;
 
 const tables = Object.entries(personalTables);
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const moment = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
 
 type ByRequest = Extract<TableSearch, { by: "request" }>;
@@ -38,7 +39,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
 
   function ofTenant({ wholeTenant, before }: Subject, time: string | null): string | null {
     if (wholeTenant === null) return null;
-    return `tenant = ${quoted(wholeTenant)}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`;
+    return `tenant = ${sqlLiteral(wholeTenant)}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`;
   }
   /** Condition on rows of this erasure and of earlier ones, whose late rows are found, too. */
   const erased = (subject: Subject, { request, time }: ByRequest): string => {
@@ -48,12 +49,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
   };
   /** The length of a statement is bounded. */
   const replaysOf = ({ wholeTenant, examples }: Subject): string[] => {
-    if (wholeTenant !== null) return [`tenant = ${quoted(wholeTenant)}`];
-    const ids = [...examples].map(quoted);
-    return Array.from(
-      { length: Math.ceil(ids.length / atOnce) },
-      (_, i) => `example_id IN (${ids.slice(i * atOnce, (i + 1) * atOnce).join(", ")})`,
-    );
+    if (wholeTenant !== null) return [`tenant = ${sqlLiteral(wholeTenant)}`];
+    return Array.from(slicesOf([...examples].map(sqlLiteral), atOnce), (ids) => `example_id IN (${ids.join(", ")})`);
   };
 
   /** Where dead letters stood whose bytes hold one of these requests, and their number. */
@@ -77,7 +74,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     }
   }
   const letterCondition = (location: LetterPosition): string =>
-    `(source_topic = ${quoted(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
+    `(source_topic = ${sqlLiteral(location.topic)} AND source_partition = ${location.partition} AND source_offset = ${location.offset})`;
 
   return {
     async find(subject: Subject): Promise<void> {
@@ -86,16 +83,16 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         const rows = await clickhouse.query<{ tenant: string; id: string }>(sql);
         for (const { tenant, id } of rows) if (id !== "") addRequest(subject, tenant, id);
       };
-      const tenant = scope.tenant === undefined ? "true" : `tenant = ${quoted(scope.tenant)}`;
+      const tenant = scope.tenant === undefined ? "true" : `tenant = ${sqlLiteral(scope.tenant)}`;
       for (const [name, { request, time }] of byRequest) {
         const select = `SELECT DISTINCT tenant, ${request} AS id FROM ${name} WHERE ${tenant}`;
         if (wholeTenant !== null) await add(`${select}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`);
-        else if (scope.request !== undefined) await add(`${select} AND ${request} = ${quoted(scope.request)}`);
+        else if (scope.request !== undefined) await add(`${select} AND ${request} = ${sqlLiteral(scope.request)}`);
         else if (name === "requests" || name === "observations")
           await add(
             `${select} AND metadata['user'] IN (${[scope.user ?? "", subject.pseudonym ?? ""]
               .filter((name) => name !== "")
-              .map(quoted)
+              .map(sqlLiteral)
               .join(", ")})`,
           );
       }
@@ -128,14 +125,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     /** The requests themselves last: broken off, the rest is found by them again. */
     async delete(subject: Subject, onTable: (name: string) => void): Promise<void> {
       const letters = await lettersOf(subject);
-      for (let i = 0; i < letters.length; i += atOnce)
-        await remove(
-          "dead_letters",
-          letters
-            .slice(i, i + atOnce)
-            .map(letterCondition)
-            .join(" OR "),
-        );
+      for (const some of slicesOf(letters, atOnce))
+        await remove("dead_letters", some.map(letterCondition).join(" OR "));
       for (const condition of replaysOf(subject))
         if ((await countOf("example_replays", condition)) > 0) await remove("example_replays", condition);
       for (const [name, kept] of byRequest) {
@@ -153,16 +144,10 @@ const bytesOf = (base64: string | null): Buffer | null => (base64 === null ? nul
 
 /** By which the rows of its requests are named, a few hundred in each. */
 function conditionsOf({ requests }: Subject, { request }: ByRequest): string[] {
-  const byTenant = new Map<string, string[]>();
-  for (const { tenant, id } of requests.values()) {
-    const ids = byTenant.get(tenant);
-    if (ids === undefined) byTenant.set(tenant, [id]);
-    else ids.push(id);
-  }
-  return [...byTenant].flatMap(([tenant, ids]) =>
-    Array.from({ length: Math.ceil(ids.length / atOnce) }, (_, i) => {
-      const some = ids.slice(i * atOnce, (i + 1) * atOnce).map(quoted);
-      return `tenant = ${quoted(tenant)} AND ${request} IN (${some.join(", ")})`;
+  return [...groupBy(requests.values(), ({ tenant }) => tenant)].flatMap(([tenant, named]) =>
+    Array.from(slicesOf(named, atOnce), (some) => {
+      const ids = some.map(({ id }) => sqlLiteral(id));
+      return `tenant = ${sqlLiteral(tenant)} AND ${request} IN (${ids.join(", ")})`;
     }),
   );
 }

@@ -17,6 +17,7 @@ import {
   type Letter,
   type Subject,
 } from "./subject.ts";
+import { sendOnce } from "../../runtime/send-once.ts";
 
 type TopicsSession = Pick<Session, "kafka" | "codec" | "topic" | "config">;
 
@@ -119,18 +120,13 @@ export function createForgetTopics(session: TopicsSession) {
 
     /** Takes what is live out of the compacted topics. */
     async bury({ cacheEntries, documents, batches, examples }: TopicsFound): Promise<void> {
-      const producer = kafka.plainProducer();
       const changes = [...examples.values()].map((example) => ({ ...example, value: null }));
-      try {
-        await producer.send([
-          ...cacheEntries.map((key) => ({ topic: topicOf("response-cache"), key, value: null })),
-          ...documents.map((key) => ({ topic: topicOf("documents"), key, value: null })),
-          ...batches.map((key) => ({ topic: topicOf("batches"), key, value: null })),
-          ...(changes.length === 0 ? [] : await exampleMessages(session, changes)),
-        ]);
-      } finally {
-        await producer.close();
-      }
+      await sendOnce(kafka, [
+        ...cacheEntries.map((key) => ({ topic: topicOf("response-cache"), key, value: null })),
+        ...documents.map((key) => ({ topic: topicOf("documents"), key, value: null })),
+        ...batches.map((key) => ({ topic: topicOf("batches"), key, value: null })),
+        ...(changes.length === 0 ? [] : await exampleMessages(session, changes)),
+      ]);
     },
 
     /** Says on the topic what must not come back. */

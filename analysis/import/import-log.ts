@@ -12,6 +12,7 @@ import type { LogRow } from "../../state/log-replay-row.ts";
 import { createKnown, feedbackKey } from "./known.ts";
 import type { ForeignFeedback } from "./presets/preset.ts";
 import { createTables, foreignFeedback, type TableOptions } from "./tables.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 export interface ImportDependencies extends TableOptions {
   clickhouse: Pick<ClickHouse, "insert" | "query">;
@@ -44,12 +45,8 @@ export function createLogImport(dependencies: ImportDependencies) {
   async function insert(tables: readonly TableRows[]): Promise<void> {
     for (const table of inOrder) {
       // An INSERT is atomic within a month alone, and only all of it is known to be a repeated one.
-      const months = new Map<string, Row[]>();
-      for (const row of tables.flatMap((one) => (one.table === table ? one.rows : []))) {
-        const month = row.created_at.slice(0, 7);
-        if (!months.get(month)?.push(row)) months.set(month, [row]);
-      }
-      for (const rows of months.values())
+      const all = tables.flatMap((one) => (one.table === table ? one.rows : []));
+      for (const rows of groupBy(all, ({ created_at: at }) => at.slice(0, 7)).values())
         await clickhouse.insert(table, redact === undefined ? rows : redactedRows(table, rows, redact));
     }
   }

@@ -5,6 +5,8 @@ import { erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Feedback } from "../../schemas/types.ts";
 import type { ForeignFeedback } from "./presets/preset.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 export interface ImportedRequest {
   id: string;
@@ -14,7 +16,6 @@ export interface ImportedRequest {
 
 /** Names in a statement, whose length is bounded. */
 const atOnce = 400;
-const literal = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 export const feedbackKey = ({ tenant, requestId, id }: Pick<Feedback, "tenant" | "requestId" | "id">): string =>
   JSON.stringify([tenant, requestId, id]);
@@ -22,10 +23,9 @@ export const feedbackKey = ({ tenant, requestId, id }: Pick<Feedback, "tenant" |
 export function createKnown({ query }: Pick<ClickHouse, "query">) {
   /** Rows of a statement for all names, some at a time. */
   async function select<Row>(names: Iterable<string>, sql: (list: string) => string): Promise<Row[]> {
-    const all = [...new Set(names)].map(literal);
     const rows: Row[] = [];
-    for (let from = 0; from < all.length; from += atOnce)
-      rows.push(...(await query<Row>(sql(all.slice(from, from + atOnce).join(", ")))));
+    for (const some of slicesOf([...new Set(names)].map(sqlLiteral), atOnce))
+      rows.push(...(await query<Row>(sql(some.join(", ")))));
     return rows;
   }
 
@@ -56,7 +56,7 @@ export function createKnown({ query }: Pick<ClickHouse, "query">) {
     /** The imported requests that each is on; none where none is imported. */
     async targets(given: readonly ForeignFeedback[]): Promise<ImportedRequest[][]> {
       const groups = [...new Set(given.flatMap(({ group }) => (group === null ? [] : [group])))];
-      const members = [...groups.map((group) => `metadata[${literal(group)}]`)];
+      const members = [...groups.map((group) => `metadata[${sqlLiteral(group)}]`)];
       const rows = await select<{ id: string; tenant: string; at: number; members: string[] }>(
         given.map(({ target }) => target),
         (list) =>

@@ -5,6 +5,7 @@ import {
   type ServiceTimes,
 } from "../../algorithms/queueing/arm-queues/service-times.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 export interface ArmTimes {
   times: ServiceTimes;
@@ -57,14 +58,8 @@ export const timesOfLive = async (live: Pick<ClickHouse, "query">): Promise<Map<
   timesOf(await live.query<Timed>(selectOfLive));
 
 function timesOf(rows: readonly Timed[]): Map<string, ArmTimes> {
-  const byArm = new Map<string, Timed[]>();
-  for (const row of rows) {
-    const mine = byArm.get(row.arm) ?? [];
-    byArm.set(row.arm, mine);
-    mine.push(row);
-  }
   const out = new Map<string, ArmTimes>();
-  for (const [arm, mine] of byArm) {
+  for (const [arm, mine] of groupBy(rows, (row) => row.arm)) {
     const calls = mine.map((row) => ({
       ...{ computed: Number(row.computed), reused: Number(row.reused), completion: Number(row.completion) },
       ...{ firstMs: row.first_ms, totalMs: row.service_ms },

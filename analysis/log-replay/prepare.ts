@@ -9,6 +9,7 @@ import { ROUTER } from "../../state/policies/router.ts";
 import { THRESHOLD } from "../../state/policies/threshold.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
 import type { Session } from "../../state/session.ts";
+import { sendOnce } from "../../runtime/send-once.ts";
 
 export interface Beginning {
   live: Pick<ClickHouse, "query">;
@@ -127,8 +128,8 @@ export async function policiesAt(
 
 export async function putPolicies({ kafka, codec, topic }: Target, policies: readonly Policy[]): Promise<void> {
   if (policies.length === 0) return;
-  const producer = kafka.plainProducer();
-  await producer.send(
+  await sendOnce(
+    kafka,
     policies.map((policy) => ({
       topic: topic("policies"),
       key: policy.name,
@@ -136,5 +137,4 @@ export async function putPolicies({ kafka, codec, topic }: Target, policies: rea
       value: codec.encode("policies", { ...policy, version: Math.max(1, policy.version) }),
     })),
   );
-  await producer.close();
 }

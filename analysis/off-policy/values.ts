@@ -2,10 +2,10 @@
 // differences between two of them, over all decisions and by domain.
 import { needsModel, type Estimator, type EstimatorOptions } from "../../algorithms/off-policy/estimators.ts";
 import { difference, evaluate, type Estimate, type IntervalOptions } from "../../algorithms/off-policy/evaluate.ts";
-import { decisionsOf } from "../../algorithms/off-policy/log.ts";
 import { crossFitted } from "../../algorithms/off-policy/reward-model.ts";
 import { importanceWeights, supportOf, type Support } from "../../algorithms/off-policy/weights.ts";
 import type { ReadLog } from "./read.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 export interface ValueOptions {
   estimators: readonly Estimator[];
@@ -60,15 +60,8 @@ export function domainDifferences(
   estimator: Estimator,
   options: ValueOptions,
 ): DomainDifference[] {
-  const rows = new Map<string, number[]>();
-  for (let i = 0; i < decisionsOf(read.log); i++) {
-    const domain = read.of.domain[i]!;
-    const known = rows.get(domain);
-    if (known === undefined) rows.set(domain, [i]);
-    else known.push(i);
-  }
   const of = estimating(read, predicted, options);
-  return [...rows]
+  return [...groupBy(read.of.domain.keys(), (i) => read.of.domain[i]!)]
     .sort(([one, first], [other, second]) => second.length - first.length || (one < other ? -1 : 1))
     .slice(0, mostDomains)
     .map(([domain, own]) => ({

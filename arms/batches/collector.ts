@@ -9,6 +9,7 @@ import { messageOf } from "../../connections/errors.ts";
 import { isMissing, isRefusal } from "./http.ts";
 import type { BatchLine, LineResult, Provider, ProviderBatch } from "./port.ts";
 import { createSubmitted } from "./submitted.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 export interface CollectorOptions {
   provider: Provider;
@@ -173,8 +174,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
       }
       return;
     }
-    const wanted = new Map<string, Item[]>();
-    for (const item of one.items) wanted.set(item.id, [...(wanted.get(item.id) ?? []), item]);
+    const wanted = groupBy(one.items, (item) => item.id);
     if (wanted.size > 0)
       for await (const result of provider.results(batch))
         for (const item of wanted.get(result.id) ?? []) item.settle(result);

@@ -2,6 +2,7 @@
 // servers and proxies bound the length of a URL (16 KiB in the embedded server).
 // formatQueryParams is what the client writes a URL with; the package does not export it.
 import { formatQueryParams } from "@clickhouse/client/dist/common/data_formatter/format_query_params.js";
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 /** Bytes of all parameters in a URL. */
 const mostUrlBytes = 4_096;
@@ -46,8 +47,7 @@ export function bindParameters(query: string, parameters: Record<string, unknown
 
 /** The text that a URL would have, read by the server as the type, as it does there. */
 const literal = (value: unknown, type: string): string =>
-  `CAST(${quoted(typeof value === "string" ? value : formatQueryParams({ value }))}, ${quoted(type)})`;
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
+  `CAST(${sqlLiteral(typeof value === "string" ? value : formatQueryParams({ value }))}, ${sqlLiteral(type)})`;
 
 /** As a URL has it: other bytes than those of letters, digits and a few marks take three. */
 const encodedBytes = (text: string): number =>

@@ -13,6 +13,7 @@
 //   {ttl:column}                  TTL by clickhouse.ttlDays, or nothing where that is 0
 //   {colocated}                   at the end of a view that joins tables sharded by the same key
 // Names in the configuration are checked there; what a file writes is ours.
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 export interface RenderOptions {
   database: string;
@@ -22,13 +23,11 @@ export interface RenderOptions {
   ttlDays: number;
 }
 
-const literal = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
-
 export const localTable = (name: string, { database, cluster }: RenderOptions): string =>
   `${database}.${name}${cluster === undefined ? "" : "_local"}`;
 
 export const onCluster = ({ cluster }: RenderOptions): string =>
-  cluster === undefined ? "" : `ON CLUSTER ${literal(cluster)}`;
+  cluster === undefined ? "" : `ON CLUSTER ${sqlLiteral(cluster)}`;
 
 /** An engine of MergeTree's family; on a cluster replicated, once a shard. */
 function engine(name: string, argument: string, { cluster }: RenderOptions): string {
@@ -98,7 +97,7 @@ function distributed(name: string, key: string, options: RenderOptions): string 
   if (options.cluster === undefined) return "";
   return (
     `CREATE TABLE IF NOT EXISTS ${options.database}.${name} ${onCluster(options)} AS ${localTable(name, options)} ` +
-    `ENGINE = Distributed(${literal(options.cluster)}, ${literal(options.database)}, ${literal(`${name}_local`)}, ${key})`
+    `ENGINE = Distributed(${sqlLiteral(options.cluster)}, ${sqlLiteral(options.database)}, ${sqlLiteral(`${name}_local`)}, ${key})`
   );
 }
 

@@ -5,6 +5,7 @@ import { readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { emptyUnowned } from "../process/folder.ts";
 import { readHolder } from "../process/lock.ts";
+import { isMissing } from "../errors.ts";
 
 /** Removes the folder of a process that is dead; "in use": it lives, and nothing was done. */
 export async function discardDocuments(folder: string): Promise<"gone" | "in use"> {
@@ -34,18 +35,22 @@ function needlesOf(tenant: string): Buffer[] {
   return before.map((byte) => Buffer.concat([Buffer.from([byte]), name]));
 }
 
-/** A file that goes meanwhile holds nothing. */
 async function holds(file: string, needles: readonly Buffer[]): Promise<boolean> {
+  for await (const bytes of piecesOf(file, Math.max(...needles.map(({ length }) => length))))
+    if (needles.some((needle) => bytes.includes(needle))) return true;
+  return false;
+}
+
+/** A file's bytes, each piece with the end of the one before; a file that goes has no more. */
+export async function* piecesOf(file: string, overlap: number): AsyncGenerator<Buffer> {
   let before = Buffer.alloc(0);
-  const overlap = Math.max(...needles.map(({ length }) => length));
   try {
     for await (const piece of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
       const bytes = Buffer.concat([before, piece]);
-      if (needles.some((needle) => bytes.includes(needle))) return true;
+      yield bytes;
       before = bytes.subarray(-overlap);
     }
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    if (!isMissing(error)) throw error;
   }
-  return false;
 }

@@ -11,7 +11,7 @@ import { forgetMember, generationOf } from "./kafkajs-fencing.ts";
 import { forgetOutOfRange, listenOutOfRange } from "./kafkajs-out-of-range.ts";
 import { rivalsOf, type Holders } from "./rivals.ts";
 import type { Logs } from "./logs.ts";
-import { toRawRecord } from "./messages.ts";
+import { toRawRecord, partitionsByTopic } from "./messages.ts";
 import { readPositions } from "./positions.ts";
 import { within } from "./within.ts";
 import type { FetchWait, GroupConsumer, GroupHandlers, Positions, TopicPartition } from "./port.ts";
@@ -69,12 +69,6 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       restartOnFailure: () => Promise.resolve(!stopped),
     },
   });
-
-  const byTopic = (partitions: readonly TopicPartition[]) =>
-    [...new Set(partitions.map(({ topic }) => topic))].map((topic) => ({
-      topic,
-      partitions: partitions.filter((p) => p.topic === topic).map(({ partition }) => partition),
-    }));
 
   /** Between a crash and the restart kafkajs throws; the next join pauses everything. */
   const ifRunning = (action: () => void): void => {
@@ -141,7 +135,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
           owned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
             partitions.map((partition) => ({ topic, partition })),
           );
-          consumer.pause(byTopic(owned));
+          consumer.pause(partitionsByTopic(owned));
           handlers.onJoin({ id: payload.memberId, generation: generationOf(payload.memberId) ?? -1 }, [...owned]);
           resolve();
         });
@@ -170,10 +164,10 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       return start(handlers).then(() => (stopped ? undefined : joined));
     },
     pause: (partitions) => {
-      if (partitions.length > 0) ifRunning(() => consumer.pause(byTopic(partitions)));
+      if (partitions.length > 0) ifRunning(() => consumer.pause(partitionsByTopic(partitions)));
     },
     resume: (partitions) => {
-      if (partitions.length > 0) ifRunning(() => consumer.resume(byTopic(partitions)));
+      if (partitions.length > 0) ifRunning(() => consumer.resume(partitionsByTopic(partitions)));
     },
     seek: ({ topic, partition }, offset) => consumer.seek({ topic, partition, offset: String(offset) }),
 

@@ -2,6 +2,7 @@
 // made by the client with its addresses, TLS and SASL. It connects at the first query, and
 // reconnects after its connection was cut.
 import type { Kafka as KafkaClient } from "kafkajs";
+import { lazily } from "../lazily.ts";
 import { internals, type BrokerLike, type QueryClusterLike, type RawRequest } from "./kafkajs-internals.ts";
 
 export interface Cluster {
@@ -15,19 +16,15 @@ export interface Cluster {
 export const ask = <T>(broker: BrokerLike, request: RawRequest<T>): Promise<T> => broker.connectionPool.send(request);
 
 export function openCluster(client: KafkaClient): Cluster {
-  let connecting: Promise<QueryClusterLike> | undefined;
+  const opening = lazily(async () => {
+    const cluster = internals.createCluster(client);
+    await cluster.connect();
+    return cluster;
+  });
   let closed = false;
-  const connected = (): Promise<QueryClusterLike> => {
-    if (closed) return Promise.reject(new Error("the connection to Kafka was closed"));
-    connecting ??= (async () => {
-      const cluster = internals.createCluster(client);
-      await cluster.connect();
-      return cluster;
-    })().catch((error: unknown) => {
-      connecting = undefined; // the next question tries again
-      throw error;
-    });
-    return connecting;
+  const connected = async (): Promise<QueryClusterLike> => {
+    if (closed) throw new Error("the connection to Kafka was closed");
+    return opening.get();
   };
   const brokerOf = (cluster: QueryClusterLike, nodeId: number | string): Promise<BrokerLike> =>
     cluster.findBroker({ nodeId: String(nodeId) });
@@ -60,7 +57,7 @@ export function openCluster(client: KafkaClient): Cluster {
     },
     async close() {
       closed = true;
-      const cluster = await connecting?.catch(() => undefined);
+      const cluster = await opening.opened()?.catch(() => undefined);
       await cluster?.disconnect();
     },
   };

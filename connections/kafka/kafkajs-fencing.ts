@@ -2,14 +2,14 @@
 // carries member and generation so that the broker fences a zombie, and OffsetFetch v7 with
 // require_stable, which waits for open transactions. Lower versions are taken away: a broker
 // without these is refused with a clear error instead of served unsafely.
-import { internals, type DecoderLike, type RawRequest } from "./kafkajs-internals.ts";
+import { internals, type DecoderLike, type EncoderLike } from "./kafkajs-internals.ts";
 import type { GroupMember, OffsetToCommit } from "./port.ts";
-import { skipTags } from "./protocol/codec.ts";
+import { entries, entry, flexible, int32s, type Protocol } from "./protocol/codec.ts";
 
 /** Topics of one TxnOffsetCommit; kafkajs passes the array and its property through. */
 export type FencedTopics = { topic: string; partitions: OffsetToCommit[] }[] & { member?: GroupMember };
 
-const { Encoder, Decoder, errors } = internals;
+const { errors } = internals;
 
 /** Generation that the coordinator gave each member of this process, recorded from SyncGroup. */
 const generations = new Map<string, number>();
@@ -43,62 +43,45 @@ export interface TxnOffsetCommit {
 
 /** Version 3 has what KIP-447 needs; version 5 is written the same (KIP-890). */
 export const txnOffsetCommit = (
-  version: 3 | 5,
+  apiVersion: 3 | 5,
   { transactionalId, groupId, producerId, producerEpoch, topics }: TxnOffsetCommit,
-): RawRequest<TxnOffsetCommitAnswer> => {
-  const partition = (p: OffsetToCommit) =>
-    new Encoder()
-      .writeInt32(p.partition)
-      .writeInt64(p.offset)
+): Protocol<TxnOffsetCommitAnswer> =>
+  flexible(
+    { apiKey: 28, apiVersion, apiName: "TxnOffsetCommit" },
+    (body) =>
+      body
+        .writeUVarIntString(transactionalId)
+        .writeUVarIntString(groupId)
+        .writeInt64(producerId)
+        .writeInt16(producerEpoch)
+        .writeInt32(topics.member?.generation ?? -1)
+        .writeUVarIntString(topics.member?.id ?? "")
+        .writeUVarIntString(null) // group instance id
+        .writeUVarIntArray(topics.map(({ topic, partitions }) => writeTopic(topic, partitions.map(writeOffset)))),
+    (answer) => ({
+      throttleTime: 0,
+      clientSideThrottleTime: answer.readInt32(),
+      codes: readTopics(answer, (d) => [d.readInt32(), d.readInt16()][1] ?? 0),
+    }),
+    ({ codes }) => {
+      for (const { partitions } of codes) partitions.forEach(throwOnFailure);
+    },
+  );
+
+const writeTopic = (topic: string, partitions: EncoderLike[]): EncoderLike =>
+  entry((e) => e.writeUVarIntString(topic).writeUVarIntArray(partitions));
+
+const writeOffset = ({ partition, offset, metadata }: OffsetToCommit): EncoderLike =>
+  entry((e) =>
+    e
+      .writeInt32(partition)
+      .writeInt64(offset)
       .writeInt32(-1) // leader epoch unknown
-      .writeUVarIntString(p.metadata)
-      .writeUVarIntBytes();
-  return {
-    request: {
-      apiKey: 28,
-      apiVersion: version,
-      apiName: "TxnOffsetCommit",
-      encode: () =>
-        Promise.resolve(
-          new Encoder()
-            .writeUVarIntBytes() // no tagged fields in the header
-            .writeUVarIntString(transactionalId)
-            .writeUVarIntString(groupId)
-            .writeInt64(producerId)
-            .writeInt16(producerEpoch)
-            .writeInt32(topics.member?.generation ?? -1)
-            .writeUVarIntString(topics.member?.id ?? "")
-            .writeUVarIntString(null) // group instance id
-            .writeUVarIntArray(
-              topics.map((topic) =>
-                new Encoder()
-                  .writeUVarIntString(topic.topic)
-                  .writeUVarIntArray(topic.partitions.map(partition))
-                  .writeUVarIntBytes(),
-              ),
-            )
-            .writeUVarIntBytes(),
-        ),
-    },
-    response: {
-      decode: (raw: Buffer) => {
-        const decoder = new Decoder(raw);
-        skipTags(decoder);
-        const clientSideThrottleTime = decoder.readInt32();
-        const codes = readTopics(decoder, (d) => {
-          const code = [d.readInt32(), d.readInt16()][1] ?? 0;
-          skipTags(d);
-          return code;
-        });
-        return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, codes });
-      },
-      parse: (data) => {
-        for (const { partitions } of data.codes) partitions.forEach(throwOnFailure);
-        return Promise.resolve(data);
-      },
-    },
-  };
-};
+      .writeUVarIntString(metadata),
+  );
+
+const readTopics = <P>(answer: DecoderLike, read: (d: DecoderLike) => P): { topic: string; partitions: P[] }[] =>
+  entries(answer, (d) => ({ topic: d.readUVarIntString() ?? "", partitions: entries(d, read) }));
 
 interface TxnOffsetCommitAnswer {
   throttleTime: number;
@@ -120,64 +103,40 @@ interface OffsetFetch {
   topics?: { topic: string; partitions: { partition: number }[] }[];
 }
 
-function offsetFetchV7({ groupId, topics }: OffsetFetch): unknown {
-  const names = (topics ?? []).map((topic) =>
-    new Encoder()
-      .writeUVarIntString(topic.topic)
-      .writeUVarIntArray(topic.partitions.map(({ partition }) => new Encoder().writeInt32(partition)))
-      .writeUVarIntBytes(),
+const offsetFetchV7 = ({ groupId, topics = [] }: OffsetFetch): Protocol<OffsetFetchResponse> =>
+  flexible(
+    { apiKey: 9, apiVersion: 7, apiName: "OffsetFetch" },
+    (body) => {
+      body.writeUVarIntString(groupId);
+      const asked = topics.map(({ topic, partitions }) =>
+        writeTopic(topic, int32s(partitions.map(({ partition }) => partition))),
+      );
+      if (asked.length === 0) body.writeUVarInt(0);
+      else body.writeUVarIntArray(asked);
+      body.writeBoolean(true); // require_stable
+    },
+    (answer) => ({
+      throttleTime: 0,
+      clientSideThrottleTime: answer.readInt32(),
+      responses: readTopics(answer, (d) => {
+        const partition = d.readInt32();
+        const offset = d.readInt64().toString();
+        d.readInt32(); // leader epoch
+        return { partition, offset, metadata: d.readUVarIntString(), errorCode: d.readInt16() };
+      }),
+      errorCode: answer.readInt16(),
+    }),
+    ({ errorCode, responses }) => {
+      throwOnFailure(errorCode);
+      for (const { partitions } of responses)
+        for (const partition of partitions) {
+          // Only these partitions have to wait: on a busy group there is nearly always some
+          // partition with an open transaction.
+          if (partition.errorCode === unstableOffsetCommit) partition.offset = unstableOffset;
+          else throwOnFailure(partition.errorCode);
+        }
+    },
   );
-  return {
-    request: {
-      apiKey: 9,
-      apiVersion: 7,
-      apiName: "OffsetFetch",
-      encode: () => {
-        const encoder = new Encoder().writeUVarIntBytes().writeUVarIntString(groupId);
-        if (names.length === 0) encoder.writeUVarInt(0);
-        else encoder.writeUVarIntArray(names);
-        return Promise.resolve(encoder.writeBoolean(true).writeUVarIntBytes()); // require_stable
-      },
-    },
-    response: {
-      decode: (raw: Buffer) => {
-        const decoder = new Decoder(raw);
-        skipTags(decoder);
-        const clientSideThrottleTime = decoder.readInt32();
-        const responses = readTopics(decoder, (d) => {
-          const partition = d.readInt32();
-          const offset = d.readInt64().toString();
-          d.readInt32(); // leader epoch
-          const metadata = d.readUVarIntString();
-          const errorCode = d.readInt16();
-          skipTags(d);
-          return { partition, offset, metadata, errorCode };
-        });
-        return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, responses, errorCode: decoder.readInt16() });
-      },
-      parse: (data: OffsetFetchResponse) => {
-        throwOnFailure(data.errorCode);
-        for (const { partitions } of data.responses)
-          for (const partition of partitions) {
-            // Only these partitions have to wait: on a busy group there is nearly always some
-            // partition with an open transaction.
-            if (partition.errorCode === unstableOffsetCommit) partition.offset = unstableOffset;
-            else throwOnFailure(partition.errorCode);
-          }
-        return Promise.resolve(data);
-      },
-    },
-  };
-}
-
-function readTopics<P>(decoder: DecoderLike, read: (d: DecoderLike) => P): { topic: string; partitions: P[] }[] {
-  return decoder.readUVarIntArray((d) => {
-    const topic = d.readUVarIntString() ?? "";
-    const partitions = d.readUVarIntArray(read);
-    skipTags(d);
-    return { topic, partitions };
-  });
-}
 
 export function patchFencing(): void {
   recordGenerations();

@@ -50,6 +50,8 @@ export interface ProtocolModule<Arguments> {
 }
 
 export interface EncoderLike {
+  /** What is written. */
+  readonly buffer: Buffer;
   writeUVarIntBytes(value?: Buffer | null): EncoderLike;
   writeUVarIntString(value: string | null): EncoderLike;
   writeUVarIntArray(value: EncoderLike[]): EncoderLike;
@@ -75,9 +77,10 @@ export interface DecoderLike {
 }
 /** A request in kafkajs' own shape; `encode` writes the header's tagged fields as well. */
 export interface RawRequest<T> {
-  request: { apiKey: number; apiVersion: number; apiName: string; encode: () => Promise<EncoderLike> };
-  response: { decode: (raw: Buffer) => Promise<T>; parse: (answer: T) => Promise<T> };
-  logResponseError?: false;
+  request: { apiKey: number; apiVersion: number; apiName: string; encode(): Promise<EncoderLike> };
+  response: { decode(raw: Buffer): Promise<T>; parse(answer: T): Promise<T> };
+  /** Whether kafkajs logs what parse throws; it does unless told. */
+  logResponseError?: boolean;
 }
 export interface PartitionOffset {
   partition: number;
@@ -212,7 +215,8 @@ function createCluster(client: object): QueryClusterLike {
   if (symbol === undefined) throw new Error("this is no kafkajs client: it makes no clusters");
   const make = (client as Record<symbol, (options: object) => QueryClusterLike>)[symbol];
   if (make === undefined) throw new Error("this kafkajs client makes no clusters");
-  return make({ metadataMaxAge: 300_000, allowAutoTopicCreation: false });
+  const readUncommitted = 0;
+  return make({ metadataMaxAge: 300_000, allowAutoTopicCreation: false, isolationLevel: readUncommitted });
 }
 
 export const internals = {

@@ -4,6 +4,7 @@ import { internals } from "./kafkajs-internals.ts";
 import { written } from "./protocol/codec.ts";
 import { encodeProduce, type ProduceBody } from "./protocol/produce.ts";
 import type { Batch, Message, ProduceResponse, TopicMessages } from "./unacknowledged.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 export interface TopicData {
   topic: string;
@@ -55,15 +56,11 @@ export interface Send {
 }
 
 /** As Produce and AddPartitionsToTxn take it. */
-export function byTopic(batches: readonly Batch[]): TopicData[] {
-  const topics = new Map<string, TopicData>();
-  for (const batch of batches) {
-    const data = topics.get(batch.topic);
-    if (data === undefined) topics.set(batch.topic, { topic: batch.topic, partitions: [batch] });
-    else data.partitions.push(batch);
-  }
-  return [...topics.values()];
-}
+export const byTopic = (batches: readonly Batch[]): TopicData[] =>
+  Array.from(
+    groupBy(batches, ({ topic }) => topic),
+    ([topic, partitions]) => ({ topic, partitions }),
+  );
 
 /** The first version with record batches. */
 const recordBatches = 3;

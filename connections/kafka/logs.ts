@@ -2,6 +2,7 @@
 // truly ends, records of open transactions included. An end that read-committed readers see may lie
 // in front of what they have read before: after a power loss, when a transaction's marker is gone.
 import type { Kafka as KafkaClient } from "kafkajs";
+import { internals } from "./kafkajs-internals.ts";
 import { metadata, metadataKey, metadataVersions, type TopicIds } from "./protocol/metadata.ts";
 import { shortCluster, type Origin } from "../../algorithms/identity/origin.ts";
 import { lazily } from "../lazily.ts";
@@ -39,20 +40,11 @@ interface Cluster {
   brokerPool: { withBroker<T>(use: (found: { broker: Broker }) => Promise<T>): Promise<T | null> };
 }
 
-const readUncommitted = 0;
 const disconnectMs = 2_000;
-
-/** kafkajs' clients make one each, without a choice of the offsets' isolation. */
-function clusterOf(client: KafkaClient): Cluster {
-  const name = Object.getOwnPropertySymbols(client).find((s) => s.description === "private:Kafka:createCluster");
-  const make = (client as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[name ?? Symbol()];
-  if (make === undefined) throw new Error("kafkajs' client makes no cluster objects");
-  return make({ metadataMaxAge: 300_000, allowAutoTopicCreation: false, isolationLevel: readUncommitted });
-}
 
 export function createLogs(client: KafkaClient): Logs {
   const { get: connected, opened } = lazily(async () => {
-    const cluster = clusterOf(client);
+    const cluster = internals.createCluster(client) as unknown as Cluster;
     await cluster.connect();
     // Until then its pool holds no broker to ask, whatever it is connected to.
     await cluster.refreshMetadata();

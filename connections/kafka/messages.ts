@@ -2,22 +2,30 @@
 import type { KafkaMessage, TopicMessages } from "kafkajs";
 import type { OutgoingMessage, RawRecord } from "./port.ts";
 import type { FetchedMessage, Headers } from "./protocol/fetched-message.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
-export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessages[] {
-  const topics = new Map<string, TopicMessages>();
-  for (const { topic, key, value, partition, headers, timestamp } of messages) {
-    let entry = topics.get(topic);
-    if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
-    entry.messages.push({
-      key,
-      value,
-      ...(partition === undefined ? {} : { partition }),
-      ...(headers === undefined ? {} : { headers }),
-      ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }),
-    });
-  }
-  return [...topics.values()];
-}
+export const groupByTopic = (messages: readonly OutgoingMessage[]): TopicMessages[] =>
+  Array.from(
+    groupBy(messages, ({ topic }) => topic),
+    ([topic, its]) => ({ topic, messages: its.map(toMessage) }),
+  );
+
+const toMessage = ({ key, value, partition, headers, timestamp }: OutgoingMessage) => ({
+  key,
+  value,
+  ...(partition === undefined ? {} : { partition }),
+  ...(headers === undefined ? {} : { headers }),
+  ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }),
+});
+
+/** Numbers of partitions by topic, as requests name them. */
+export const partitionsByTopic = (
+  all: readonly { topic: string; partition: number }[],
+): { topic: string; partitions: number[] }[] =>
+  Array.from(
+    groupBy(all, ({ topic }) => topic),
+    ([topic, its]) => ({ topic, partitions: its.map(({ partition }) => partition) }),
+  );
 
 /** In the attributes of a batch. */
 const logAppendTime = 1;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";
-import { internals } from "./kafkajs-internals.ts";
+import { errorOfCode } from "./kafkajs-errors.ts";
 import { groupPartition, type OpenTransaction, type Outcome } from "./open-transactions.ts";
 import type { Reach } from "./port.ts";
 import { describeProducers } from "./protocol/describe-producers.ts";
@@ -11,6 +11,7 @@ import { describeTransactions, type TransactionDescription } from "./protocol/de
 import { listTransactions } from "./protocol/list-transactions.ts";
 import { writeTxnMarkers } from "./protocol/write-txn-markers.ts";
 import { internalTopics, type PartitionLeader, type Wire } from "./wire.ts";
+import { partitionsByTopic } from "./messages.ts";
 
 export interface Unseen {
   topic: string;
@@ -62,8 +63,6 @@ const codes = { leaderNotAvailable: 5, notLeader: 6, topicForbidden: 29, idForbi
 const apiKeys = [61, 65, 66];
 const completeWithinMs = 10_000;
 
-const failed = (code: number): Error => internals.errors.createErrorFromCode(code);
-
 export function createTransactions(wire: Wire): Transactions {
   const describe: Transactions["describe"] = async (transactionalId) => {
     const [found] = await wire.send(
@@ -71,7 +70,7 @@ export function createTransactions(wire: Wire): Transactions {
       describeTransactions([transactionalId]),
     );
     if (found === undefined || [codes.idNotFound, codes.idForbidden].includes(found.errorCode)) return undefined;
-    if (found.errorCode !== 0) throw failed(found.errorCode);
+    if (found.errorCode !== 0) throw errorOfCode(found.errorCode);
     return found;
   };
 
@@ -95,13 +94,15 @@ export function createTransactions(wire: Wire): Transactions {
       if (leader === undefined) look.unseen.push({ topic, partition, why: "no leader" });
     const nodes = new Set(wanted.flatMap(({ leader }) => (leader === undefined ? [] : [leader])));
     const answers = await Promise.all(
-      [...nodes].map((node) => wire.send(node, describeProducers(byTopic(wanted.filter((p) => p.leader === node))))),
+      [...nodes].map((node) =>
+        wire.send(node, describeProducers(partitionsByTopic(wanted.filter((p) => p.leader === node)))),
+      ),
     );
     for (const { topic, partition, errorCode, producers } of answers.flat()) {
       if (errorCode === codes.topicForbidden) look.unseen.push({ topic, partition, why: "forbidden" });
       else if (errorCode === codes.leaderNotAvailable || errorCode === codes.notLeader)
         look.unseen.push({ topic, partition, why: "no leader" });
-      else if (errorCode !== 0) throw failed(errorCode);
+      else if (errorCode !== 0) throw errorOfCode(errorCode);
       for (const state of producers) if (state.openSince >= 0) look.open.push({ topic, partition, ...state });
     }
     return look;
@@ -121,7 +122,7 @@ export function createTransactions(wire: Wire): Transactions {
     },
     async holders(producerIds) {
       const answers = await wire.everywhere(listTransactions(producerIds));
-      for (const { errorCode } of answers) if (errorCode !== 0) throw failed(errorCode);
+      for (const { errorCode } of answers) if (errorCode !== 0) throw errorOfCode(errorCode);
       return new Map(
         answers.flatMap(({ transactions }) =>
           transactions.map(({ producerId, transactionalId }) => [producerId, transactionalId] as const),
@@ -131,14 +132,14 @@ export function createTransactions(wire: Wire): Transactions {
     async end(transaction, outcome) {
       const { topic, partition, producerId, epoch, coordinatorEpoch } = transaction;
       const leader = (await wire.leaders([topic])).find((p) => p.partition === partition)?.leader;
-      if (leader === undefined) throw failed(codes.leaderNotAvailable);
+      if (leader === undefined) throw errorOfCode(codes.leaderNotAvailable);
       // As Kafka's own program: the last coordinator's epoch, which no older one may follow; 0
       // where no marker was written yet.
       const marker = { producerId, epoch, outcome, topic, partition, coordinatorEpoch: Math.max(0, coordinatorEpoch) };
       const [result] = await wire.send(leader, writeTxnMarkers([marker]));
       const code = result?.errorCode ?? 0;
       if (code === 0) return { transaction, refused: undefined };
-      const error = failed(code);
+      const error = errorOfCode(code);
       if (classifyKafkaError(error) === "retriable") throw error;
       return { transaction, refused: (error as { type?: string }).type ?? error.message };
     },
@@ -152,21 +153,15 @@ export function createTransactions(wire: Wire): Transactions {
       // a group.
       if (outputs.length < partitions.length)
         for (const groupId of groups) await coordinator.addOffsetsToTxn({ ...producer, groupId });
-      if (outputs.length > 0) await coordinator.addPartitionsToTxn({ ...producer, topics: byTopic(outputs) });
+      if (outputs.length > 0) await coordinator.addPartitionsToTxn({ ...producer, topics: partitionsByTopic(outputs) });
       await coordinator.endTxn({ ...producer, transactionResult: outcome === "commit" });
       const until = Date.now() + completeWithinMs;
       const waits = backoff({ first: 5, limit: 200 });
       for (;;) {
         if ((await describe(transactionalId))?.state.startsWith("Complete") === true) return;
-        if (Date.now() > until) throw failed(codes.leaderNotAvailable);
+        if (Date.now() > until) throw errorOfCode(codes.leaderNotAvailable);
         await sleep(waits.next());
       }
     },
   };
 }
-
-const byTopic = (partitions: readonly PartitionRef[]): { topic: string; partitions: number[] }[] =>
-  [...new Set(partitions.map(({ topic }) => topic))].map((topic) => ({
-    topic,
-    partitions: partitions.filter((one) => one.topic === topic).map(({ partition }) => partition),
-  }));

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jsonOf } from "../../algorithms/text/json-shape.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf, isMissing } from "../errors.ts";
 import { identify } from "../process/identity.ts";
 import type { ReuseValue } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
@@ -45,10 +45,9 @@ export interface Marks {
 }
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-const missing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
 const orMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
   work.catch((error: unknown) => {
-    if (missing(error)) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   });
 

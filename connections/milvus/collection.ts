@@ -2,6 +2,7 @@
 import { ConsistencyLevelEnum, DataType, IndexType, MetricType } from "@zilliz/milvus2-sdk-node";
 import { createCalls, type MilvusOptions } from "./calls.ts";
 import { type Bounded, type MilvusCollection, type MilvusRow, mostTextBytes } from "./port.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 /** Rows of one message: some 4 MB with long texts. */
 const rowsAtOnce = 256;
@@ -89,8 +90,8 @@ export function openMilvus(options: MilvusOptions): MilvusCollection {
 
     async upsert(rows) {
       for (const { key, group } of rows) checkDigests([key, group]);
-      for (let i = 0; i < rows.length; i += rowsAtOnce) {
-        const data = rows.slice(i, i + rowsAtOnce).map((row) => ({ ...row, vector: Array.from(row.vector) }));
+      for (const some of slicesOf(rows, rowsAtOnce)) {
+        const data = some.map((row) => ({ ...row, vector: Array.from(row.vector) }));
         await call(
           "upsert",
           usualMs,
@@ -101,8 +102,8 @@ export function openMilvus(options: MilvusOptions): MilvusCollection {
     },
 
     async remove(keys) {
-      for (let i = 0; i < keys.length; i += keysAtOnce) {
-        const filter = among(keys.slice(i, i + keysAtOnce));
+      for (const some of slicesOf(keys, keysAtOnce)) {
+        const filter = among(some);
         await call(
           "delete",
           usualMs,

@@ -4,6 +4,7 @@ import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cacheFolder } from "../../config/assets.ts";
+import { succeeds } from "../errors.ts";
 import { identify } from "./identity.ts";
 
 const pollMs = 200;
@@ -14,11 +15,7 @@ export async function takePrefetched(key: string, target: string, longestMs = 60
   const end = Date.now() + longestMs;
   for (;;) {
     const names = await readdir(folder).catch((): string[] => []);
-    if (names.includes(key))
-      return rename(join(folder, key), target).then(
-        () => true,
-        () => false,
-      );
+    if (names.includes(key)) return succeeds(rename(join(folder, key), target));
     const writers = names
       .filter((name) => name.startsWith(`${key}.`))
       .map((name) => Number(name.slice(key.length + 1)));

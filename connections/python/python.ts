@@ -6,6 +6,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { succeeds } from "../errors.ts";
 import { withMutex } from "../process/lock.ts";
 
 const execute = promisify(execFile);
@@ -28,11 +29,8 @@ export async function pythonWith(
   folder: string,
   say: (line: string) => void,
 ): Promise<string> {
-  const imports = async (python: string): Promise<boolean> =>
-    run(python, ["-c", `import ${modules.join(", ")}`], 180_000).then(
-      () => true,
-      () => false,
-    );
+  const imports = (python: string): Promise<boolean> =>
+    succeeds(run(python, ["-c", `import ${modules.join(", ")}`], 180_000));
   if (await imports("python3")) return "python3";
   const python = join(folder, "bin", "python");
   const isMade = async (): Promise<boolean> => existsSync(python) && (await imports(python));

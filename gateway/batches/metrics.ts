@@ -1,7 +1,7 @@
 // Batches in Prometheus: how many are in which state, and their lines. Every gateway knows all
 // batches, so take the maximum over gateways; the counter is each gateway's own.
-import { Counter, Gauge } from "prom-client";
-import { oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import { Gauge } from "prom-client";
+import { oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 import { statusOf } from "./objects.ts";
 import type { Outcome } from "./position.ts";
 import type { StoredBatch } from "./table.ts";
@@ -15,6 +15,7 @@ export interface BatchMetrics {
 /** The same for the same registry: a gateway that is started again goes on counting. */
 export const createBatchMetrics = oncePerRegistry((registry): BatchMetrics => {
   const registers = [registry];
+  const counter = countersOf(registry);
   let unfinished = (): readonly StoredBatch[] => [];
   new Gauge({
     name: "precedent_batches",
@@ -35,12 +36,11 @@ export const createBatchMetrics = oncePerRegistry((registry): BatchMetrics => {
       this.set(unfinished().reduce((sum, batch) => sum + waitingOf(batch), 0));
     },
   });
-  const lines = new Counter({
-    name: "precedent_batch_lines_total",
-    help: "Lines of batches that this gateway has asked, by outcome: completed, failed, deferred (answered later).",
-    labelNames: ["outcome"],
-    registers,
-  });
+  const lines = counter(
+    "precedent_batch_lines_total",
+    "Lines of batches that this gateway has asked, by outcome: completed, failed, deferred (answered later).",
+    ["outcome"],
+  );
   return {
     follows: (batches) => void (unfinished = batches),
     finished: (outcome) => lines.inc({ outcome }),

@@ -1,6 +1,7 @@
 // What accounts of the gateway's keys have spent, as record has written it into ClickHouse.
 import type { DayCost } from "../../algorithms/queueing/spend-limit.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 /** Cost of the answers of a day that stand in one partition of the responses. */
 export interface AccountCost extends DayCost {
@@ -26,9 +27,9 @@ export async function readAccountCosts(
   since: number,
 ): Promise<AccountCost[]> {
   const found: AccountCost[] = [];
-  for (let i = 0; i < accounts.length; i += atOnce) {
+  for (const some of slicesOf(accounts, atOnce)) {
     const rows = await clickhouse.query<Record<keyof AccountCost | "since_epoch", string>>(SELECT, {
-      ...{ accounts: accounts.slice(i, i + atOnce), since },
+      ...{ accounts: some, since },
     });
     for (const { account, since_epoch, partition, offset, cost } of rows)
       found.push({

@@ -3,6 +3,7 @@
 import type { ApiKey } from "../../schemas/types.ts";
 import { accountOf, isSecret, parseHash, parseKey } from "./key.ts";
 import { createKeyLimits, type KeyLimits, type LimitsDependencies } from "./limits.ts";
+import { isRevoked } from "./manage.ts";
 
 export interface ValidKey {
   key: ApiKey;
@@ -36,8 +37,7 @@ interface Entry {
 
 export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable {
   const entries = new Map<string, Entry>();
-  const isOver = ({ revokedAt, expiresAt }: ApiKey): boolean =>
-    revokedAt !== null || (expiresAt !== null && expiresAt <= now());
+  const isOver = (key: ApiKey): boolean => isRevoked(key, now());
 
   return {
     apply(id, key) {

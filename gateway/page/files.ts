@@ -6,6 +6,7 @@ import { extname, join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { setHeaders } from "./headers.ts";
+import { isMissing } from "../../connections/errors.ts";
 
 interface File {
   body: Buffer;
@@ -26,7 +27,7 @@ export function readFiles(folder: string): ReadonlyMap<string, File> {
   try {
     names = readdirSync(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    if (isMissing(error)) return new Map();
     throw error;
   }
   return new Map(

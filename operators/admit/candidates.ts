@@ -82,6 +82,14 @@ const confirmed = `
         SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
         WHERE request_id IN (SELECT request_id FROM (${changedRewards})) AND withdraws IS NOT NULL)`;
 
+/** From rewards that changed, with their requests. */
+const withRequests = (changed: string): string => `
+  FROM (${changed}) AS changed
+  INNER JOIN (
+    SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
+    FROM requests FINAL WHERE request_id IN (SELECT request_id FROM (${changed}))
+  ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant`;
+
 const selectRewarded = `
   SELECT
     changed.request_id AS requestId, changed.tenant AS tenant, request.domain AS domain, request.messages AS messages,
@@ -90,11 +98,7 @@ const selectRewarded = `
     request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
     if(changed.weight > 0 AND NOT changed.of_session, toNullable(changed.reward), NULL) AS quality, changed.version AS rewardVersion,
     (changed.request_id, changed.tenant) IN (${confirmed}) AS confirmed
-  FROM (${changedRewards}) AS changed
-  INNER JOIN (
-    SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
-    FROM requests FINAL WHERE request_id IN (SELECT request_id FROM (${changedRewards}))
-  ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant
+  ${withRequests(changedRewards)}
   INNER JOIN (
     SELECT request_id, tenant, text, finish_reason, arm, model
     FROM responses FINAL
@@ -115,11 +119,7 @@ const selectCorrected = `
     request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
     if(withdrawal.withdraws IS NULL AND correction.counts, toNullable(1.), NULL) AS quality, changed.version AS rewardVersion,
     correction.author != {tokenAuthor:String} AS confirmed
-  FROM (${corrected}) AS changed
-  INNER JOIN (
-    SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
-    FROM requests FINAL WHERE request_id IN (SELECT request_id FROM (${corrected}))
-  ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant
+  ${withRequests(corrected)}
   INNER JOIN (
     WITH ${withWithdrawals}
     SELECT request_id, tenant, feedback_id, author, text, ${sourceCounts(`SELECT request_id, tenant FROM (${corrected})`)} AS counts FROM feedback FINAL

@@ -2,7 +2,7 @@
 // feedback_excess and does not count. Withdrawn feedback takes no slot. Idempotent, as aggregate.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { meant, withWithdrawals } from "../counting.ts";
-import { inRange, nextVersion } from "./statements.ts";
+import { inHours, inRange, nextVersion } from "./statements.ts";
 import { withNamed } from "./withdrawals.ts";
 
 export interface FeedbackLimits {
@@ -56,8 +56,7 @@ FROM (
         author != '' AND row_number() OVER (
           PARTITION BY tenant, source, author, hour ORDER BY created_at, kafka_partition, kafka_offset) > {perAuthor:UInt64} AS over_author
       FROM feedback FINAL
-      WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC')
-        AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
+      WHERE ${inHours}
         AND (tenant, source, toUnixTimestamp(toStartOfHour(created_at))) IN (
           SELECT bucket.1, bucket.2, bucket.3 FROM (
             SELECT arrayJoin(arrayZip({tenants:Array(String)}, {sources:Array(String)}, {hours:Array(UInt32)})) AS bucket))
@@ -67,8 +66,7 @@ FROM (
 ) AS ranked
 LEFT JOIN (
   SELECT request_id, tenant, feedback_id, excess FROM ${table} FINAL
-  WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC')
-    AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
+  WHERE ${inHours}
 ) AS known ON known.request_id = ranked.request_id AND known.tenant = ranked.tenant AND known.feedback_id = ranked.feedback_id
 WHERE ranked.above != known.excess
 SETTINGS distributed_product_mode = 'local'`;

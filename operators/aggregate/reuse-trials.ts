@@ -5,6 +5,7 @@ import { requestKey } from "../../algorithms/identity/identity.ts";
 import { tokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ReuseCase } from "../learnt.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface ReuseTrialsOptions {
   arm: string;
@@ -80,9 +81,8 @@ export function createReuseTrials({ clickhouse, maxDeadlineMs, clock }: ReuseTri
     compared = new Map([...compared].filter(([key]) => wanted.has(key)));
     // One that has failed, or whose example is gone, is never compared: not looked for for ever.
     const open = cases.filter((one) => !compared.has(keyOf(one)) && Number(one.at) > clock() - maxDeadlineMs - lagMs);
-    for (let at = 0; at < open.length; at += batch) {
-      const ids = open.slice(at, at + batch).map(({ id }) => id);
-      const rows = await clickhouse.query<TextRow>(TEXTS, { ids, head });
+    for (const some of slicesOf(open, batch)) {
+      const rows = await clickhouse.query<TextRow>(TEXTS, { ids: some.map(({ id }) => id), head });
       for (const row of rows) compared.set(keyOf(row), tokenF1(row.given, row.kept));
     }
     const verified = cases.flatMap((one): ReuseCase[] => {

@@ -19,6 +19,10 @@ export const inRange = (table: Table): string => `
   AND kafka_offset >= {${table}From:Map(Int32, UInt64)}[kafka_partition]
   AND kafka_offset < {${table}To:Map(Int32, UInt64)}[kafka_partition]`;
 
+/** Rows of the hours in [firstHour, lastHour], parameters in seconds since the epoch. */
+export const inHours =
+  "created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR";
+
 /** Above every version that is there, so that a clock set back does no harm. */
 export const nextVersion = (table: string): string =>
   `greatest(toUInt64(toUnixTimestamp64Micro(now64(6))), assumeNotNull((SELECT max(version) + 1 FROM ${table})))`;

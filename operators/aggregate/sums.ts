@@ -1,6 +1,6 @@
 // SQL of the sums: by arm, model and hour (arm_hours), by tenant (tenant_arm_hours) or domain
 // (domain_arm_hours). Recomputed, never incremented.
-import { answeredByAnother, nextVersion } from "./statements.ts";
+import { answeredByAnother, inHours, nextVersion } from "./statements.ts";
 
 /** x of the chosen arm, and which bucket a decision falls into. */
 const chosen = `
@@ -35,7 +35,7 @@ const rewardedIn = (byTenant: boolean): string => `buckets AS (
   decided AS (
     SELECT request_id, tenant, domain, arm AS chosen_arm, ${chosen} FROM decisions FINAL
     WHERE feature_version = {featureVersion:UInt32}
-      AND created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
+      AND ${inHours}
       AND length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x)
       -- A response comes within a day, the longest deadline there is.
       AND (request_id, tenant) NOT IN (
@@ -47,7 +47,7 @@ const rewardedIn = (byTenant: boolean): string => `buckets AS (
     SELECT request_id, tenant, reward, weight, newest_at FROM rewards FINAL
     WHERE weight > 0 AND (request_id, tenant) IN (
       SELECT request_id, tenant FROM decisions
-      WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
+      WHERE ${inHours}
     )
   ),`;
 

@@ -1,7 +1,7 @@
 // SQL of the rewards that new or restored withdrawals are about, by the day. {named:Array(String)}:
 // ids of the withdrawals.
 import { meant } from "../counting.ts";
-import { inRange } from "./statements.ts";
+import { inHours, inRange } from "./statements.ts";
 
 export const selectNamed = `
 SELECT DISTINCT ifNull(restores, withdrawal_id) AS id FROM withdrawals WHERE ${inRange("withdrawals")}`;
@@ -21,5 +21,4 @@ SELECT DISTINCT toUnixTimestamp(toStartOfHour(created_at)) AS hour FROM feedback
 export const withdrawnBetween = `
   WITH ${withNamed}
   SELECT request_id, tenant FROM feedback
-  WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC')
-    AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR AND ${meant("named")}`;
+  WHERE ${inHours} AND ${meant("named")}`;

@@ -1,10 +1,9 @@
 // Third verb of record: rows into ClickHouse, waiting while it is away. Refused rows are found by
 // halving the batch and dead-lettered. Keeps partition order, so that the highest offset stands on
 // a whole prefix.
-import { setTimeout as delay } from "node:timers/promises";
-import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Lines, Source, TableLines } from "../../runtime/rows.ts";
+import { untilDone } from "../../runtime/until-done.ts";
 
 export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insertLines">;
@@ -33,36 +32,24 @@ const byMonth = ({ months, length }: Lines): [number, number][] =>
 export function createInsert(dependencies: InsertDependencies) {
   const { clickhouse, deadLetter, onWaiting, backoffMs = 100 } = dependencies;
 
-  /** Repeats until it succeeds; what `giveUp` accepts is returned instead. */
-  async function retried(
-    attempt: () => Promise<void>,
-    signal: AbortSignal,
-    giveUp: (error: unknown) => error is ClickHouseRejected,
-  ): Promise<ClickHouseRejected | null> {
-    const waits = backoff({ first: backoffMs, limit: maxBackoffMs });
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        await attempt();
-        return null;
-      } catch (error) {
-        if (giveUp(error)) return error;
-        onWaiting?.(error);
-        await delay(waits.next(), undefined, { signal });
-      }
-    }
-  }
+  const waits = { first: backoffMs, limit: maxBackoffMs };
 
   async function insertRun({ table, lines }: TableLines, from: number, to: number, signal: AbortSignal): Promise<void> {
-    const attempt = (): Promise<void> =>
-      clickhouse.insertLines(table, { count: to - from, bytes: lines.bytesOf(from, to) });
-    const refused = await retried(attempt, signal, isPoison);
+    const retrying = { waits, signal, onFailure: onWaiting };
+    const refused = await untilDone(async () => {
+      try {
+        await clickhouse.insertLines(table, { count: to - from, bytes: lines.bytesOf(from, to) });
+        return null;
+      } catch (error) {
+        if (isPoison(error)) return error;
+        throw error;
+      }
+    }, retrying);
     if (refused === null) return;
     if (to - from === 1) {
       const { tenant } = lines.row(from);
       const source = { ...lines.source(from), ...(typeof tenant === "string" && { tenant }) };
-      const letter = (): Promise<void> => deadLetter(source, `clickhouse_${refused.code}`, refused.message);
-      await retried(letter, signal, never);
+      await untilDone(() => deadLetter(source, `clickhouse_${refused.code}`, refused.message), retrying);
       return;
     }
     const middle = from + ((to - from) >> 1);
@@ -81,4 +68,3 @@ export function createInsert(dependencies: InsertDependencies) {
 
 const isPoison = (error: unknown): error is ClickHouseRejected =>
   error instanceof ClickHouseRejected && dataCodes.has(error.code);
-const never = (_error: unknown): _error is ClickHouseRejected => false;

@@ -2,6 +2,7 @@
 // last, of the present topic and cluster.
 import { originText, parseOrigin, sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 interface TopicPartition {
   topic: string;
@@ -40,10 +41,8 @@ export function createStoredOffsets(
 ): (partitions: readonly TopicPartition[]) => Promise<({ topic: string; partition: number } & StoredOffset)[]> {
   async function highest(topic: string): Promise<Map<number, Stored[]>> {
     const rows = await clickhouse.query<Stored & { partition: number }>(selectStored(tableOf(topic)), { topic });
-    const byPartition = new Map<number, Stored[]>();
-    for (const { partition, origin, offset } of rows)
-      byPartition.set(partition, [...(byPartition.get(partition) ?? []), { origin, offset: Number(offset) }]);
-    return byPartition;
+    const stored = rows.map((row) => ({ ...row, offset: Number(row.offset) }));
+    return groupBy(stored, ({ partition }) => partition);
   }
 
   return async function storedOffsets(partitions) {

@@ -1,6 +1,5 @@
 // Unrated answers that an arm compared (docs/learning.md, The automatic judge).
-import { Counter } from "prom-client";
-import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import { gaugesOf, oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
 export interface JudgeMetrics {
@@ -11,17 +10,16 @@ export interface JudgeMetrics {
 
 export const createJudgeMetrics = oncePerRegistry((registry: MetricsRegistry): JudgeMetrics => {
   const gauge = gaugesOf(registry);
-  const answers = new Counter({
-    name: "precedent_judgements_total",
-    help: "Unrated answers given to the automatic judge: judged, unread (no verdict could be read), unanswered.",
-    labelNames: ["result"],
-    registers: [registry],
-  });
-  const spent = new Counter({
-    name: "precedent_judgement_cost_total",
-    help: "What the automatic judge and the other answers made for it cost.",
-    registers: [registry],
-  });
+  const counter = countersOf(registry);
+  const answers = counter(
+    "precedent_judgements_total",
+    "Unrated answers given to the automatic judge: judged, unread (no verdict could be read), unanswered.",
+    ["result"],
+  );
+  const spent = counter(
+    "precedent_judgement_cost_total",
+    "What the automatic judge and the other answers made for it cost.",
+  );
   const waiting = gauge("precedent_judge_waiting", "1: the automatic judge waits for a lower load.");
   const due = gauge("precedent_judge_due", "Answers that the automatic judge has room for in its spend limit.");
   return {

@@ -4,6 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/privacy/mask.ts";
+import { succeeds } from "../../connections/errors.ts";
 import { TextError, type TextWork } from "../../connections/text/port.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
@@ -37,16 +38,10 @@ export function createRedact({ text, options, insert, onWithheld, onWaiting }: R
         onWaiting?.(error);
         await delay(pause.next(), undefined, { signal });
         // Only of a worker that can be started a crash says something.
-        if (code === "text_unavailable") died = await starts();
+        if (code === "text_unavailable") died = await succeeds(text.check());
       }
     }
   }
-
-  const starts = (): Promise<boolean> =>
-    text.check().then(
-      () => true,
-      () => false,
-    );
 
   async function halves(items: readonly MaskItem[], signal: AbortSignal): Promise<(string | null)[]> {
     if (items.length === 1) return [null];

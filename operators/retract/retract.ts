@@ -2,6 +2,7 @@
 // versions of rewards, the position moves last; the look-back finds rewards that came before their
 // decision.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface RetractDependencies {
   clickhouse: Pick<ClickHouse, "query" | "insert">;
@@ -63,7 +64,7 @@ export function createRetract({ clickhouse, publish, longestTtlMs, clock }: Retr
 
     const rows = await clickhouse.query<Row>(BAD, { since, limit: minimumReward });
     const fresh = rows.filter(({ key, version }) => (done.get(key) ?? 0) < Number(version));
-    for (let i = 0; i < fresh.length; i += batch) await publish(fresh.slice(i, i + batch).map(({ key }) => key));
+    for (const some of slicesOf(fresh, batch)) await publish(some.map(({ key }) => key));
     for (const { key, version } of fresh) done.set(key, Number(version));
     if (newest > before) await clickhouse.insert("learn_positions", [{ ...position, next_offset: newest }]);
     for (const [key, version] of done) if (version < newest - 2 * lookBack) done.delete(key);

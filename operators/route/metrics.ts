@@ -1,6 +1,5 @@
 // Answers of examples given as they are (docs/arms.md, reuse).
-import { Counter } from "prom-client";
-import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import { gaugesOf, oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
 export interface ReuseMetrics {
@@ -10,22 +9,21 @@ export interface ReuseMetrics {
 }
 
 export const createReuseMetrics = oncePerRegistry((registry: MetricsRegistry): ReuseMetrics => {
+  const counter = countersOf(registry);
   const domains = gaugesOf(registry)(
     "precedent_reuse_domains",
     "Sharing domains with verified cases of the arm that reuses answers, by whether it is on or off there.",
     ["state"],
   );
-  const requests = new Counter({
-    name: "precedent_reuse_requests_total",
-    help: "Requests that an example's answer could be given to: reused, verified (another arm answers for the comparison), on, off, held_back.",
-    labelNames: ["result"],
-    registers: [registry],
-  });
-  const saved = new Counter({
-    name: "precedent_reuse_saved_cost_total",
-    help: "What reused answers would have cost at the arm that is best without them, estimated.",
-    registers: [registry],
-  });
+  const requests = counter(
+    "precedent_reuse_requests_total",
+    "Requests that an example's answer could be given to: reused, verified (another arm answers for the comparison), on, off, held_back.",
+    ["result"],
+  );
+  const saved = counter(
+    "precedent_reuse_saved_cost_total",
+    "What reused answers would have cost at the arm that is best without them, estimated.",
+  );
   return {
     domains({ on, off }) {
       domains.set({ state: "on" }, on);

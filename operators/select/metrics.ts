@@ -1,7 +1,7 @@
 // What selection does, for dashboards: how many candidates there are, how many examples an arm is
 // shown, why the others are not, and how often requests are used to learn.
 import { Counter, Histogram } from "prom-client";
-import { oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import { oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 
 export interface CountedSelection {
   candidates: number;
@@ -80,12 +80,11 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
       }
     },
   });
-  const explored = new Counter({
-    name: "precedent_selection_explored_total",
-    help: "Requests from which selection learns: an example tried, another threshold, or a random order.",
-    labelNames: ["kind"],
-    registers,
-  });
+  const explored = countersOf(registry)(
+    "precedent_selection_explored_total",
+    "Requests from which selection learns: an example tried, another threshold, or a random order.",
+    ["kind"],
+  );
   for (const kind of ["trial", "threshold", "order"]) explored.inc({ kind }, 0);
   return {
     count({ candidates: found, byArm, exploredThreshold }) {

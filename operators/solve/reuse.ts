@@ -1,6 +1,7 @@
 // Error bound of reused answers by sharing domain (algorithms/routing/error-bound.ts). Pure.
 import { watchErrors, type ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
+import { groupBy } from "../../algorithms/lists/lists.ts";
 
 /** Confidence of the bound on the share of wrong answers. */
 export const reuseConfidence = 0.95;
@@ -18,12 +19,7 @@ export function createVerifyReuse({ limits }: VerifyReuseDependencies) {
 }
 
 export function verifyDomains(cases: readonly ReuseCase[], { limit }: { limit: number }): ReuseDomains {
-  const byDomain = new Map<string, ReuseCase[]>();
-  for (const one of cases) {
-    const known = byDomain.get(one.domain);
-    if (known === undefined) byDomain.set(one.domain, [one]);
-    else known.push(one);
-  }
+  const byDomain = groupBy(cases, ({ domain }) => domain);
   return new Map(
     [...byDomain].map(([domain, its]) => [domain, watchErrors(its, { limit, confidence: reuseConfidence })]),
   );

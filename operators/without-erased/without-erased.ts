@@ -1,10 +1,9 @@
 // Leaves out rows of what was erased (precedent forget), however they come; their positions count
 // as stored. Waits for ClickHouse as insert does.
-import { setTimeout as delay } from "node:timers/promises";
-import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
+import { untilDone } from "../../runtime/until-done.ts";
 import { personalTables } from "../../schemas/personal-data.ts";
 import type { Erased } from "../erased.ts";
 
@@ -47,19 +46,6 @@ function without(erased: Erased, table: string, lines: Lines): Lines {
 }
 
 export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }: WithoutErasedDependencies) {
-  async function find(hashes: Iterable<string>, signal: AbortSignal): Promise<Erased> {
-    const pause = backoff(waits);
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        return await erasedAmong(hashes);
-      } catch (error) {
-        onWaiting?.(error);
-        await delay(pause.next(), undefined, { signal });
-      }
-    }
-  }
-
   /** Rejects only when the signal aborts. */
   return async function insertWithoutErased(tables: readonly TableLines[], signal: AbortSignal): Promise<void> {
     // Made only if they are looked at: nearly everywhere nothing was ever erased.
@@ -69,7 +55,7 @@ export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }
           for (let index = 0; index < lines.length; index++) yield* hashesOf(table, () => lines.row(index));
       },
     };
-    const erased = await find(all, signal);
+    const erased = await untilDone(() => erasedAmong(all), { waits, signal, onFailure: onWaiting });
     if (erased.size === 0) return insert(tables, signal);
     const left = tables.map(({ table, lines }) => ({ table, lines: without(erased, table, lines) }));
     const count = (of: readonly TableLines[]): number => of.reduce((sum, { lines }) => sum + lines.length, 0);

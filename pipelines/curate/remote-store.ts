@@ -1,11 +1,11 @@
 // Examples in Milvus, as the active curate process writes and reads them. While it has the lock, it
 // copies the topic into the collection. Its next search finds what it has published.
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../../algorithms/queueing/backoff.ts";
 import type { TopicFollower } from "../../connections/kafka/port.ts";
 import { MilvusError } from "../../connections/milvus/port.ts";
 import type { ExampleStore } from "../../operators/admit/admit.ts";
 import { followPartitions } from "../../runtime/table.ts";
+import { untilDone } from "../../runtime/until-done.ts";
 import { withTimeout } from "../../runtime/with-timeout.ts";
 import type { PoolChanges } from "../../state/examples/port.ts";
 import { createPopular } from "../../state/examples/remote/popular.ts";
@@ -48,22 +48,14 @@ export async function keepRemoteExamples(
   const ending = AbortSignal.any([signal, stopping.signal]);
   let isDirty = true;
 
-  async function untilDone<T>(what: string, work: () => Promise<T>): Promise<T> {
-    for (const pauses = backoff(waits); ;) {
-      ending.throwIfAborted();
-      try {
-        return await work();
-      } catch (error) {
-        ending.throwIfAborted();
-        const retryInMs = pauses.next();
-        log.warn({ err: error, retryInMs }, `${what}: tried again`);
-        await sleep(retryInMs, undefined, { signal: ending });
-      }
-    }
-  }
+  const retried = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    untilDone(work, {
+      ...{ waits, signal: ending },
+      onFailure: (error, retryInMs) => log.warn({ err: error, retryInMs }, `${what}: tried again`),
+    });
 
   async function start(): Promise<Running> {
-    const { sink, spans } = await untilDone("examples can't be written to Milvus", async () => {
+    const { sink, spans } = await retried("examples can't be written to Milvus", async () => {
       const found = await kafka.spans(topic);
       const opened = await openSink({
         ...{ collection, embedder, topic: await topicIdentity(session), spans: found, clock: Date.now, log },
@@ -76,13 +68,13 @@ export async function keepRemoteExamples(
     const follower = followPartitions({
       ...{ kafka, codec, log, topic, record: "examples" as const },
       apply: (changes, { partition, next }) =>
-        untilDone("changes of examples can't be written to Milvus", async () => {
+        retried("changes of examples can't be written to Milvus", async () => {
           await sink.apply(partition, changes, next);
           isUnsaved = true;
         }),
       async onRewound(partition) {
         log.warn({ partition }, "the broker no longer knows the collection's position: the collection is rewritten");
-        await untilDone("the progress in Milvus can't be reset", sink.forget);
+        await retried("the progress in Milvus can't be reset", sink.forget);
         begin();
       },
     });

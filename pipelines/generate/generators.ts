@@ -41,7 +41,7 @@ export async function startGenerators(
   await Promise.all(arms.configured().map(stages.startQueued));
   if (arms.configured().every(isInline))
     log.info("all arms are inline: plan calls them itself, and generate only what is left over");
-  const serving = repeat(() => leftovers.serveInline().then(() => false), { everyMs: everyMs.leftovers, signal, log });
+  const serving = repeat(() => leftovers.serveInline(), { everyMs: everyMs.leftovers, signal, log });
   return {
     stages: stages.all,
     reports: () =>

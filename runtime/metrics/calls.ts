@@ -1,8 +1,8 @@
 // What the calls of models take and cost, by arm: an arm has few names, a tenant would have many.
 // Counted when a call ends, so that a call which a crash makes happen twice is spent twice.
-import { Counter, Histogram } from "prom-client";
+import { Histogram } from "prom-client";
 import type { Usage } from "../../schemas/types.ts";
-import { oncePerRegistry } from "./instruments.ts";
+import { oncePerRegistry, countersOf } from "./instruments.ts";
 
 const kinds = ["prompt", "linked", "prefilled", "cached", "cacheWrite", "completion", "reasoning"] as const;
 type Kind = (typeof kinds)[number];
@@ -28,26 +28,22 @@ export interface CallMetrics {
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
-  const registers = [registry];
+  const counter = countersOf(registry);
   const firstToken = new Histogram({
     name: "precedent_first_token_seconds",
     help: "From the call of an arm to the first token of its answer, its queue included; of arms that stream.",
     labelNames: ["arm"],
     buckets: secondsBuckets,
-    registers,
+    registers: [registry],
   });
-  const cost = new Counter({
-    name: "precedent_cost_total",
-    help: "What the answers of an arm cost, in the currency of the prices.",
-    labelNames: ["arm"],
-    registers,
-  });
-  const tokens = new Counter({
-    name: "precedent_tokens_total",
-    help: "Tokens of the calls that an arm answered, by kind: prompt; of those linked (from KV caches of ours), prefilled (computed), cached (by the endpoint) and cacheWrite (to its cache); completion; of those reasoning.",
-    labelNames: ["arm", "kind"],
-    registers,
-  });
+  const cost = counter("precedent_cost_total", "What the answers of an arm cost, in the currency of the prices.", [
+    "arm",
+  ]);
+  const tokens = counter(
+    "precedent_tokens_total",
+    "Tokens of the calls that an arm answered, by kind: prompt; of those linked (from KV caches of ours), prefilled (computed), cached (by the endpoint) and cacheWrite (to its cache); completion; of those reasoning.",
+    ["arm", "kind"],
+  );
   const add = (arm: string, { usage, cost: spent }: Pick<CallFigures, "usage" | "cost">): void => {
     cost.inc({ arm }, spent);
     for (const kind of kinds) tokens.inc({ arm, kind }, usage[kind]);

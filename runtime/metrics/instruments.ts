@@ -1,5 +1,5 @@
 // Instruments belong to a registry, and two stages of one process share both.
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 
 export function oncePerRegistry<T>(make: (registry: Registry) => T): (registry: Registry) => T {
   const known = new WeakMap<Registry, { made: T }>();
@@ -18,3 +18,8 @@ export const gaugesOf =
     const existing = registry.getSingleMetric(name);
     return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, registers: [registry] });
   };
+
+export const countersOf =
+  (registry: Registry) =>
+  <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> =>
+    new Counter({ name, help, labelNames, registers: [registry] });

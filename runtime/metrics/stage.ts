@@ -1,8 +1,8 @@
 // Counters of stages (runtime/metrics/port.ts) for Prometheus; one registry a process.
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { type Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "./port.ts";
 import type { PartitionLag } from "../lag.ts";
-import { oncePerRegistry } from "./instruments.ts";
+import { oncePerRegistry, countersOf } from "./instruments.ts";
 
 export type MetricsRegistry = Registry;
 
@@ -68,6 +68,7 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
 
 const instrumentsOf = oncePerRegistry((registry): Instruments => {
   const registers = [registry];
+  const counter = countersOf(registry);
   const underWay: Instruments["underWay"] = new Map();
   new Gauge({
     name: "precedent_in_flight",
@@ -97,30 +98,14 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
   return {
     underWay,
     lags,
-    received: new Counter({
-      name: "precedent_received_total",
-      help: "Records taken up from the input.",
-      labelNames: ["stage"],
-      registers,
-    }),
-    sent: new Counter({
-      name: "precedent_sent_total",
-      help: "Records sent, by output.",
-      labelNames: ["stage", "output"],
-      registers,
-    }),
-    dropped: new Counter({
-      name: "precedent_dropped_total",
-      help: "Records that went no further, by reason.",
-      labelNames: ["stage", "reason"],
-      registers,
-    }),
-    resets: new Counter({
-      name: "precedent_positions_reset_total",
-      help: "Partitions that could not go on where they were, by reason: retention, truncated, another_topic, forgotten.",
-      labelNames: ["stage", "reason"],
-      registers,
-    }),
+    received: counter("precedent_received_total", "Records taken up from the input.", ["stage"]),
+    sent: counter("precedent_sent_total", "Records sent, by output.", ["stage", "output"]),
+    dropped: counter("precedent_dropped_total", "Records that went no further, by reason.", ["stage", "reason"]),
+    resets: counter(
+      "precedent_positions_reset_total",
+      "Partitions that could not go on where they were, by reason: retention, truncated, another_topic, forgotten.",
+      ["stage", "reason"],
+    ),
     seconds: new Histogram({
       name: "precedent_operator_seconds",
       help: "Time of an operator; operator=whole is a record's whole way through the stage.",

@@ -1,5 +1,6 @@
 // Spans of traces: how many were exported, and how many lost.
-import { Counter, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { countersOf } from "./instruments.ts";
 
 export interface TracingMetrics {
   exported(spans: number): void;
@@ -7,12 +8,11 @@ export interface TracingMetrics {
 }
 
 export function createTracingMetrics(registry: Registry): TracingMetrics {
-  const spans = new Counter({
-    name: "precedent_trace_spans_total",
-    help: "Spans of traces by what became of them: exported, or lost, because the collector was away or too slow.",
-    labelNames: ["result"],
-    registers: [registry],
-  });
+  const spans = countersOf(registry)(
+    "precedent_trace_spans_total",
+    "Spans of traces by what became of them: exported, or lost, because the collector was away or too slow.",
+    ["result"],
+  );
   const count = (result: string) => {
     spans.inc({ result }, 0);
     return (number: number): void => spans.inc({ result }, number);

@@ -5,9 +5,9 @@
 import { once } from "node:events";
 import { fstatSync } from "node:fs";
 import { query, Session } from "chdb";
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 const [, , mode = "", to = "", columns = ""] = process.argv;
-const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 const gibibyte = 1024 ** 3;
 /** A Parquet file of a few kilobytes can unpack to all of the disk. */
@@ -38,7 +38,7 @@ async function read(): Promise<void> {
 
 const write = (): unknown =>
   query(
-    `SELECT * FROM file('/dev/fd/3', 'JSONEachRow', ${quote(columns)}, 'none') INTO OUTFILE ${quote(to)} FORMAT Parquet
+    `SELECT * FROM file('/dev/fd/3', 'JSONEachRow', ${sqlLiteral(columns)}, 'none') INTO OUTFILE ${sqlLiteral(to)} FORMAT Parquet
      SETTINGS output_format_parquet_row_group_size = 20000, output_format_parquet_row_group_size_bytes = 67108864, ${bounds}`,
   );
 

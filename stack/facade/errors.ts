@@ -14,55 +14,34 @@ export class DatabaseError extends Error {
   }
 }
 
-export const readonlyMode = (message: string): DatabaseError => new DatabaseError(164, "READONLY", message);
-export const accessDenied = (message: string): DatabaseError => new DatabaseError(497, "ACCESS_DENIED", message);
-export const constraintViolation = (message: string): DatabaseError =>
-  new DatabaseError(452, "SETTING_CONSTRAINT_VIOLATION", message);
-export const timedOut = (message: string): DatabaseError => new DatabaseError(159, "TIMEOUT_EXCEEDED", message);
-export const badArguments = (message: string): DatabaseError => new DatabaseError(36, "BAD_ARGUMENTS", message);
-export const notImplemented = (message: string): DatabaseError => new DatabaseError(48, "NOT_IMPLEMENTED", message);
-export const tooManyQueries = (message: string): DatabaseError =>
-  new DatabaseError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", message);
-export const authenticationFailed = (message: string): DatabaseError =>
-  new DatabaseError(516, "AUTHENTICATION_FAILED", message);
+const ofCode =
+  (code: number, type: string) =>
+  (message: string): DatabaseError =>
+    new DatabaseError(code, type, message);
+
+export const readonlyMode = ofCode(164, "READONLY");
+export const accessDenied = ofCode(497, "ACCESS_DENIED");
+export const constraintViolation = ofCode(452, "SETTING_CONSTRAINT_VIOLATION");
+export const timedOut = ofCode(159, "TIMEOUT_EXCEEDED");
+export const badArguments = ofCode(36, "BAD_ARGUMENTS");
+export const notImplemented = ofCode(48, "NOT_IMPLEMENTED");
+export const tooManyQueries = ofCode(202, "TOO_MANY_SIMULTANEOUS_QUERIES");
+export const authenticationFailed = ofCode(516, "AUTHENTICATION_FAILED");
 
 // Codes that a server answers with something else than 500; the clients read the code, proxies and
 // curl -f read the status.
-const statuses: Readonly<Record<number, number>> = {
-  6: 400,
-  26: 400,
-  27: 400,
-  36: 400,
-  38: 400,
-  41: 400,
-  43: 400,
-  44: 400,
-  46: 404,
-  47: 404,
-  48: 501,
-  53: 400,
-  60: 404,
-  62: 400,
-  72: 400,
-  73: 404,
-  81: 404,
-  115: 404,
-  117: 400,
-  130: 400,
-  131: 413,
-  159: 408,
-  164: 403,
-  202: 503,
-  203: 503,
-  307: 400,
-  394: 499,
-  396: 400,
-  452: 400,
-  497: 403,
-  516: 403,
+const codes: Readonly<Record<string, readonly number[]>> = {
+  400: [6, 26, 27, 36, 38, 41, 43, 44, 53, 62, 72, 117, 130, 307, 396, 452],
+  403: [164, 497, 516],
+  404: [46, 47, 60, 73, 81, 115],
+  408: [159],
+  413: [131],
+  499: [394],
+  501: [48],
+  503: [202, 203],
 };
-
-export const httpStatus = (code: number): number => statuses[code] ?? 500;
+export const httpStatus = (code: number): number =>
+  Number(Object.keys(codes).find((status) => codes[status]!.includes(code)) ?? 500);
 
 const shape = /^Code: (\d+)\. DB::\w*Exception: ([\s\S]*)\(([A-Z0-9_]+)\)(?: \(version [^)]*\))?\.?\s*$/;
 

@@ -1,10 +1,12 @@
 // A statement as it is run: formatted, checked by guard.ts, with an INSERT's rows and limits.
 import type { RawInsertParams, Session } from "chdb";
+import { LRUCache } from "lru-cache";
 import { isFormat } from "./allowed.ts";
 import { badArguments, DatabaseError, toDatabaseError } from "./errors.ts";
 import { checkExpressions, checkSetting, checkStatement, firstKeyword, type Permission } from "./guard.ts";
 import { insertData, plainTarget, splitInsert } from "./insert.ts";
 import { tokensOf } from "./lexer.ts";
+import { sqlLiteral } from "../../algorithms/text/sql-literal.ts";
 
 export interface Statement {
   sql: string;
@@ -19,8 +21,6 @@ export interface Statement {
   /** Values of {name:Type}, escaped as in a URL of ClickHouse's HTTP interface. */
   parameters: Readonly<Record<string, string>>;
 }
-
-const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 /**
  * One checked statement in the formatter's form, with an INSERT's rows. Stages' rows go on as they
@@ -65,16 +65,12 @@ export function ownFormat(sql: string): string | undefined {
 
 /** The formatter's last results are cached: stages repeat few statements. */
 export function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
-  const kept = new Map<string, string>();
+  const kept = new LRUCache<string, string>({ max: 256 });
   return (session) => async (sql) => {
     const known = kept.get(sql);
     if (known !== undefined) return known;
     const formatted = await normalise(session, sql);
-    if (sql.length <= 8_192) {
-      kept.set(sql, formatted);
-      const oldest = kept.keys().next();
-      if (kept.size > 256 && oldest.done !== true) kept.delete(oldest.value);
-    }
+    if (sql.length <= 8_192) kept.set(sql, formatted);
     return formatted;
   };
 }
@@ -82,7 +78,7 @@ export function createFormatter(): (session: Session) => (sql: string) => Promis
 /** On one line without comments; SYNTAX_ERROR unless it is one statement. */
 async function normalise(session: Session, sql: string): Promise<string> {
   try {
-    const result = await session.queryAsync(`SELECT formatQuerySingleLine(${quote(sql)})`, {
+    const result = await session.queryAsync(`SELECT formatQuerySingleLine(${sqlLiteral(sql)})`, {
       format: "TabSeparatedRaw",
     });
     return result.text().trimEnd();
@@ -103,7 +99,7 @@ export function preamble({ format, settings, parameters }: Statement, permission
   const all = { ...limits, ...settings, log_comment: tag };
   const given = Object.entries(parameters).map(([name, value]) => {
     if (!/^[A-Za-z0-9_]+$/.test(name)) throw badArguments(`"${name}" is no name of a parameter.`);
-    return `param_${name} = ${quote(value)}`;
+    return `param_${name} = ${sqlLiteral(value)}`;
   });
-  return `SET ${[...Object.entries(all).map(([name, value]) => `${name} = ${quote(String(value))}`), ...given].join(", ")}`;
+  return `SET ${[...Object.entries(all).map(([name, value]) => `${name} = ${sqlLiteral(String(value))}`), ...given].join(", ")}`;
 }

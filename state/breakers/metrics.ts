@@ -1,7 +1,6 @@
 // The breakers of the arms as this process sees them, and takeovers (docs/operations.md).
-import { Counter } from "prom-client";
 import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
-import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import { gaugesOf, oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
 export interface BreakerMetrics {
@@ -13,23 +12,22 @@ export interface BreakerMetrics {
 export const levels: Readonly<Record<BreakerState, number>> = { closed: 0, "half-open": 1, open: 2 };
 
 export const createBreakerMetrics = oncePerRegistry((registry: MetricsRegistry): BreakerMetrics => {
+  const counter = countersOf(registry);
   const state = gaugesOf(registry)(
     "precedent_arm_breaker",
     "Breaker of an arm in a process that calls it: 0 closed, 1 half-open, 2 open.",
     ["arm"],
   );
-  const transitions = new Counter({
-    name: "precedent_arm_breaker_transitions_total",
-    help: "Changes of an arm's breaker, by the state it changed to.",
-    labelNames: ["arm", "to"],
-    registers: [registry],
-  });
-  const fallbacks = new Counter({
-    name: "precedent_fallbacks_total",
-    help: "Requests that another arm took over, by the arm that failed and the code of its failure.",
-    labelNames: ["from", "to", "code"],
-    registers: [registry],
-  });
+  const transitions = counter(
+    "precedent_arm_breaker_transitions_total",
+    "Changes of an arm's breaker, by the state it changed to.",
+    ["arm", "to"],
+  );
+  const fallbacks = counter(
+    "precedent_fallbacks_total",
+    "Requests that another arm took over, by the arm that failed and the code of its failure.",
+    ["from", "to", "code"],
+  );
   return {
     fallback: (from, to, code) => fallbacks.inc({ from, to, code }),
     changed(arm, to) {

@@ -1,7 +1,7 @@
 // The domains' indexes: opened until it works, reopened when their owner dies, saved now and then.
 // Meanwhile searches reject with VectorError index_unavailable and changes wait.
-import { setTimeout as sleep } from "node:timers/promises";
-import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
+import type { Waits } from "../../algorithms/queueing/backoff.ts";
+import { untilDone } from "../../runtime/until-done.ts";
 import { VectorError } from "../vectors/port.ts";
 import { createDomainIndexes, isLost, type DomainIndexesOptions } from "./domain-indexes.ts";
 import type { Touched } from "./store-state.ts";
@@ -23,17 +23,10 @@ export function createLastingIndexes({ inTurn, pause, closing, ...options }: Las
 
   async function open(): Promise<void> {
     rebuilding = true;
-    const waits = backoff(pause);
-    while (!closing.aborted) {
-      try {
-        await indexes.open();
-        break;
-      } catch (error) {
-        const wait = waits.next();
-        log.error({ err: error, retryInMs: wait }, "vector indexes can't be opened");
-        await sleep(wait, undefined, { signal: closing }).catch(() => undefined);
-      }
-    }
+    await untilDone(() => indexes.open(), {
+      ...{ waits: pause, signal: closing },
+      onFailure: (error, retryInMs) => log.error({ err: error, retryInMs }, "vector indexes can't be opened"),
+    }).catch(() => undefined);
     rebuilding = false;
   }
   async function rebuild(): Promise<void> {

@@ -1,6 +1,7 @@
 // A look at the store's file before LMDB maps it: a cut or foreign file would end the process
 // (SIGBUS, seen).
 import { open } from "node:fs/promises";
+import { isMissing } from "../../connections/errors.ts";
 
 /** Offsets in the two meta pages of LMDB 1.0 on 64 bits. */
 const meta = { magic: 24, version: 28, pageSize: 48, lastPage: 144, transaction: 152, bytes: 160 };
@@ -10,7 +11,7 @@ const version = 2;
 /** null: nothing speaks against it. A file that is missing is a store that begins. */
 export async function reasonAgainstFile(file: string, pageSize: number): Promise<string | null> {
   const handle = await open(file).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    if (isMissing(error)) return null;
     throw error;
   });
   if (handle === null) return null;

@@ -4,7 +4,8 @@
 import type { Logger } from "pino";
 import type { Arm } from "../../arms/arm.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { repeat } from "../../runtime/repeat.ts";
+import { repeating } from "../../runtime/repeat.ts";
+import { slicesOf } from "../../algorithms/lists/lists.ts";
 
 export interface GoneCachesOptions {
   arm: Pick<Arm, "name" | "caches">;
@@ -54,8 +55,7 @@ export function createForgetGone({
     const now = clock();
     const gone: string[] = [];
     for (const id of unknown.keys()) if (!held.has(id)) unknown.delete(id);
-    for (let i = 0; i < ids.length; i += atOnce) {
-      const some = ids.slice(i, i + atOnce);
+    for (const some of slicesOf(ids, atOnce)) {
       const rows = await clickhouse.query<{ id: string; gone: boolean | number }>(KNOWN, { ids: some });
       const known = new Map(rows.map((row) => [row.id, Boolean(row.gone)]));
       for (const id of some) {
@@ -87,17 +87,5 @@ export function createForgetGone({
 /** Until it is stopped; nothing where the arm keeps no caches. */
 export function forgetGone(options: GoneCachesOptions): { stop(): Promise<void> } {
   if (options.arm.caches === undefined) return { stop: () => Promise.resolve() };
-  const stopping = new AbortController();
-  const pass = createForgetGone(options);
-  const again = async (): Promise<boolean> => {
-    await pass();
-    return false;
-  };
-  const ended = repeat(again, { everyMs, signal: stopping.signal, log: options.log });
-  return {
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
-  };
+  return repeating(createForgetGone(options), { everyMs, log: options.log });
 }

@@ -4,9 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmInventory } from "../../arms/arm.ts";
 import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";
 import { createKvMetrics } from "./metrics.ts";
-import { repeat } from "../../runtime/repeat.ts";
+import { repeating } from "../../runtime/repeat.ts";
 import { applyTo, followTable } from "../../runtime/table.ts";
 import type { Session, SessionOf } from "../session.ts";
+import { lazyProducer } from "../../runtime/send-once.ts";
 
 const everyMs = 5_000;
 /** A broker that is away must not hold up the end of the stage. */
@@ -34,23 +35,19 @@ export function publishInventory(
 ): InventoryPublisher {
   if (arm.inventory === undefined) return { stop: () => Promise.resolve() };
   const figures = createKvMetrics(metrics);
-  const stopping = new AbortController();
   const key = `${arm.name}/${instance}`;
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const producer = lazyProducer(kafka);
   let last: { inventory: ArmInventory; at: number } | null = null;
-  const send = (value: Buffer | null): Promise<void> => {
-    producer ??= kafka.plainProducer();
-    return producer.send([{ topic: topic("kv-inventory"), key, value }]);
-  };
+  const send = (value: Buffer | null): Promise<void> => producer.send([{ topic: topic("kv-inventory"), key, value }]);
 
-  async function pass(): Promise<boolean> {
+  async function pass(): Promise<void> {
     const inventory = (await arm.inventory?.()) ?? null;
-    if (inventory === null) return false;
+    if (inventory === null) return;
     figures.set(arm.name, inventory);
     const now = Date.now();
     // Nothing was said yet, and there is nothing to say.
-    if (last === null && inventory.chunks === 0) return false;
-    if (last !== null && same(last.inventory, inventory) && now - last.at < renewMs) return false;
+    if (last === null && inventory.chunks === 0) return;
+    if (last !== null && same(last.inventory, inventory) && now - last.at < renewMs) return;
     const { bloom, hashes, chunks, bytes } = inventory;
     await send(
       codec.encode("kv-inventory", {
@@ -59,16 +56,14 @@ export function publishInventory(
       }),
     );
     last = { inventory, at: now };
-    return false;
   }
-  const ended = repeat(pass, { everyMs, signal: stopping.signal, log });
+  const publishing = repeating(pass, { everyMs, log });
 
   return {
     async stop() {
-      stopping.abort();
-      const goodbye = ended.then(() => (last === null ? undefined : send(null)));
+      const goodbye = publishing.stop().then(() => (last === null ? undefined : send(null)));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
-      await producer?.close();
+      await producer.close();
       figures.remove(arm.name);
     },
   };

@@ -1,7 +1,6 @@
 // What the response cache does: requests by how they fared, what is held, why entries left, and the
 // model cost that was not spent.
-import { Counter } from "prom-client";
-import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import { gaugesOf, oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 
 export interface CacheFigures {
   entries: number;
@@ -16,18 +15,16 @@ export interface CacheMetrics {
 }
 
 export const createCacheMetrics = oncePerRegistry((registry): CacheMetrics => {
-  const registers = [registry];
-  const requests = new Counter({
-    name: "precedent_cache_requests_total",
-    help: "Requests by how they fared in the response cache: hit, followed (the answer to the same request under way), miss, excluded (they may not be kept, or want a fresh answer).",
-    labelNames: ["result"],
-    registers,
-  });
-  const saved = new Counter({
-    name: "precedent_cache_saved_cost_total",
-    help: "What the answers given from the response cache had cost when they were made, in the currency of the prices.",
-    registers,
-  });
+  const counter = countersOf(registry);
+  const requests = counter(
+    "precedent_cache_requests_total",
+    "Requests by how they fared in the response cache: hit, followed (the answer to the same request under way), miss, excluded (they may not be kept, or want a fresh answer).",
+    ["result"],
+  );
+  const saved = counter(
+    "precedent_cache_saved_cost_total",
+    "What the answers given from the response cache had cost when they were made, in the currency of the prices.",
+  );
   const gauge = gaugesOf(registry);
   const entries = gauge("precedent_cache_entries", "Entries in the response cache of this process.");
   const bytes = gauge("precedent_cache_bytes", "Their bytes, with those of their requests and keys.");

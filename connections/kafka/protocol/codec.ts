@@ -1,19 +1,11 @@
 // Requests that kafkajs 2.2.4 does not have, in the flexible encoding that they have alone (compact
 // strings and arrays, tagged fields).
-import { internals, type DecoderLike, type EncoderLike } from "../kafkajs-internals.ts";
+import { internals, type DecoderLike, type EncoderLike, type RawRequest } from "../kafkajs-internals.ts";
 
 const { Encoder, Decoder } = internals;
 
 /** What a kafkajs connection sends, and how it reads the answer. */
-export interface Protocol<Answer> {
-  request: { apiKey: number; apiVersion: number; apiName: string; encode(): Promise<EncoderLike> };
-  response: {
-    decode(raw: Buffer): Promise<Answer>;
-    parse(answer: Answer): Promise<Answer>;
-  };
-  /** The caller reports refusals. */
-  logResponseError: false;
-}
+export type Protocol<Answer> = Required<RawRequest<Answer>>;
 
 /** Response with the milliseconds that kafkajs' connections wait before they send again. */
 export interface Throttled {
@@ -26,11 +18,15 @@ export interface RequestHead {
   apiName: string;
 }
 
-/** kafkajs writes the header up to the client id; there are no tagged fields. */
+/**
+ * kafkajs writes the header up to the client id; there are no tagged fields. `check` throws what is
+ * refused; without it the caller looks for refusals in the answer.
+ */
 export function flexible<Answer>(
   head: RequestHead,
   write: (body: EncoderLike) => void,
   read: (body: DecoderLike) => Answer,
+  check?: (answer: Answer) => void,
 ): Protocol<Answer> {
   return {
     request: {
@@ -49,9 +45,12 @@ export function flexible<Answer>(
         skipTags(decoder);
         return Promise.resolve(answer);
       },
-      parse: (answer) => Promise.resolve(answer),
+      parse(answer) {
+        check?.(answer);
+        return Promise.resolve(answer);
+      },
     },
-    logResponseError: false,
+    logResponseError: check !== undefined,
   };
 }
 

@@ -3,11 +3,11 @@ import { useMemo } from "preact/hooks";
 import type { Health } from "../data/types/health.ts";
 import type { Overview } from "../data/types/overview.ts";
 import { Answers, Costs, Latencies, Rewards } from "./arm-charts.tsx";
-import { cost, count, duration, share, shares } from "./format.ts";
+import { cost, count, duration, share, withShares } from "./format.ts";
 import { linkTo, useData, useQuery } from "./hooks.ts";
 import { Mean } from "./overview-tables.tsx";
 import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
-import { type Column, numeric, rowHead, Table } from "./table.tsx";
+import { armColumn, type Column, numeric, rowHead, Table } from "./table.tsx";
 import { NameFields, narrowedBy, periodOf, rangeOf, TimeFields } from "./range.tsx";
 import type { Names } from "../data/names.ts";
 
@@ -42,7 +42,7 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
             <Panel title="By arm">
               <Table
                 scrolls="Arms"
-                rows={rowsOf(data)}
+                rows={withShares(data.arms, ({ answers }) => answers)}
                 columns={columnsOf((arm) => linkTo("requests", { ...narrowed, ...asked, arm }), open, health.data)}
                 keyOf={({ arm }) => arm}
               />
@@ -55,29 +55,12 @@ export function Arms({ names, theme }: { names: Names; theme: string }) {
   );
 }
 
-/** Rows include answers without an arm, so that the shares add up. */
-function rowsOf({ arms }: Overview): (Overview["arms"][number] & { part: string })[] {
-  const parts = shares(arms.map(({ answers }) => answers));
-  return arms.map((row, i) => ({ ...row, part: parts[i] ?? "" }));
-}
-
 const columnsOf = (
   to: (arm: string) => string,
   open: ReadonlyMap<string, string>,
   health: Health | undefined,
-): Column<ReturnType<typeof rowsOf>[number]>[] => [
-  [
-    "Arm",
-    ({ arm }) =>
-      arm === "" ? (
-        <span class="quiet">no arm</span>
-      ) : (
-        <a data-row="" href={to(arm)}>
-          <Arm name={arm} />
-        </a>
-      ),
-    rowHead,
-  ],
+): Column<Overview["arms"][number] & { part: string }>[] => [
+  armColumn(to, true),
   ["Answers", ({ answers }) => count(answers), numeric],
   ["Share", ({ part }) => part, numeric],
   ["From caches", ({ cacheHits }) => count(cacheHits), numeric],

@@ -66,6 +66,12 @@ export function shares(values: readonly number[]): string[] {
   );
 }
 
+/** Rows with their share of the sum of a figure. */
+export function withShares<R>(rows: readonly R[], of: (row: R) => number): (R & { part: string })[] {
+  const parts = shares(rows.map(of));
+  return rows.map((row, i) => ({ ...row, part: parts[i] ?? "" }));
+}
+
 /** Probabilities of one choice; the printed numbers add up to 1 if the probabilities do. */
 export function probabilities(values: readonly number[]): string[] {
   const total = values.reduce((sum, value) => sum + value, 0);

@@ -3,10 +3,10 @@
 import { useState } from "preact/hooks";
 import type { OwnerList } from "../data/owners.ts";
 import type { Overview as Found } from "../data/types/overview.ts";
-import { cost, count, duration, figure, shares, time, whole } from "./format.ts";
+import { cost, count, duration, figure, time, whole, withShares } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
-import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
-import { numeric, rowHead, Table } from "./table.tsx";
+import { Nothing, Panel, Problem } from "./parts.tsx";
+import { armColumn, numeric, rowHead, Table } from "./table.tsx";
 import { errorWord } from "./words.ts";
 
 /** In the period that is shown; `linked` has the filters. */
@@ -14,7 +14,6 @@ export function Owners({ found: { from, until }, linked }: { found: Found; linke
   const [by, setBy] = useState("tenant");
   const { last: _last, ...filters } = linked;
   const { data, error } = useData<OwnerList>("owners", { ...filters, from, until, by });
-  const parts = shares((data?.rows ?? []).map((row) => row.cost));
   return (
     <Panel
       title="Where it comes from"
@@ -36,7 +35,7 @@ export function Owners({ found: { from, until }, linked }: { found: Found; linke
         </label>
       </p>
       <Table
-        rows={(data?.rows ?? []).map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
+        rows={withShares(data?.rows ?? [], (row) => row.cost)}
         keyOf={({ name }) => name}
         columns={[
           [
@@ -73,24 +72,12 @@ export const Mean = ({ of: { mean, reach } }: { of: Found["now"]["quality"] }) =
 type To = (more?: Record<string, string>) => string;
 
 export function ArmShares({ found: { arms }, to }: { found: Found; to: To }) {
-  const parts = shares(arms.map(({ answers }) => answers));
   return (
     <Table
-      rows={arms.map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
+      rows={withShares(arms, ({ answers }) => answers)}
       keyOf={({ arm }) => arm}
       columns={[
-        [
-          "Arm",
-          ({ arm }) =>
-            arm === "" ? (
-              <span class="quiet">no arm</span>
-            ) : (
-              <a href={to({ arm })}>
-                <Arm name={arm} />
-              </a>
-            ),
-          rowHead,
-        ],
+        armColumn((arm) => to({ arm })),
         ["Answers", ({ answers }) => count(answers), numeric],
         ["Share", ({ part }) => part, numeric],
         ["Cost", (row) => cost(row.cost), numeric],
@@ -103,10 +90,9 @@ export function ArmShares({ found: { arms }, to }: { found: Found; to: To }) {
 
 export function Errors({ found: { errors }, to }: { found: Found; to: To }) {
   if (errors.length === 0) return <Nothing>Every request was answered.</Nothing>;
-  const parts = shares(errors.map(({ answers }) => answers));
   return (
     <Table
-      rows={errors.map((row, i) => ({ ...row, part: parts[i] ?? "" }))}
+      rows={withShares(errors, ({ answers }) => answers)}
       keyOf={({ code }) => code}
       columns={[
         ["Cause", ({ code }) => <a href={to({ error: code })}>{errorWord(code)}</a>, { class: "text" }],

@@ -1,7 +1,7 @@
 // Tables: rows by columns that say what is particular about them.
 import type { ComponentChildren } from "preact";
 import { ago, whole } from "./format.ts";
-import { Nothing } from "./parts.tsx";
+import { Arm, Nothing } from "./parts.tsx";
 
 /** A column of rows R: its name, the cell of a row, and what is particular about it. */
 export type Column<R> = readonly [
@@ -28,6 +28,20 @@ export const aged = <K extends string>(name: string, member: K): Column<Readonly
   name,
   (row) => ago(row[member]),
   { class: "nowrap", hint: (row) => whole(row[member]) },
+];
+
+/** The row's arm, linked to its requests. Rows of answers without an arm make the shares add up. */
+export const armColumn = (to: (arm: string) => string, isRow = false): Column<{ arm: string }> => [
+  "Arm",
+  ({ arm }) =>
+    arm === "" ? (
+      <span class="quiet">no arm</span>
+    ) : (
+      <a {...(isRow && { "data-row": "" })} href={to(arm)}>
+        <Arm name={arm} />
+      </a>
+    ),
+  rowHead,
 ];
 
 interface TableProps<R> {
