@@ -5,7 +5,10 @@ import type { Caller, Incoming } from "./caller.ts";
 import { ApiError } from "./errors.ts";
 
 const defaultTenant = "default";
-/** A proxy sends one of them at least. */
+/**
+ * What proxies add. One that adds nothing is no other than a client: nginx by default, but for
+ * HTTP/1.0, which no client of ours speaks.
+ */
 const proxyHeaders = [
   ...["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"],
   ...["x-forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-server"],
@@ -13,16 +16,18 @@ const proxyHeaders = [
 
 /** Throws ApiError. */
 export function localCaller(incoming: Incoming): Caller {
-  const { headers, socket, method = "GET" } = incoming;
+  const { headers, socket, method = "GET", raw } = incoming;
   const isLocal =
     isLoopback(socket.remoteAddress) &&
     // A page in a browser reaches the loopback, too, by a name of its own.
     isLocalHost(headers["host"]) &&
+    raw?.httpVersion !== "1.0" &&
     proxyHeaders.every((name) => headers[name] === undefined);
   if (!isLocal)
     throw new ApiError({
       ...{ status: 401, code: "no_api_keys" },
-      message: "Without API keys only clients on the gateway's own machine are served, under the name localhost.",
+      message:
+        "Without API keys only clients on the gateway's own machine are served, under the name localhost and without a proxy: precedent keys create makes a key.",
     });
   fromThisSite(incoming);
   // Older browsers send no Sec-Fetch-Site, but a page of another site needs a preflight for this
