@@ -46,7 +46,8 @@ export async function migrate(
   migrations?: readonly Migration[],
 ): Promise<string[]> {
   const files = migrations ?? (await readMigrations());
-  await createBook(clickhouse, options);
+  // A user without rights to create finds all made by another one.
+  if (!(await hasBook(clickhouse, options))) await createBook(clickhouse, options);
   const applied = await clickhouse.query<{ version: number; name: string; checksum: string }>(
     `SELECT version, name, checksum FROM ${options.database}.migrations FINAL ORDER BY version`,
   );
@@ -73,6 +74,14 @@ export async function migrate(
 }
 
 const fileName = ({ version, name }: Migration): string => `${String(version).padStart(4, "0")}_${name}`;
+
+async function hasBook(clickhouse: Pick<ClickHouse, "query">, { database }: RenderOptions): Promise<boolean> {
+  const found = await clickhouse.query(
+    "SELECT name FROM system.tables WHERE database = {database:String} AND name = 'migrations'",
+    { database },
+  );
+  return found.length > 0;
+}
 
 /** On a cluster one book for all shards: its path names none. */
 async function createBook(clickhouse: Pick<ClickHouse, "command">, options: RenderOptions): Promise<void> {
