@@ -15,7 +15,7 @@ import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { createRegistry, subjectsOf } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
-import { remedyOf } from "../connections/security/errors.ts";
+import { adviceOf } from "../connections/security/errors.ts";
 import { createLog } from "../runtime/log.ts";
 import { ownersOf, schemaOf, type TopicName } from "../schemas/records.ts";
 import { stackStatus } from "../stack/attach.ts";
@@ -92,7 +92,7 @@ async function checked(name: string, where: string, look: () => Promise<Omit<Che
       state: "missing",
       detail: `${where}: ${why}`,
       remedy:
-        remedyOf(error) ??
+        adviceOf(error) ??
         `see that it runs and that ${name === "milvus" ? "selection.milvus" : name} in the configuration is right`,
     };
   }

@@ -1,7 +1,6 @@
 // The first words with the servers, when a process starts: one that is just being started again, or
 // busy, is no reason to end.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "pino";
 import { backoff } from "../algorithms/queueing/backoff.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { messageOf } from "../connections/errors.ts";
@@ -12,8 +11,10 @@ import { RegistryUnavailable } from "../connections/registry/port.ts";
 /** Before the longest wait it is given up, after seven attempts: a new broker on a busy machine. */
 const answerMs = { first: 500, limit: 32_000 };
 
-/** Rejects after seven attempts; at once for other errors than an absent server. */
-export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
+/**
+ * Reports each failed attempt. Rejects after seven; at once for other errors than an absent server.
+ */
+export async function untilAnswered(prepare: () => Promise<unknown>, say: (line: string) => void): Promise<void> {
   const waits = backoff(answerMs);
   for (;;) {
     try {
@@ -28,7 +29,7 @@ export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger
           classifyKafkaError(error) === "retriable");
       const pause = waits.next();
       if (!passing || pause >= answerMs.limit) throw error;
-      log.warn({ why: messageOf(error), retryInMs: pause }, "a server does not answer yet");
+      say(`${messageOf(error)}: next try in ${pause / 1_000} s`);
       await sleep(pause);
     }
   }
