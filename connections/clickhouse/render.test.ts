@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "./errors.ts";
-import { migrate, MigrationError, readMigrations } from "./migrate.ts";
+import { appliedVersions, migrate, MigrationError, readMigrations } from "./migrate.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 import { expiringTables, renderMigration } from "./render.ts";
 
@@ -111,6 +111,11 @@ describe("migrate", () => {
     };
     expect(await migrate(reader, plain, [file])).toEqual([]);
     await expect(migrate(clickhouse, plain, [{ ...file, checksum: "c2" }])).rejects.toThrow(MigrationError);
+    const known = await appliedVersions(clickhouse, "precedent", [file]);
+    expect([...known]).toEqual([1]);
+    await expect(appliedVersions(clickhouse, "precedent", [{ ...file, checksum: "c2" }])).rejects.toThrow(
+      /0001_records was applied to precedent with another text.*another clickhouse\.database/,
+    );
   });
 });
 
