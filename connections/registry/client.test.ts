@@ -48,6 +48,9 @@ describe("registry client", () => {
     );
     await expect(subjectsOf({ url: await serve(answer(401, {})) })).rejects.toThrow(/refuses our credentials/);
     await expect(subjectsOf({ url: await serve(answer(500, { message: "no disk" })) })).rejects.toThrow("no disk");
+    await expect(subjectsOf({ url: await serve(answer(404, { message: "no resource" })) })).rejects.toThrow(
+      "no resource; see that its address includes the path",
+    );
     // A page of the server itself, where the path is missing.
     for (const status of [200, 404])
       await expect(

@@ -141,6 +141,7 @@ export async function subjectsOf(options: RegistryOptions): Promise<Set<string>>
 function refusalOf(url: string, status: number, body: Answer["body"]): string {
   if (status === 401 || status === 403) return `registry ${url} refuses our credentials (status ${status})`;
   const message = body?.["message"];
-  if (typeof message === "string") return message;
-  return `registry ${url} answers ${status} without a message: see that its address includes the path of Confluent's API (Apicurio's is /apis/ccompat/v7)`;
+  const path = "see that its address includes the path of Confluent's API (Apicurio's is /apis/ccompat/v7)";
+  if (typeof message !== "string") return `registry ${url} answers ${status} without a message: ${path}`;
+  return status === 404 ? `${message}; ${path}` : message;
 }

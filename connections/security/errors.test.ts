@@ -21,7 +21,10 @@ it.each(["Closed connection", "socket hang up", "Client network socket disconnec
   "suspects TLS and credentials at the end of all attempts: %s",
   (message) => {
     const error = new Error("all attempts failed", { cause: new Error(message) });
-    expect([remedyOf(error), adviceOf(error)]).toEqual([undefined, expect.stringMatching(/tls and credentials/)]);
+    expect([remedyOf(error), adviceOf(error)]).toEqual([
+      undefined,
+      expect.stringMatching(/TLS \(https, or tls\) and credentials/),
+    ]);
     expect(adviceOf(new Error("certificate has expired"))).toMatch(/renew/);
   },
 );

@@ -47,7 +47,7 @@ const remedies: readonly [RegExp, string][] = [
 const suspicions: typeof remedies = [
   [
     /Closed connection|closed before it was made|disconnected before secure TLS|socket hang up/,
-    "the server closes connections as soon as they are made: see that tls and credentials (sasl) of this server's section are what its port takes",
+    "the server closes connections as soon as they are made: see that TLS (https, or tls) and credentials (sasl) are what its port takes",
   ],
 ];
 
