@@ -5,10 +5,7 @@ import type { Caller, Incoming } from "./caller.ts";
 import { ApiError } from "./errors.ts";
 
 const defaultTenant = "default";
-/**
- * What proxies add. One that adds nothing is no other than a client: nginx by default, but for
- * HTTP/1.0, which no client of ours speaks.
- */
+/** What proxies add. One that adds nothing is no other than a client. */
 const proxyHeaders = [
   ...["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"],
   ...["x-forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-server"],
@@ -21,7 +18,8 @@ export function localCaller(incoming: Incoming): Caller {
     isLoopback(socket.remoteAddress) &&
     // A page in a browser reaches the loopback, too, by a name of its own.
     isLocalHost(headers["host"]) &&
-    raw?.httpVersion !== "1.0" &&
+    // nginx by default; other clients of HTTP/1.0 have no need to say so.
+    !(raw?.httpVersion === "1.0" && headers["connection"] === "close") &&
     proxyHeaders.every((name) => headers[name] === undefined);
   if (!isLocal)
     throw new ApiError({
