@@ -8,14 +8,14 @@ import { isInline } from "../config/sections/arms.ts";
 import { routerVersionsOf } from "../config/sections/experiments.ts";
 import { topicOwners } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
-import { readMigrations } from "../connections/clickhouse/migrate.ts";
+import { appliedVersions, MigrationError, readMigrations } from "../connections/clickhouse/migrate.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { createRegistry, subjectsOf } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
-import { remedyOf } from "../connections/security/errors.ts";
+import { adviceOf } from "../connections/security/errors.ts";
 import { createLog } from "../runtime/log.ts";
 import { ownersOf, schemaOf, type TopicName } from "../schemas/records.ts";
 import { stackStatus } from "../stack/attach.ts";
@@ -32,6 +32,7 @@ import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;
+const hiddenTopics = 'if they are there, this principal lacks ACLs ("precedent topology --acls")';
 
 /** repair: transactions that hang are ended where their outcome is on record. */
 export async function connectionChecks(config: Config, { repair = false } = {}): Promise<Check[]> {
@@ -92,7 +93,7 @@ async function checked(name: string, where: string, look: () => Promise<Omit<Che
       state: "missing",
       detail: `${where}: ${why}`,
       remedy:
-        remedyOf(error) ??
+        adviceOf(error) ??
         `see that it runs and that ${name === "milvus" ? "selection.milvus" : name} in the configuration is right`,
     };
   }
@@ -124,7 +125,11 @@ async function checkKafka(config: Config, connections: ResolvedConnections): Pro
     const clients = clientTopics.map((topic) => topicName(config.kafka.prefix, topic));
     const internal = await kafka.durability([committedOffsets].filter((topic) => existing.has(topic)));
     const warning = { ...slowCoordinator(internal), ...clientStamps(durability, clients), ...weakTopics(durability) };
-    return { state, detail: `${brokers.join(",")}: ${detail}`, ...more, ...(state === "fine" ? warning : {}) };
+    return {
+      ...{ state, detail: `${brokers.join(",")}: ${detail}`, ...more, ...(state === "fine" ? warning : {}) },
+      // Brokers hide topics from who may not describe them.
+      ...(state === "waiting" && config.kafka.sasl !== undefined && { remedy: `${more.remedy}; ${hiddenTopics}` }),
+    };
   } finally {
     await kafka.close();
   }
@@ -151,16 +156,16 @@ async function checkClickHouse({ clickhouse }: ResolvedConnections): Promise<Omi
     );
     const skew = clockSkew(Number(found?.now), { began, ended: Date.now() });
     const files = await readMigrations();
-    const applied =
-      found?.made === 1
-        ? await client.query<{ version: number }>(`SELECT DISTINCT version FROM ${database}.migrations`)
-        : [];
+    const applied = found?.made === 1 ? await appliedVersions(client, database, files) : new Set<number>();
     const { state, detail, ...more } = counted(
       files.map(({ version }) => String(version)),
-      new Set(applied.map(({ version }) => String(version))),
+      new Set([...applied].map(String)),
       `migrations of ${database}`,
     );
     return { state, detail: `${clickhouse.url} (${found?.version ?? "?"}): ${detail}`, ...more, ...skew };
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { state: "missing", detail: `${clickhouse.url}: ${error.message}` };
   } finally {
     await client.close();
   }

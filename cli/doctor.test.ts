@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,6 +6,7 @@ import type { Check } from "./doctor-check.ts";
 import type { TopicSafety } from "../connections/kafka/port.ts";
 import { clientStamps, slowCoordinator, weakTopics } from "./doctor-durability.ts";
 import { describeChecks } from "./doctor.ts";
+import { folderCheck } from "./doctor-folder.ts";
 import { atLeast } from "./doctor-machine.ts";
 import { runCommand } from "./run.testing.ts";
 
@@ -72,6 +73,24 @@ describe("doctor", () => {
       expect(checks.get(name)).toMatchObject({ state: "missing", detail: expect.stringContaining("127.0.0.1:1") });
     expect(checks.has("stack")).toBe(false);
     expect(checks.has("servers")).toBe(false);
+  });
+
+  it("says of the state folder whether it can be used, and makes none", async () => {
+    const state = join(folder, "state", "below");
+    expect(await folderCheck(state)).toMatchObject({
+      state: "fine",
+      detail: expect.stringMatching(/below: .* GiB free$/),
+    });
+    expect(await folderCheck(state, Infinity)).toMatchObject({
+      state: "lacking",
+      remedy: expect.stringContaining("disk"),
+    });
+    expect(existsSync(join(folder, "state"))).toBe(false);
+    writeFileSync(join(folder, "a-file"), "");
+    for (const wrong of ["a-file", "a-file/below"])
+      expect(await folderCheck(join(folder, wrong))).toMatchObject({
+        ...{ state: "missing", detail: expect.stringMatching(/no folder.*stack\.folder/) },
+      });
   });
 
   it("writes remedies under what needs one", () => {

@@ -12,6 +12,7 @@ import { isEndpoint, isInline } from "../config/sections/arms.ts";
 import { describePrices } from "./describe-prices.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
+import { folderCheck } from "./doctor-folder.ts";
 import { machineChecks } from "./doctor-machine.ts";
 import { describeNext } from "./examples-replay-show.ts";
 import { scheduleOf } from "../pipelines/replay/schedule.ts";
@@ -51,6 +52,7 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
       ...(priced.length > 0 ? [prices] : []),
       ...lost,
       ...schedule,
+      await folderCheck(config.stack.folder),
       ...(await machineChecks(config, io.environment)),
       ...(await Promise.all(config.arms.map(endpointChecks))).flat(),
       ...(await connectionChecks(config, { repair })),

@@ -1,6 +1,6 @@
 // Runs a parsed command line to an exit code; the only place where errors become words.
 import { CommanderError } from "commander";
-import { remedyOf } from "../connections/security/errors.ts";
+import { adviceOf } from "../connections/security/errors.ts";
 import { listenerOf } from "../stack/ports.ts";
 import { Ended, UsageError, type Io } from "./io.ts";
 import { createProgram } from "./program.ts";
@@ -32,11 +32,13 @@ function refuseUnverified({ environment }: Io): void {
 }
 
 /** AggregateErrors of refused connections have no message of their own. */
-function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
   if (error instanceof Error && "code" in error && error.code === "EADDRINUSE" && "port" in error)
     return `${error.message}: it is taken by ${listenerOf(Number(error.port)) ?? "another program"}; end that, or name another port`;
+  if (error instanceof Error && /\bENOSPC\b/.test(error.message))
+    return `${error.message}; a disk is full: free some of that of the state folder (stack.folder), or name another folder`;
   const reported = error instanceof Error ? error.message || error.name : String(error);
-  const remedy = remedyOf(error);
+  const remedy = adviceOf(error);
   return remedy === undefined ? reported : `${reported}; ${remedy}`;
 }

@@ -78,6 +78,11 @@ describe("docker-compose.yml", () => {
       expect([name, value]).toEqual([name, expect.stringMatching(/^\$\{\w+:\?.+\}$/)]);
   });
 
+  it("keeps the file of passwords, which its head says to make, out of the image", () => {
+    expect(readFileSync(file("docker-compose.yml"), "utf8")).toMatch(/PASSWORD=.* >> \.env$/m);
+    expect(readFileSync(file(".dockerignore"), "utf8").split("\n")).toContain(".env");
+  });
+
   it("gives the stages a valid configuration without an embedded server", () => {
     const environment = { CLICKHOUSE_PASSWORD: "p", HOSTNAME: "0123456789ab" };
     const { config } = loadConfig({ file: file("deploy/docker.yaml"), environment });

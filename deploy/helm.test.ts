@@ -158,6 +158,18 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
     }
   });
 
+  it("gateways alone wait before they end, and all have time to finish what is under way", () => {
+    for (const { metadata, spec } of of("Deployment")) {
+      const { containers, terminationGracePeriodSeconds: seconds } = (
+        spec as { template: { spec: { containers: { lifecycle?: unknown }[]; terminationGracePeriodSeconds: number } } }
+      ).template.spec;
+      const waits = JSON.stringify(containers[0]?.lifecycle ?? null);
+      expect(waits).toMatch(metadata.name.endsWith("-gateway") ? /preStop.*"sleep","5"/ : /^null$/);
+      // Batches stop before requests do.
+      expect(seconds).toBeGreaterThan(5 + (2 * config.limits.drainMs) / 1_000);
+    }
+  });
+
   it("hands environment and files to every stage, and names the job of the alerts", () => {
     const { env = {}, files = {} } = values;
     for (const { spec } of of("Deployment")) {

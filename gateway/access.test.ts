@@ -32,6 +32,17 @@ it.each([
   expect(() => from(address, host, headers)).toThrow(expect.objectContaining({ status: 401 }));
 });
 
+it("refuses what nginx passes on by default", () => {
+  const headers = { host: "127.0.0.1:7717", connection: "close" };
+  const incoming = { headers, socket: { remoteAddress: "127.0.0.1" } };
+  expect(localCaller({ ...incoming, raw: { httpVersion: "1.1" } }).tenant).toBe("default");
+  const { connection: _close, ...old } = headers;
+  expect(localCaller({ ...incoming, headers: old, raw: { httpVersion: "1.0" } }).tenant).toBe("default");
+  expect(() => localCaller({ ...incoming, raw: { httpVersion: "1.0" } })).toThrow(
+    expect.objectContaining({ status: 401 }),
+  );
+});
+
 it.each([
   [403, { "sec-fetch-site": "cross-site" }],
   [403, { "sec-fetch-site": "same-site" }],

@@ -19,6 +19,7 @@ export interface Caller {
 /** What is read of an HTTP request. */
 export interface Incoming {
   method?: string;
+  raw?: { httpVersion: string };
   headers: Readonly<Record<string, string | string[] | undefined>>;
   socket: { remoteAddress?: string | undefined };
 }

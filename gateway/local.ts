@@ -5,7 +5,7 @@ import type { Caller, Incoming } from "./caller.ts";
 import { ApiError } from "./errors.ts";
 
 const defaultTenant = "default";
-/** A proxy sends one of them at least. */
+/** What proxies add. One that adds nothing is no other than a client. */
 const proxyHeaders = [
   ...["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"],
   ...["x-forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-server"],
@@ -13,16 +13,19 @@ const proxyHeaders = [
 
 /** Throws ApiError. */
 export function localCaller(incoming: Incoming): Caller {
-  const { headers, socket, method = "GET" } = incoming;
+  const { headers, socket, method = "GET", raw } = incoming;
   const isLocal =
     isLoopback(socket.remoteAddress) &&
     // A page in a browser reaches the loopback, too, by a name of its own.
     isLocalHost(headers["host"]) &&
+    // nginx by default; other clients of HTTP/1.0 have no need to say so.
+    !(raw?.httpVersion === "1.0" && headers["connection"] === "close") &&
     proxyHeaders.every((name) => headers[name] === undefined);
   if (!isLocal)
     throw new ApiError({
       ...{ status: 401, code: "no_api_keys" },
-      message: "Without API keys only clients on the gateway's own machine are served, under the name localhost.",
+      message:
+        "Without API keys only clients on the gateway's own machine are served, under the name localhost and without a proxy: precedent keys create makes a key.",
     });
   fromThisSite(incoming);
   // Older browsers send no Sec-Fetch-Site, but a page of another site needs a preflight for this

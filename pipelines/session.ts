@@ -47,7 +47,8 @@ export async function openSession(
   { log, clientId = "precedent", start = true, say, logReplay, subjects }: SessionOptions,
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start, say: start ? say : undefined });
-  await untilReachable(serversOf(config, connections), say ?? ((line) => log.warn(line)));
+  const tellWait = say ?? ((line: string) => log.warn(line));
+  await untilReachable(serversOf(config, connections), tellWait);
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
@@ -74,7 +75,7 @@ export async function openSession(
   try {
     await untilAnswered(
       () => Promise.all([prepareArms(armsOf(config)), theClickHouse!(prepareTables(connections, config))]),
-      log,
+      tellWait,
     );
     if (start) say?.("topics, schemas and tables are there");
   } catch (error) {

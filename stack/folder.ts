@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 export interface StackFolder {
   root: string;
@@ -30,7 +30,30 @@ export function stackFolder(folder: string): StackFolder {
 }
 
 /** Makes the folder. Throws, naming the key, where the system can't keep its state there. */
-export async function makeWritable(folder: string): Promise<void> {
+export const makeWritable = (folder: string): Promise<string> =>
+  usable(folder, async (root) => {
+    await mkdir(root, { recursive: true });
+    return root;
+  });
+
+/** The folder, or the nearest above that is there. Throws as makeWritable does; makes nothing. */
+export const findWritable = (folder: string): Promise<string> =>
+  usable(folder, async (root) => {
+    let found = root;
+    while (found !== dirname(found) && !(await isThere(found))) found = dirname(found);
+    return found;
+  });
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error;
+    },
+  );
+
+async function usable(folder: string, find: (root: string) => Promise<string>): Promise<string> {
   const root = resolve(folder);
   const refuse = (why: string): Error =>
     new Error(`the state folder ${root} can't be used (${why}): name another one in stack.folder`);
@@ -38,15 +61,16 @@ export async function makeWritable(folder: string): Promise<void> {
   if (`${homedir()}/`.startsWith(root.endsWith("/") ? root : `${root}/`))
     throw refuse("it holds your home folder, and everything in a state folder becomes private");
   try {
-    await mkdir(root, { recursive: true });
-    for (const part of [root, ...["data", "logs", "instances"].map((name) => join(root, name))]) {
+    const top = await find(root);
+    for (const part of [top, ...["data", "logs", "instances"].map((name) => join(top, name))]) {
       const found = await stat(part).catch((error: NodeJS.ErrnoException) => {
-        if (part === root || error.code !== "ENOENT") throw error;
+        if (part === top || error.code !== "ENOENT") throw error;
       });
       if (found === undefined) continue;
       if (!found.isDirectory()) throw refuse(`${part} is no folder`);
       await access(part, constants.R_OK | constants.W_OK | constants.X_OK);
     }
+    return top;
   } catch (error) {
     const { code, path = root } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

@@ -1,6 +1,5 @@
 // The first words with the servers, when a process starts: one that is just being started again, or
 // busy, is no reason to end.
-import type { Logger } from "pino";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { messageOf } from "../connections/errors.ts";
 import { classifyKafkaError } from "../connections/kafka/errors.ts";
@@ -11,8 +10,10 @@ import { untilDone } from "../runtime/until-done.ts";
 /** Before the longest wait it is given up, after seven attempts: a new broker on a busy machine. */
 const answerMs = { first: 500, limit: 32_000 };
 
-/** Rejects after seven attempts; at once for other errors than an absent server. */
-export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
+/**
+ * Reports each failed attempt. Rejects after seven; at once for other errors than an absent server.
+ */
+export async function untilAnswered(prepare: () => Promise<unknown>, say: (line: string) => void): Promise<void> {
   await untilDone(prepare, {
     waits: answerMs,
     onFailure(error, retryInMs) {
@@ -23,7 +24,7 @@ export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger
           error instanceof ClickHouseUnavailable ||
           classifyKafkaError(error) === "retriable");
       if (!passing || retryInMs >= answerMs.limit) throw error;
-      log.warn({ why: messageOf(error), retryInMs }, "a server does not answer yet");
+      say(`${messageOf(error)}: next try in ${retryInMs / 1_000} s`);
     },
   });
 }

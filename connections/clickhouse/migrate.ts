@@ -46,19 +46,9 @@ export async function migrate(
   migrations?: readonly Migration[],
 ): Promise<string[]> {
   const files = migrations ?? (await readMigrations());
-  await createBook(clickhouse, options);
-  const applied = await clickhouse.query<{ version: number; name: string; checksum: string }>(
-    `SELECT version, name, checksum FROM ${options.database}.migrations FINAL ORDER BY version`,
-  );
-  for (const { version, name, checksum } of applied) {
-    const file = files.find((migration) => migration.version === version);
-    if (file !== undefined && file.checksum !== checksum)
-      throw new MigrationError(
-        `Migration ${fileName(file)} was applied to ${options.database} as ${name} with another text. ` +
-          `Applied files never change: put the change into a new file.`,
-      );
-  }
-  const done = new Set(applied.map(({ version }) => version));
+  // A user without rights to create finds all made by another one.
+  if (!(await hasBook(clickhouse, options))) await createBook(clickhouse, options);
+  const done = await appliedVersions(clickhouse, options.database, files);
   const missing = files.filter(({ version }) => !done.has(version));
   for (const migration of missing) {
     for (const statement of renderMigration(migration.sql, options)) await clickhouse.command(statement);
@@ -73,6 +63,35 @@ export async function migrate(
 }
 
 const fileName = ({ version, name }: Migration): string => `${String(version).padStart(4, "0")}_${name}`;
+
+/** Migrations that a database has. MigrationError when an applied file has changed. */
+export async function appliedVersions(
+  clickhouse: Pick<ClickHouse, "query">,
+  database: string,
+  files: readonly Migration[],
+): Promise<Set<number>> {
+  const applied = await clickhouse.query<Pick<Migration, "version" | "checksum">>(
+    `SELECT version, checksum FROM ${database}.migrations FINAL ORDER BY version`,
+  );
+  for (const { version, checksum } of applied) {
+    const file = files.find((migration) => migration.version === version);
+    if (file !== undefined && file.checksum !== checksum)
+      throw new MigrationError(
+        `Migration ${fileName(file)} was applied to ${database} with another text, by a version from which no ` +
+          `upgrade leads to this one: return to that version, or name another clickhouse.database, without its ` +
+          `rows. When developing: applied files never change, put the change into a new file.`,
+      );
+  }
+  return new Set(applied.map(({ version }) => version));
+}
+
+async function hasBook(clickhouse: Pick<ClickHouse, "query">, { database }: RenderOptions): Promise<boolean> {
+  const found = await clickhouse.query(
+    "SELECT name FROM system.tables WHERE database = {database:String} AND name = 'migrations'",
+    { database },
+  );
+  return found.length > 0;
+}
 
 /** On a cluster one book for all shards: its path names none. */
 async function createBook(clickhouse: Pick<ClickHouse, "command">, options: RenderOptions): Promise<void> {

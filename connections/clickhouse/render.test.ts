@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "./errors.ts";
-import { migrate, MigrationError, readMigrations } from "./migrate.ts";
+import { appliedVersions, migrate, MigrationError, readMigrations } from "./migrate.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 import { expiringTables, renderMigration } from "./render.ts";
 
@@ -104,7 +104,18 @@ describe("migrate", () => {
       "INSERT INTO precedent.migrations (version, name, checksum,",
     ]);
     expect(await migrate(clickhouse, plain, [file])).toEqual([]);
+    const reader = {
+      query: async <Row>(statement: string) =>
+        (statement.includes("system.tables") ? [{ name: "migrations", engine: "" }] : book) as Row[],
+      command: () => Promise.reject(new Error("Not enough privileges")),
+    };
+    expect(await migrate(reader, plain, [file])).toEqual([]);
     await expect(migrate(clickhouse, plain, [{ ...file, checksum: "c2" }])).rejects.toThrow(MigrationError);
+    const known = await appliedVersions(clickhouse, "precedent", [file]);
+    expect([...known]).toEqual([1]);
+    await expect(appliedVersions(clickhouse, "precedent", [{ ...file, checksum: "c2" }])).rejects.toThrow(
+      /0001_records was applied to precedent with another text.*another clickhouse\.database/,
+    );
   });
 });
 

@@ -4,6 +4,7 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { boundConnections } from "./connection-bounds.ts";
+import { endWithLastAnswers } from "./last-answers.ts";
 
 export interface Refusal {
   status: number;
@@ -48,6 +49,7 @@ export function createGuardedServer(
   const alive = { keepAlive: true, keepAliveInitialDelay: aliveMs };
   const server = createServer({ ...times, ...alive, connectionsCheckingInterval: checkMs });
   boundConnections(server, maxConnections, onClosed);
+  endWithLastAnswers(server);
 
   const refuse = (response: ServerResponse, { status, ...more }: Refusal): void => {
     const { type, text } = bodyOf({ status, ...more });

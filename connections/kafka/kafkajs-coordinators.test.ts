@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { rememberedMs, rememberingCoordinators } from "./kafkajs-coordinators.ts";
+import { explainingCoordinators, rememberedMs, rememberingCoordinators } from "./kafkajs-coordinators.ts";
+import { remedyOf } from "../security/errors.ts";
 import { internals } from "./kafkajs-internals.ts";
 
 const transaction = { groupId: "transactional-id", coordinatorType: 1 };
@@ -9,7 +10,7 @@ function setUp() {
   let time = 0;
   const ask = vi.fn((question: { groupId: string }) => Promise.resolve(`coordinator of ${question.groupId}`));
   const find = rememberingCoordinators(ask, () => time);
-  const cluster = { findGroupCoordinatorMetadata: find };
+  const cluster = { brokerPool: { brokers: {} }, findGroupCoordinatorMetadata: find };
   return { ask, cluster, pass: (ms: number) => (time += ms) };
 }
 
@@ -46,6 +47,24 @@ describe("coordinators", () => {
     await cluster.findGroupCoordinatorMetadata(transaction);
     await other.findGroupCoordinatorMetadata(transaction);
     expect(ask).toHaveBeenCalledTimes(2);
+  });
+
+  test("a failure says what a broker says of it, where one is connected", async () => {
+    const failed = () => new Error("Failed to find group coordinator");
+    const refuses = vi.fn(() =>
+      Promise.reject(Object.assign(new Error("no ACL"), { type: "GROUP_AUTHORIZATION_FAILED" })),
+    );
+    const find = explainingCoordinators(() => Promise.reject(failed()));
+    const brokers = (isConnected: boolean) => ({
+      1: { isConnected: () => isConnected, findGroupCoordinator: refuses },
+    });
+    const ask = (isConnected: boolean) =>
+      find.call({ brokerPool: { brokers: brokers(isConnected) }, findGroupCoordinatorMetadata: find }, group);
+    await expect(ask(false)).rejects.toThrow(/coordinator$/);
+    expect(refuses).not.toHaveBeenCalled();
+    const refused: unknown = await ask(true).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ message: "Failed to find group coordinator: no ACL" });
+    expect(remedyOf(refused)).toMatch(/ACL/);
   });
 
   test("kafkajs still has the method that is wrapped", () => {

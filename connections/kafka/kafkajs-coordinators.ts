@@ -2,6 +2,9 @@
 // of its nine round trips. Here the answer is remembered for a moment, for the connections of
 // transactional producers only. A coordinator that has moved since answers NOT_COORDINATOR: the
 // transaction fails, and its producer is replaced together with what it remembered.
+// kafkajs also drops why no broker names a coordinator: a missing ACL looked like a broker that is
+// away, and was waited for.
+import { messageOf } from "../errors.ts";
 import { coordinatorTypes, internals, type ClusterLike, type CoordinatorQuestion } from "./kafkajs-internals.ts";
 
 export const rememberedMs = 1_000;
@@ -35,9 +38,32 @@ export function rememberingCoordinators(
   };
 }
 
+type Find = ClusterLike["findGroupCoordinatorMetadata"];
+
+/** Adds what a broker says, asked once more, to the error. */
+export function explainingCoordinators(
+  find: (this: ClusterLike, ...question: Parameters<Find>) => ReturnType<Find>,
+): (this: ClusterLike, ...question: Parameters<Find>) => ReturnType<Find> {
+  return async function findGroupCoordinatorMetadata(question) {
+    try {
+      return await find.call(this, question);
+    } catch (error) {
+      const broker = Object.values(this.brokerPool.brokers).find((one) => one.isConnected());
+      try {
+        await broker?.findGroupCoordinator(question);
+      } catch (reason) {
+        if (error instanceof Error)
+          Object.assign(error, { cause: reason, message: `${error.message}: ${messageOf(reason)}` });
+      }
+      throw error;
+    }
+  };
+}
+
 export function patchCoordinators(): void {
   const { prototype } = internals.Cluster;
-  prototype.findGroupCoordinatorMetadata = rememberingCoordinators(prototype.findGroupCoordinatorMetadata, () =>
-    performance.now(),
+  prototype.findGroupCoordinatorMetadata = rememberingCoordinators(
+    explainingCoordinators(prototype.findGroupCoordinatorMetadata),
+    () => performance.now(),
   );
 }

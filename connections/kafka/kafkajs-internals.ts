@@ -113,6 +113,9 @@ export interface CoordinatorQuestion {
   coordinatorType: number;
 }
 export interface ClusterLike {
+  brokerPool: {
+    brokers: Record<string, { isConnected(): boolean; findGroupCoordinator(question: CoordinatorQuestion): unknown }>;
+  };
   findGroupCoordinatorMetadata(question: CoordinatorQuestion): Promise<unknown>;
 }
 export interface DescribedCluster {

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { createRegistry } from "./client.ts";
+import { createRegistry, subjectsOf } from "./client.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
 const servers: Server[] = [];
@@ -40,6 +40,22 @@ describe("registry client", () => {
   it("takes 404 for an unknown id", async () => {
     const url = await serve(answer(404, { error_code: 40403, message: "Schema not found" }));
     expect(await createRegistry({ url }).schema(7)).toBeNull();
+  });
+
+  it("lists subjects, or says why it can't", async () => {
+    expect(await subjectsOf({ url: await serve(answer(200, ["a-value", "b-value"])) })).toEqual(
+      new Set(["a-value", "b-value"]),
+    );
+    await expect(subjectsOf({ url: await serve(answer(401, {})) })).rejects.toThrow(/refuses our credentials/);
+    await expect(subjectsOf({ url: await serve(answer(500, { message: "no disk" })) })).rejects.toThrow("no disk");
+    await expect(subjectsOf({ url: await serve(answer(404, { message: "no resource" })) })).rejects.toThrow(
+      "no resource; see that its address includes the path",
+    );
+    // A page of the server itself, where the path is missing.
+    for (const status of [200, 404])
+      await expect(
+        subjectsOf({ url: await serve((_request, response) => response.writeHead(status).end("<html>")) }),
+      ).rejects.toThrow(`answers ${status} without a message: see that its address includes the path`);
   });
 
   it("takes a schema that is no Avro for none", async () => {

@@ -133,12 +133,15 @@ async function typeOf(
 
 export async function subjectsOf(options: RegistryOptions): Promise<Set<string>> {
   const { status, text } = await caller(options)("GET", "/subjects", mostBytes.subjects);
-  if (status !== 200) throw new Error(`it answers ${status}`);
-  return new Set(JSON.parse(text) as string[]);
+  const names = jsonOf(text);
+  if (status === 200 && Array.isArray(names)) return new Set(names.map(String));
+  throw new Error(refusalOf(options.url, status, isObject(names) ? names : undefined));
 }
 
 function refusalOf(url: string, status: number, body: Answer["body"]): string {
   if (status === 401 || status === 403) return `registry ${url} refuses our credentials (status ${status})`;
   const message = body?.["message"];
-  return typeof message === "string" ? message : `registry ${url} answers ${status} without a message`;
+  const path = "see that its address includes the path of Confluent's API (Apicurio's is /apis/ccompat/v7)";
+  if (typeof message !== "string") return `registry ${url} answers ${status} without a message: ${path}`;
+  return status === 404 ? `${message}; ${path}` : message;
 }

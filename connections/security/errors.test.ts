@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { remedyOf } from "./errors.ts";
+import { adviceOf, remedyOf } from "./errors.ts";
 
 it.each([
   [{ name: "KafkaJSProtocolError", type: "GROUP_AUTHORIZATION_FAILED" }, /topology --acls/],
@@ -17,7 +17,19 @@ it.each([
   expect(remedyOf(Object.assign(new Error(), error))).toMatch(remedy);
 });
 
+it.each(["Closed connection", "socket hang up", "Client network socket disconnected before secure TLS connection"])(
+  "suspects TLS and credentials at the end of all attempts: %s",
+  (message) => {
+    const error = new Error("all attempts failed", { cause: new Error(message) });
+    expect([remedyOf(error), adviceOf(error)]).toEqual([
+      undefined,
+      expect.stringMatching(/TLS \(https, or tls\) and credentials/),
+    ]);
+    expect(adviceOf(new Error("certificate has expired"))).toMatch(/renew/);
+  },
+);
+
 it("has none for a server that is away", () => {
   expect(remedyOf(new Error("connect ECONNREFUSED"))).toBeUndefined();
-  expect(remedyOf(undefined)).toBeUndefined();
+  expect(adviceOf(undefined)).toBeUndefined();
 });

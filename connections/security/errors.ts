@@ -20,7 +20,10 @@ const remedies: readonly [RegExp, string][] = [
     /SASLAuthentication|SASL .*authentication failed|ILLEGAL_SASL_STATE/,
     "see that kafka.sasl has the name and password, or the token, that the broker knows, and that the broker's listener takes SASL",
   ],
-  [/CERT_HAS_EXPIRED|certificate has expired/, "renew the certificate of the server, or of the authority in tls.ca"],
+  [
+    /CERT_HAS_EXPIRED|certificate has expired/,
+    "renew the certificate of the server, or of the authority in tls.ca; see that this machine's clock is right",
+  ],
   [/CERT_NOT_YET_VALID|certificate is not yet valid/, "see that the clocks of both machines are right"],
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|self[- ]signed certificate|unable to (?:verify the first certificate|get (?:local )?issuer certificate)|CERT_SIGNATURE_FAILURE|certificate signature failure/,
@@ -40,11 +43,24 @@ const remedies: readonly [RegExp, string][] = [
   ],
 ];
 
+/** A server that restarts looks the same: only who has given up is told. */
+const suspicions: typeof remedies = [
+  [
+    /Closed connection|closed before it was made|disconnected before secure TLS|socket hang up/,
+    "the server closes connections as soon as they are made: see that TLS (https, or tls) and credentials (sasl) are what its port takes",
+  ],
+];
+
 /** What to do about a refusal; undefined where an error is none. */
-export function remedyOf(error: unknown): string | undefined {
+export const remedyOf = (error: unknown): string | undefined => adviceFrom(remedies, error);
+
+/** The same for a person, at the end of all attempts. */
+export const adviceOf = (error: unknown): string | undefined => remedyOf(error) ?? adviceFrom(suspicions, error);
+
+function adviceFrom(known: typeof remedies, error: unknown): string | undefined {
   for (let e = error as Partial<Record<string, unknown>> | undefined, depth = 0; e && depth < 6; depth++) {
     const words = [e.name, e.type, e.code, e.message].filter((word) => typeof word === "string").join(" ");
-    const found = remedies.find(([pattern]) => pattern.test(words));
+    const found = known.find(([pattern]) => pattern.test(words));
     if (found !== undefined) return found[1];
     e = (e.originalError ?? e.cause) as Partial<Record<string, unknown>> | undefined;
   }

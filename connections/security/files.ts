@@ -13,7 +13,7 @@ export type TlsOptions = SecureContextOptions & { rejectUnauthorized: true };
 export function tlsOptions(files: TlsFiles = {}): TlsOptions {
   const { ca, cert, key, passphrase } = files;
   const options = {
-    ...(ca === undefined ? {} : { ca: read(ca, "certificates") }),
+    ...(ca === undefined ? {} : { ca: authorities(ca) }),
     ...(cert === undefined ? {} : { cert: read(cert, "a certificate") }),
     ...(key === undefined ? {} : { key: read(key, "a private key") }),
     ...(passphrase === undefined ? {} : { passphrase }),
@@ -28,6 +28,15 @@ export function tlsOptions(files: TlsFiles = {}): TlsOptions {
     );
   }
   return { ...options, rejectUnauthorized: true };
+}
+
+/** OpenSSL ignores what is no certificate, a Java keystore for one. */
+function authorities(file: string): string {
+  const text = read(file, "certificates");
+  if (/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)) return text;
+  throw new SecurityProblem(
+    `${file} holds no certificate in PEM form: export it from a Java keystore with keytool -exportcert -rfc`,
+  );
 }
 
 /** The secret itself, or that of the file without the line's end. */

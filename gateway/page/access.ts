@@ -20,6 +20,7 @@ export function sameOrigin({ headers }: Incoming): void {
   if (isOwn(headers)) return;
   throw new ApiError({
     ...{ status: 403, code: "cross_site" },
-    message: "What changes something needs the header Origin of the page itself.",
+    message:
+      "What changes something needs the header Origin of the page itself; a proxy before the gateway must pass the header Host on.",
   });
 }
