@@ -1,5 +1,5 @@
 // HTTP of providers' batches: a client with bounds on what it reads, and files of JSON lines.
-import OpenAI, { APIError } from "openai";
+import OpenAI, { APIError, type ClientOptions } from "openai";
 import { isObject, jsonOf } from "../../algorithms/text/json-shape.ts";
 import { partsOf, textOf } from "../../connections/http/bodies.ts";
 import { boundedFetch } from "../openai/bounded-fetch.ts";
@@ -16,7 +16,7 @@ const mostLineBytes = 16 * 1_048_576;
 
 /** @param isFile whether an address has a file, which is read by lines() */
 export const createBatchClient = (
-  options: { baseURL: string; apiKey: string; defaultHeaders?: Record<string, string | null> },
+  options: Pick<ClientOptions, "baseURL" | "defaultQuery" | "defaultHeaders"> & { apiKey: string },
   isFile: (pathname: string) => boolean,
   call?: typeof fetch,
 ): OpenAI =>

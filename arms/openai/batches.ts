@@ -4,6 +4,7 @@ import { toFile, type OpenAI } from "openai";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import { checkListed, createBatchClient, fileMs, objectsOf } from "../batches/http.ts";
+import { keyHeaders } from "./body.ts";
 import type { Provider, ProviderBatch } from "../batches/port.ts";
 
 export interface OpenAiBatch extends ProviderBatch {
@@ -11,7 +12,6 @@ export interface OpenAiBatch extends ProviderBatch {
   resultFiles: readonly string[];
 }
 
-const endpoint = "/v1/chat/completions";
 const armKey = "precedent_arm";
 /** The provider deletes the files after this time. */
 const keptSeconds = 3 * 86_400;
@@ -20,8 +20,13 @@ export function createOpenAiBatches(
   { baseUrl = "", apiKey, name }: OpenAiArmConfig,
   call?: typeof fetch,
 ): Provider<OpenAiBatch> {
-  const key = apiKey === "" ? "none" : apiKey;
-  const client = createBatchClient({ baseURL: baseUrl, apiKey: key }, (path) => path.endsWith("/content"), call);
+  const { endpoint, ...address } = addressOf(baseUrl);
+  const defaultHeaders = { authorization: null, ...keyHeaders({ baseUrl, apiKey }) };
+  const client = createBatchClient(
+    { ...address, apiKey: "none", defaultHeaders },
+    (path) => path.endsWith("/content"),
+    call,
+  );
   const objects = (file: string) =>
     objectsOf(client.files.content(file, { signal: AbortSignal.timeout(fileMs) }).asResponse());
   const expiry = { anchor: "created_at", seconds: keptSeconds } as const;
@@ -57,8 +62,8 @@ export function createOpenAiBatches(
       return (await client.files.create({ file, purpose: "batch", expires_after: expiry })).id;
     },
     async create(inputFile) {
-      const order = { input_file_id: inputFile, endpoint, completion_window: "24h" } as const;
-      const more = { metadata: { [armKey]: name }, output_expires_after: expiry };
+      const order = { input_file_id: inputFile, endpoint: endpoint as OpenAI.BatchCreateParams["endpoint"] };
+      const more = { completion_window: "24h", metadata: { [armKey]: name }, output_expires_after: expiry } as const;
       // Never retried as it is: the first try may have been carried out.
       return batchOf(await client.batches.create({ ...order, ...more }, { maxRetries: 0 }));
     },
@@ -79,6 +84,18 @@ export function createOpenAiBatches(
           };
         }
     },
+  };
+}
+
+/** Azure's batches are those of a resource, not of a deployment; its dated API has no /v1. */
+function addressOf(baseUrl: string): { baseURL: string; defaultQuery: Record<string, string>; endpoint: string } {
+  const url = new URL(baseUrl);
+  const isDated = url.searchParams.has("api-version") && !/\/v1\/?$/.test(url.pathname);
+  if (isDated) url.pathname = url.pathname.replace(/\/deployments\/[^/]+\/?$/, "");
+  return {
+    baseURL: url.origin + url.pathname,
+    defaultQuery: Object.fromEntries(url.searchParams),
+    endpoint: isDated ? "/chat/completions" : "/v1/chat/completions",
   };
 }
 
