@@ -12,7 +12,7 @@ import { CommandError, type Io } from "./io.ts";
 import { parseDuration, parseNames } from "./options.ts";
 import type { Session } from "../pipelines/session.ts";
 import { groupName } from "../runtime/running-stage.ts";
-import { withSession } from "./with-session.ts";
+import { withKafka } from "./with-session.ts";
 
 interface Options {
   tenant: string;
@@ -45,7 +45,7 @@ export function addAsk(program: Command, io: Io): void {
     .option("--timeout <time>", "how long to wait: 500ms, 90s, 2m", parseDuration, 120_000)
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {
-      await withSession(command, io, async (session) => {
+      await withKafka(command, io, async (session) => {
         await refuseIdle(session, io);
         const answered = await ask(session, requestOf(question, options), options.timeout, io.signal);
         if (options.json === true) io.out(`${JSON.stringify(answered, null, 2)}\n`);

@@ -8,7 +8,7 @@ import type { Feedback } from "../schemas/types.ts";
 import { addFeedbackWithdraw } from "./feedback-withdraw.ts";
 import { feedbackRecord, type FeedbackInput } from "./feedback-record.ts";
 import type { Io } from "./io.ts";
-import { printWithSession } from "./with-session.ts";
+import { printWithKafka } from "./with-session.ts";
 import { requestIdOf } from "../gateway/api/response.ts";
 import { recordedId } from "./request-id.ts";
 import { sendOnce } from "../runtime/send-once.ts";
@@ -39,7 +39,7 @@ export function addFeedback(program: Command, io: Io): void {
     .action(async (given: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
       // Usage errors are reported before any connection is opened.
       const checked = feedbackRecord({ ...options, requestId: given, verdict }, id ?? uuid(), Date.now());
-      await printWithSession(command, io, async (session) => {
+      await printWithKafka(command, io, async (session) => {
         const known = recordedId(session.clickhouse, given).catch(() => undefined);
         const requestId = (await withTimeout(recordedMs, known)) ?? requestIdOf(given);
         const feedback = { ...checked, requestId };

@@ -9,7 +9,7 @@ import { describeKeys } from "./describe-keys.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf, orNone, parseAmount, parseCount, parseDuration, parseNames } from "./options.ts";
 import { jsonLines } from "./reading.ts";
-import { printWithSession } from "./with-session.ts";
+import { printWithKafka } from "./with-session.ts";
 
 /** Rejects with UsageError or CommandError in place of KeyRefused. */
 async function orProblem<T>(act: Promise<T>): Promise<T> {
@@ -43,7 +43,7 @@ export function addKeys(program: Command, io: Io): void {
     .action(async (grants: Grants, command: Command) => {
       const problem = problemOf(grants, armsOf(configOf(command, io, { callsArms: false }).config));
       if (problem !== null) throw new UsageError(problem);
-      await printWithSession(command, io, async (session) => {
+      await printWithKafka(command, io, async (session) => {
         const arms = armsOf(session.config);
         const isFirst = (await readKeys(session)).length === 0;
         const { key, text } = await orProblem(createKey(session, grants, { arms, now: Date.now() }));
@@ -65,7 +65,7 @@ export function addKeys(program: Command, io: Io): void {
     .action(async (id: string, changes: Changes, command: Command) => {
       const problem = Object.keys(changes).length === 0 ? "name a limit to change" : limitProblem(changes);
       if (problem !== null) throw new UsageError(problem);
-      await printWithSession(command, io, async (session) => {
+      await printWithKafka(command, io, async (session) => {
         const { id: known } = await orProblem(updateKey(session, id, changes, Date.now()));
         return `updated ${known}\n`;
       });
@@ -77,7 +77,7 @@ export function addKeys(program: Command, io: Io): void {
     .option("-t, --tenant <name>", "of this tenant alone")
     .option("--json", "one a line, as JSON")
     .action(async ({ tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
-      await printWithSession(command, io, async (session) => {
+      await printWithKafka(command, io, async (session) => {
         const found = (await readKeys(session)).filter((key) => tenant === undefined || key.tenant === tenant);
         const spent = await readSpent(session.clickhouse, found, Date.now());
         if (json !== true) return describeKeys(found, Date.now(), spent);
@@ -90,7 +90,7 @@ export function addKeys(program: Command, io: Io): void {
     .description("refuse keys from now on, for good")
     .argument("<id...>", "which; the part of a key before its dot")
     .action(async (ids: string[], _options: object, command: Command) => {
-      await printWithSession(command, io, async (session) => {
+      await printWithKafka(command, io, async (session) => {
         const found = await orProblem(revokeKeys(session, ids, { now: Date.now() }));
         return `revoked ${found.map(({ id }) => id).join(", ")}\n`;
       });
@@ -102,7 +102,7 @@ export function addKeys(program: Command, io: Io): void {
     .argument("<id>", "which; the part of a key before its dot")
     .option("--overlap <time>", "the old key is refused only after so long, such as 90s or 10m", parseDuration)
     .action(async (id: string, { overlap }: { overlap?: number }, command: Command) => {
-      await printWithSession(command, io, async (session) => {
+      await printWithKafka(command, io, async (session) => {
         const { key, old, text } = await orProblem(rotateKey(session, id, { now: Date.now(), overlap }));
         io.note(`${key.id} ${ownerOf(old)} follows ${old.id}: this is shown once\n`);
         return `${text}\n`;

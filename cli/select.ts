@@ -47,7 +47,7 @@ export function addSelect(program: Command, io: Io): void {
           await held.stop();
         }
       };
-      await withSession(command, io, inspect, "warn");
+      await withSession(command, io, inspect, { level: "warn" });
     });
 }
 

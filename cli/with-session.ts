@@ -6,27 +6,40 @@ import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { runningConfig, tell, whereElse } from "./running-config.ts";
 
-/** start: starts the embedded stack if none runs. */
+type Work<T> = (session: Session) => Promise<T>;
+
+interface Opening {
+  /** Starts the embedded stack if none runs. */
+  start?: boolean;
+  /** false: ClickHouse may be away. Default true. */
+  tables?: boolean;
+  level?: "warn" | "error";
+}
+
 export function openRunning(
   config: Config,
   io: Io,
-  { start = false, level = "error" }: { start?: boolean; level?: "warn" | "error" } = {},
+  { start = false, tables = true, level = "error" }: Opening = {},
 ): Promise<Session> {
-  return openSession(config, { log: createLog({ level }), start, say: tell(io) }).catch(whereElse(config));
+  return openSession(config, { log: createLog({ level }), start, tables, say: tell(io) }).catch(whereElse(config));
 }
 
-export async function withSession(
-  command: Command,
-  io: Io,
-  work: (session: Session) => Promise<void>,
-  level: "warn" | "error" = "error",
-): Promise<void> {
-  const session = await openRunning(runningConfig(command, io), io, { level });
+export async function withSession(command: Command, io: Io, work: Work<void>, opening: Opening = {}): Promise<void> {
+  const session = await openRunning(runningConfig(command, io), io, opening);
   await work(session).finally(() => session.close());
 }
 
-export const printWithSession = (
-  command: Command,
-  io: Io,
-  work: (session: Session) => Promise<string>,
-): Promise<void> => withSession(command, io, async (session) => io.out(await work(session)));
+/** For what Kafka and the registry are enough. */
+export const withKafka = (command: Command, io: Io, work: Work<void>): Promise<void> =>
+  withSession(command, io, work, { tables: false });
+
+const printing =
+  (io: Io, work: Work<string>): Work<void> =>
+  async (session) =>
+    io.out(await work(session));
+
+export const printWithSession = (command: Command, io: Io, work: Work<string>): Promise<void> =>
+  withSession(command, io, printing(io, work));
+
+export const printWithKafka = (command: Command, io: Io, work: Work<string>): Promise<void> =>
+  withKafka(command, io, printing(io, work));

@@ -35,6 +35,8 @@ export interface SessionOptions {
   start?: boolean;
   /** Called with each step of a start, and with each try of servers that are not there. */
   say?: ((step: string) => void) | undefined;
+  /** false: without ClickHouse's tables, which may be away. Default true. */
+  tables?: boolean;
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
@@ -44,11 +46,12 @@ export interface SessionOptions {
 /** Makes topics, subjects and tables. Rejects after about ten seconds without a server. */
 export async function openSession(
   config: Config,
-  { log, clientId = "precedent", start = true, say, logReplay, subjects }: SessionOptions,
+  { log, clientId = "precedent", start = true, say, tables = true, logReplay, subjects }: SessionOptions,
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start, say: start ? say : undefined });
   const tellWait = say ?? ((line: string) => log.warn(line));
-  await untilReachable(serversOf(config, connections), tellWait);
+  const needed = ["kafka", "registry", ...(tables ? (["clickhouse"] as const) : [])] as const;
+  await untilReachable(serversOf(config, connections, needed), tellWait);
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
@@ -74,7 +77,11 @@ export async function openSession(
   };
   try {
     await untilAnswered(
-      () => Promise.all([prepareArms(armsOf(config)), theClickHouse!(prepareTables(connections, config))]),
+      () =>
+        Promise.all([
+          prepareArms(armsOf(config)),
+          tables ? theClickHouse!(prepareTables(connections, config)) : undefined,
+        ]),
       tellWait,
     );
     if (start) say?.("topics, schemas and tables are there");

@@ -1,7 +1,9 @@
 // API keys on the real stack, made by the command line and used by OpenAI's own client: the tenant
 // is the key's, nothing of one tenant is another's, limits hold, and what is revoked is refused.
 // The gateway runs beforehand without keys, as most do.
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
@@ -11,7 +13,11 @@ import { runCommand } from "../../cli/run.testing.ts";
 import { follow } from "../support/follow.ts";
 import { startModel, type TestModel } from "../support/model.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
-import type { Feedback, Request } from "../../schemas/types.ts";
+import type { Feedback, Request, Response } from "../../schemas/types.ts";
+
+interface Answered {
+  response: Response;
+}
 
 let folder: string;
 let model: TestModel;
@@ -315,6 +321,34 @@ describe("the end of a key", () => {
     await until(probe, 401);
     expect((await fetch(`${baseURL}/models`)).status).toBe(401);
     await create("-t", "anew");
+  });
+});
+
+describe("while ClickHouse is away, or takes connections alone", () => {
+  const hanging = createServer(() => undefined);
+  beforeAll(async () => {
+    hanging.listen(0, "127.0.0.1");
+    await once(hanging, "listening");
+  });
+  afterAll(() => hanging.close());
+
+  test.each(["away", "hanging"])("%s: keys are made, listed and revoked, requests asked and rated", async (how) => {
+    const { port } = hanging.address() as AddressInfo;
+    const clickhouse = { ...system.config.clickhouse, url: `http://127.0.0.1:${how === "away" ? 1 : port}` };
+    await writeFile(join(folder, `${how}.yaml`), JSON.stringify({ ...system.config, clickhouse }));
+    const run = async (...argv: string[]): Promise<string> => {
+      const { code, out, note } = await runCommand(folder, [...argv, "--config", `${how}.yaml`]);
+      expect(code, note).toBe(0);
+      return out.trim();
+    };
+    const key = await run("keys", "create", "-t", how);
+    await until(key, 200);
+    if (how === "away") expect(await run("keys", "list", "-t", how)).toMatch(/valid/);
+    await run("keys", "revoke", idOf(key));
+    await until(key, 401);
+    const { response } = JSON.parse(await run("ask", "who is there?", "-a", "small", "--json")) as Answered;
+    expect(response.status).toBe("ok");
+    expect(await run("feedback", response.requestId, "up")).toMatch(/^[\w-]+$/);
   });
 });
 
