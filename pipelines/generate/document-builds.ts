@@ -42,9 +42,13 @@ export function followDocumentBuilds(
     log,
     clock = Date.now,
     builds = true,
-  }: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean },
+    most = mostWaiting,
+  }: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean; most?: number },
 ): FollowedDocuments {
   const waiting = new Map<string, Waiting>();
+  // Kept, as a new one passes all that was taken out before it, each time.
+  let oldest = waiting.entries();
+  let current: [string, Waiting] | undefined;
   const there = new Set<string>();
   /** Pieces of documents that are new to this process or changed, oldest change first. */
   const changed = new Map<string, { pieces: ReadonlySet<string>; until: number }>();
@@ -55,6 +59,14 @@ export function followDocumentBuilds(
     characters -= waiting.get(key)?.characters ?? 0;
     waiting.delete(key);
   };
+  /** The entry that waits longest. */
+  function first(): [string, Waiting] | undefined {
+    if (current !== undefined && waiting.get(current[0]) === current[1]) return current;
+    current = oldest.next().value;
+    if (current !== undefined || waiting.size === 0) return current;
+    oldest = waiting.entries();
+    return (current = oldest.next().value);
+  }
   function settle(key: string): void {
     changedPieces -= changed.get(key)?.pieces.size ?? 0;
     changed.delete(key);
@@ -63,9 +75,9 @@ export function followDocumentBuilds(
     const pieces = new Set(prompt.flatMap(({ kind, text }) => (kind === "document" ? pieceName(key, text) : [])));
     changed.set(key, { pieces, until: clock() + formerMs });
     changedPieces += pieces.size;
-    for (const oldest of changed.keys()) {
+    for (const longest of changed.keys()) {
       if (changedPieces <= mostPieces) break;
-      settle(oldest);
+      settle(longest);
     }
   }
   function isGone(piece: string): boolean {
@@ -75,7 +87,7 @@ export function followDocumentBuilds(
   }
   function wait(key: string, { tenant, expiresAt }: Document, pieces: Piece[]): void {
     const size = pieces.reduce((sum, { text }) => sum + text.length, entryCharacters);
-    if (!builds || characters + size > mostWaiting) return;
+    if (!builds || characters + size > most) return;
     waiting.set(key, { domain: sharingDomain(tenant, null), pieces, expiresAt, characters: size });
     characters += size;
   }
@@ -111,7 +123,8 @@ export function followDocumentBuilds(
   }
   return {
     next() {
-      for (const [key, one] of waiting) {
+      for (let entry = first(); entry !== undefined; entry = first()) {
+        const [key, one] = entry;
         // Taken out when it is built, unless it has changed meanwhile.
         const done = (): void => {
           if (waiting.get(key) === one) remove(key);
