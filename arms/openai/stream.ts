@@ -8,8 +8,9 @@ import { NotACompletion } from "./errors.ts";
 
 /** Connections that end within this time after the stream can be used again. */
 const longestEndMs = 50;
-/** Characters of an error that is no event. */
+/** Characters of an error that is no event, and how often one is looked for in a stream. */
 const longestError = 8_192;
+const mostLooks = 16;
 
 /**
  * Resolves at the end of the stream; true: it was in order, with [DONE] or message_stop. Throws
@@ -26,6 +27,7 @@ export async function readStream(
   let done = false;
   let isTail = false;
   let bare = "";
+  let looks = 0;
   const parser = createParser({
     maxBufferSize: most,
     onEvent({ event, data }) {
@@ -52,8 +54,11 @@ export async function readStream(
       const named = field === "error" ? jsonOf(value) : undefined;
       if (isObject(named)) return onValue("error" in named ? named : { error: named }, value);
       // Gemini breaks off with an error as JSON, in lines of their own.
-      if ((bare !== "" || /^[[{]/.test(line)) && bare.length < longestError) bare += `${line}\n`;
-      const error = /[\]}]\s*$/.test(bare) ? jsonOf(bare) : undefined;
+      if (bare === "" ? !/^[[{]/.test(line) : bare.length >= longestError) return;
+      const mayEnd = (bare === "" || /^[\]}]/.test(line)) && /[\]}]\s*$/.test(line);
+      bare += `${line}\n`;
+      if (!mayEnd || ++looks > mostLooks) return;
+      const error = jsonOf(bare);
       const [first] = Array.isArray(error) ? (error as unknown[]) : [error];
       if (isObject(first) && "error" in first) onValue(first, bare);
     },

@@ -165,6 +165,7 @@ const isRepeated = (call: Call, { id, name, text }: Entry): boolean =>
   (name === null || name === call.name) &&
   (id === null ? name === null : id === call.id) &&
   text !== "" &&
+  text.length === call.length &&
   call.end.isComplete() &&
   text === call.parts.join("");
 
