@@ -1,6 +1,8 @@
 // Lines of a file in UTF-8, split at LF alone: readline also splits at U+2028, which JSON may hold.
-// Each is of bounded length: a file without line feeds must not fill the memory.
+// Each is of bounded length: a file without line feeds must not fill the memory. And its bytes in
+// pieces, for a search.
 import { createReadStream } from "node:fs";
+import { isMissing } from "./errors.ts";
 
 /** Kafka's limit of a record (connections/kafka/topics.ts), and what JSON adds to a text. */
 export const longestLine = 32 * 1_048_576;
@@ -59,4 +61,18 @@ export async function* linesOf(
       throw new Error(`${file}, line ${number}: it has more than ${most / 1_048_576} MiB; is it a text file?`);
   }
   if (length > 0) yield line();
+}
+
+/** A file's bytes, each piece with the end of the one before; a file that goes has no more. */
+export async function* overlappingPieces(file: string, overlap: number): AsyncGenerator<Buffer> {
+  let before = Buffer.alloc(0);
+  try {
+    for await (const piece of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
+      const bytes = Buffer.concat([before, piece]);
+      yield bytes;
+      before = bytes.subarray(-overlap);
+    }
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
 }

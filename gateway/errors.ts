@@ -41,6 +41,9 @@ export class ApiError extends Error {
 export const badRequest = (message: string, param?: string, code = "invalid_value"): ApiError =>
   new ApiError({ status: 400, code, message, param });
 
+export const unknownModel = (message: string): ApiError =>
+  new ApiError({ status: 404, code: "model_not_found", message, param: "model" });
+
 const types: Readonly<Record<number | string, string>> = {
   401: "authentication_error",
   403: "permission_error",

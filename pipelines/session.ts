@@ -50,8 +50,7 @@ export async function openSession(
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start, say: start ? say : undefined });
   const tellWait = say ?? ((line: string) => log.warn(line));
-  const needed = ["kafka", "registry", ...(tables ? (["clickhouse"] as const) : [])] as const;
-  await untilReachable(serversOf(config, connections, needed), tellWait);
+  await untilReachable(serversOf(config, connections, tables ? undefined : ["kafka", "registry"]), tellWait);
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({

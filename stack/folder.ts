@@ -1,8 +1,9 @@
 // What lies where in a stack folder. Deleting it is a clean slate.
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { access, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { isMissing } from "../connections/errors.ts";
 
 export interface StackFolder {
   root: string;
@@ -39,19 +40,17 @@ export const makeWritable = (folder: string): Promise<string> =>
 /** The folder, or the nearest above that is there. Throws as makeWritable does; makes nothing. */
 export const findWritable = (folder: string): Promise<string> =>
   usable(folder, async (root) => {
-    let found = root;
-    while (found !== dirname(found) && !(await isThere(found))) found = dirname(found);
-    return found;
+    let top = root;
+    while (top !== dirname(top) && (await found(top)) === undefined) top = dirname(top);
+    return top;
   });
 
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
-      throw error;
-    },
-  );
+/** undefined: it is not there. */
+const found = (path: string): Promise<Stats | undefined> =>
+  stat(path).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+    return undefined;
+  });
 
 async function usable(folder: string, find: (root: string) => Promise<string>): Promise<string> {
   const root = resolve(folder);
@@ -63,11 +62,9 @@ async function usable(folder: string, find: (root: string) => Promise<string>): 
   try {
     const top = await find(root);
     for (const part of [top, ...["data", "logs", "instances"].map((name) => join(top, name))]) {
-      const found = await stat(part).catch((error: NodeJS.ErrnoException) => {
-        if (part === top || error.code !== "ENOENT") throw error;
-      });
-      if (found === undefined) continue;
-      if (!found.isDirectory()) throw refuse(`${part} is no folder`);
+      const there = part === top ? await stat(part) : await found(part);
+      if (there === undefined) continue;
+      if (!there.isDirectory()) throw refuse(`${part} is no folder`);
       await access(part, constants.R_OK | constants.W_OK | constants.X_OK);
     }
     return top;

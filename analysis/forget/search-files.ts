@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Subject } from "./subject.ts";
-import { piecesOf } from "../../connections/documents/left-behind.ts";
+import { overlappingPieces } from "../../connections/lines.ts";
 
 const ids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}/g;
 /** An id may stand across two pieces. */
@@ -26,7 +26,7 @@ export async function filesWith(
 }
 
 async function holds(file: string, wanted: ReadonlySet<string>): Promise<boolean> {
-  for await (const bytes of piecesOf(file, overlap))
+  for await (const bytes of overlappingPieces(file, overlap))
     for (const [id] of bytes.toString("latin1").matchAll(ids)) if (wanted.has(id)) return true;
   return false;
 }

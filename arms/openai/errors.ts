@@ -96,8 +96,8 @@ function statusProblem(error: APIError, now: number, sent: Sent): Problem {
   const status = statusBehind(error.status ?? read.status ?? statusOf(read), read);
   // A limit that is reached is no reason for other errors to wait until it is whole again.
   const within = { get: (name: string) => read.headers[name] ?? null };
-  const [byHeaders, byBody] = [error.headers, within].map((of) => askedWaitMs(of, now, status === 429));
-  const wait = byHeaders ?? byBody ?? read.waitMs;
+  const waitIn = (headers: Parameters<typeof askedWaitMs>[0]) => askedWaitMs(headers, now, status === 429);
+  const wait = waitIn(error.headers) ?? waitIn(within) ?? read.waitMs;
   const reported = { ...read, waitMs: wait };
   const [reason] = reported.words;
   const where = error.status === undefined ? "an error in the stream" : `status ${error.status}`;

@@ -44,15 +44,14 @@ export async function readStream(
         if (event !== "error") throw error;
         value = data;
       }
-      const isError = event === "error" && !(typeof value === "object" && value !== null && "error" in value);
-      if (value !== null) onValue(isError ? { error: value } : value, data);
+      if (value !== null) onValue(event === "error" ? asError(value) : value, data);
     },
     onError({ type, field = "", value = "", line = "" }) {
       if (type === "max-buffer-size-exceeded") throw new NotACompletion("an event is too long");
       if (type !== "unknown-field" || done) return;
       // llama-server's errors until late 2025 are lines of this name.
       const named = field === "error" ? jsonOf(value) : undefined;
-      if (isObject(named)) return onValue("error" in named ? named : { error: named }, value);
+      if (isObject(named)) return onValue(asError(named), value);
       // Gemini breaks off with an error as JSON, in lines of their own.
       if (bare === "" ? !/^[[{]/.test(line) : bare.length >= longestError) return;
       const mayEnd = (bare === "" || /^[\]}]/.test(line)) && /[\]}]\s*$/.test(line);
@@ -80,6 +79,8 @@ export async function readStream(
   parser.feed(`${decoder.decode()}\n\n`);
   return done;
 }
+
+const asError = (value: unknown): unknown => (isObject(value) && "error" in value ? value : { error: value });
 
 const saysNothing = /^"?(ping|pong|heartbeat|keep-?alive)?"?$/i;
 const keepAlive: ReadonlySet<string> = new Set(["ping", "heartbeat", "keepalive", "keep-alive"]);

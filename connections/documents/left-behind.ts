@@ -1,11 +1,10 @@
 // How erasure treats folders of documents: a dead process's is removed, a running one's searched
 // for the tenant's name, as LMDB leaves bytes in free pages. Linear.
-import { createReadStream } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { emptyUnowned } from "../process/folder.ts";
 import { readHolder } from "../process/lock.ts";
-import { isMissing } from "../errors.ts";
+import { overlappingPieces } from "../lines.ts";
 
 /** Removes the folder of a process that is dead; "in use": it lives, and nothing was done. */
 export async function discardDocuments(folder: string): Promise<"gone" | "in use"> {
@@ -36,21 +35,7 @@ function needlesOf(tenant: string): Buffer[] {
 }
 
 async function holds(file: string, needles: readonly Buffer[]): Promise<boolean> {
-  for await (const bytes of piecesOf(file, Math.max(...needles.map(({ length }) => length))))
+  for await (const bytes of overlappingPieces(file, Math.max(...needles.map(({ length }) => length))))
     if (needles.some((needle) => bytes.includes(needle))) return true;
   return false;
-}
-
-/** A file's bytes, each piece with the end of the one before; a file that goes has no more. */
-export async function* piecesOf(file: string, overlap: number): AsyncGenerator<Buffer> {
-  let before = Buffer.alloc(0);
-  try {
-    for await (const piece of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
-      const bytes = Buffer.concat([before, piece]);
-      yield bytes;
-      before = bytes.subarray(-overlap);
-    }
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
 }

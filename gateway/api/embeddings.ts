@@ -2,7 +2,7 @@
 // numbers or base64 (which OpenAI's own client asks for).
 import { z } from "zod";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
-import { ApiError, badRequest } from "../errors.ts";
+import { badRequest, unknownModel } from "../errors.ts";
 import { invalid } from "./request.ts";
 
 const mostTexts = 256;
@@ -33,10 +33,7 @@ export function embeddingsRequest(
   if (!parsed.success) throw invalid(parsed.error);
   const { input, model: wanted, encoding_format, dimensions } = parsed.data;
   if (wanted !== model && wanted !== "auto")
-    throw new ApiError({
-      ...{ status: 404, code: "model_not_found", param: "model" },
-      message: `There is no embedding model ${wanted.slice(0, 80)}; there is ${model}, or auto.`,
-    });
+    throw unknownModel(`There is no embedding model ${wanted.slice(0, 80)}; there is ${model}, or auto.`);
   if (dimensions !== null && dimensions !== undefined && dimensions !== dimension)
     throw badRequest(
       `Vectors of ${model} have ${dimension} dimensions: leave it out.`,

@@ -3,7 +3,7 @@
 import { covers, type Capability } from "../../algorithms/routing/passthrough.ts";
 import type { ModelAlias } from "../../config/sections/gateway.ts";
 import type { Served } from "./request.ts";
-import { badRequest, ApiError } from "../errors.ts";
+import { badRequest, ApiError, unknownModel } from "../errors.ts";
 
 export interface NamedArm {
   name: string;
@@ -86,12 +86,9 @@ function armsOfModel(model: string, arms: readonly NamedArm[], of: Aliases): str
   const named = arms.filter(({ name }) => name === model);
   const found = (named.length > 0 ? named : arms.filter((arm) => arm.model === model)).map(({ name }) => name);
   if (found.length > 0) return found;
-  throw new ApiError({
-    status: 404,
-    code: "model_not_found",
-    param: "model",
-    message: `There is no model ${model.slice(0, 80)}; there are ${namesOf(arms, of).slice(0, 100).join(", ")}.`,
-  });
+  throw unknownModel(
+    `There is no model ${model.slice(0, 80)}; there are ${namesOf(arms, of).slice(0, 100).join(", ")}.`,
+  );
 }
 
 /** Those that all lists allow; null is any. Throws ApiError where nothing is left. */

@@ -46,7 +46,7 @@ export function followDocumentBuilds(
   }: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean; most?: number },
 ): FollowedDocuments {
   const waiting = new Map<string, Waiting>();
-  // Kept, as a new one passes all that was taken out before it, each time.
+  // Kept: a new iterator steps over all entries that were deleted, each time.
   let oldest = waiting.entries();
   let current: [string, Waiting] | undefined;
   const there = new Set<string>();

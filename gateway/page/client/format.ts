@@ -67,8 +67,8 @@ export function shares(values: readonly number[]): string[] {
 }
 
 /** Rows with their share of the sum of a figure. */
-export function withShares<R>(rows: readonly R[], of: (row: R) => number): (R & { part: string })[] {
-  const parts = shares(rows.map(of));
+export function withShares<R>(rows: readonly R[], figureOf: (row: R) => number): (R & { part: string })[] {
+  const parts = shares(rows.map(figureOf));
   return rows.map((row, i) => ({ ...row, part: parts[i] ?? "" }));
 }
 
