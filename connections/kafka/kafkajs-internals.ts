@@ -118,7 +118,14 @@ export interface ClusterLike {
   };
   findGroupCoordinatorMetadata(question: CoordinatorQuestion): Promise<unknown>;
 }
+export interface KnownMetadata {
+  topicMetadata: { topic: string; partitionMetadata: object[] }[];
+}
 export interface DescribedCluster {
+  targetTopics: Set<string>;
+  brokerPool: { metadata: KnownMetadata | null };
+  refreshMetadata: (this: DescribedCluster) => Promise<void>;
+  refreshMetadataIfNecessary: (this: DescribedCluster) => Promise<void>;
   metadata: (this: DescribedCluster, question?: { topics?: string[] }) => Promise<object | null>;
 }
 /** Where a broker listens. */
@@ -228,6 +235,7 @@ export const internals = {
   Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
   errors: require("kafkajs/src/protocol/error") as ProtocolErrors,
   Cluster: require("kafkajs/src/cluster") as { prototype: ClusterLike & DescribedCluster },
+  BrokerPool: require("kafkajs/src/cluster/brokerPool") as { prototype: object },
   /** Asked for late: it brings along what patchAbortedFilter replaces. */
   get ConsumerGroup() {
     return require("kafkajs/src/consumer/consumerGroup") as { prototype: ConsumerGroupLike };
