@@ -151,7 +151,7 @@ function described(arm: Probed, used: Used, text: string): EndpointFinding {
 async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointFinding> {
   const detail = `${arm.model} at ${arm.name} answers with ${status}: ${beginning(arm, readErrorBody(text).message || text)}`;
   const missing = (remedy: string): EndpointFinding => ({ state: "missing", detail, remedy });
-  if (status === 401 || status === 403) return missing("correct apiKey of this arm: the endpoint does not take it");
+  if (status === 401 || status === 403) return missing("correct apiKey or headers of this arm: the endpoint does not take them");
   if (status === 429) return { state: "lacking", detail, remedy: "the key is known; wait, or raise its limit" };
   if (status >= 300 && status < 400) return missing("set baseUrl to the address that answers");
   const own = Object.keys(arm.body).find((member) => text.includes(member));
@@ -183,5 +183,5 @@ async function modelsOf(arm: Probed): Promise<string[]> {
 }
 
 /** Without the arm's key, which some endpoints repeat. */
-const beginning = ({ apiKey }: Probed, text: string): string =>
-  JSON.stringify(quotable(text.trim().slice(0, 1_000), apiKey, []).slice(0, 200));
+const beginning = (arm: Probed, text: string): string =>
+  JSON.stringify(quotable(text.trim().slice(0, 1_000), arm, []).slice(0, 200));

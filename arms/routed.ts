@@ -69,7 +69,7 @@ const orderOf = (arm: ArmConfig): ExampleOrder =>
 /** How an arm is called and paid says nothing of its answers; every other setting may. */
 const operational = new Set(
   (
-    "name type experimental concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs " +
+    "name type experimental concurrency dispatch prices cost apiKey headers timeoutMs retries requestsPerMinute stream latencyMs " +
     "latencySpreadMs endpoints discover metricsUrl batch batchCollectMs"
   ).split(" "),
 );

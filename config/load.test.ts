@@ -211,6 +211,17 @@ describe("configuration", () => {
   });
 
   it.each([
+    ["{ 'a b': x }", "headers: has a name that no header has"],
+    ['{ a: "x\\ny" }', "a: wrong form; allowed: Latin characters, without line breaks"],
+    ["{ Content-Type: text/plain }", "headers: has headers that every call has"],
+  ])("refuses an arm's headers %s", (headers, problem) => {
+    const [found, ...others] = problemsIn(
+      `arms: [{ name: a, type: openai, baseUrl: http://h, model: m, headers: ${headers} }]`,
+    );
+    expect([found, others]).toEqual([expect.stringContaining(problem), []]);
+  });
+
+  it.each([
     "type: openai, endpoints: [{ baseUrl: http://h/v1 }]",
     "type: openai, baseUrl: http://h/v1, discover: dns",
     "type: anthropic, baseUrl: http://h/v1, discover: dns",

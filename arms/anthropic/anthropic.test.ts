@@ -211,6 +211,16 @@ describe("what passes through", () => {
     expect(received[0]?.body).not.toHaveProperty("betas");
   });
 
+  it("has the arm's headers, a bearer in place of the key and its betas beside the client's", async () => {
+    const headers = { Authorization: `Bearer ${secret}`, "anthropic-beta": "own-1" };
+    const { arm: large, received } = await arm(says(hello), { apiKey: "", headers });
+    await large.answer(passing({ anthropic: { ...native.anthropic, betas: ["a-1"] } }), never());
+    await large.answer(request(), never());
+    expect(received.map((one) => one.headers["anthropic-beta"])).toEqual(["own-1,a-1", "own-1"]);
+    expect(received[0]?.headers).toMatchObject({ authorization: `Bearer ${secret}` });
+    expect(received[0]?.headers).not.toHaveProperty("x-api-key");
+  });
+
   it("keeps a client's own marks of the cache, and sets none beside them", async () => {
     const { arm: large, received } = await arm(says(hello));
     const own = [

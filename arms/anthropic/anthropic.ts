@@ -4,6 +4,7 @@ import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../algorithms/text/message-blocks.ts";
 import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
+import { lowerCase, type Keyed } from "../openai/body.ts";
 import { createEndpointArm, type EndpointArmDependencies } from "../openai/endpoint-arm.ts";
 import type { Protocol } from "../openai/protocol.ts";
 import { createMessageAnswer } from "./answer.ts";
@@ -22,16 +23,23 @@ export const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
     const [isNative, betas] = [native !== null, betasOf(native)];
     return {
       body: messagesBody(config, request),
-      headers: (replica) => ({ ...messagesHeaders(replica), ...(betas !== "" && { "anthropic-beta": betas }) }),
+      headers: (replica) => messagesHeaders(replica, betas),
       open: (options) => createMessageAnswer(options, isNative),
     };
   },
 });
 
-export const messagesHeaders = ({ apiKey }: { apiKey: string }): Record<string, string> => ({
-  "anthropic-version": version,
-  ...(apiKey !== "" && { "x-api-key": apiKey }),
-});
+/** `betas`: the client's, beside those of the arm's headers. */
+export function messagesHeaders({ apiKey, headers }: Omit<Keyed, "baseUrl">, betas = ""): Record<string, string> {
+  const own = lowerCase(headers);
+  const all = [own["anthropic-beta"] ?? "", betas].filter((names) => names !== "").join(",");
+  return {
+    "anthropic-version": version,
+    ...(apiKey !== "" && { "x-api-key": apiKey }),
+    ...own,
+    ...(all !== "" && { "anthropic-beta": all }),
+  };
+}
 
 /** The base may end in /v1, as OpenAI's clients have it, or not. Its query stays. */
 export function messagesUrl(baseUrl: string): string {

@@ -17,11 +17,11 @@ const armKey = "precedent_arm";
 const keptSeconds = 3 * 86_400;
 
 export function createOpenAiBatches(
-  { baseUrl = "", apiKey, name }: OpenAiArmConfig,
+  { baseUrl = "", apiKey, headers, name }: OpenAiArmConfig,
   call?: typeof fetch,
 ): Provider<OpenAiBatch> {
   const { endpoint, ...address } = addressOf(baseUrl);
-  const defaultHeaders = { authorization: null, ...keyHeaders({ baseUrl, apiKey }) };
+  const defaultHeaders = { authorization: null, ...keyHeaders({ baseUrl, apiKey, headers }) };
   const client = createBatchClient(
     { ...address, apiKey: "none", defaultHeaders },
     (path) => path.endsWith("/content"),

@@ -178,6 +178,17 @@ describe("a healthy endpoint", () => {
     expect(received[1]?.text).toContain(`{"messages":${led},"logit_bias":{"1":1e400},"model"`);
   });
 
+  it("has the headers of the arm, in place of ours of the same name, and no error repeats them", async () => {
+    const key = "key-of-the-gateway";
+    const refuse: Handler = (_request, response) => status(response, 401, { message: `wrong ${key}` });
+    const headers = { "X-Key": key, Authorization: "Basic a" };
+    const { arm: large, received, logged } = await endpoint(refuse, { headers });
+    const answer = await large.answer(request(), never());
+    expect(received[0]?.headers).toMatchObject({ "x-key": key, authorization: "Basic a" });
+    expect(answer).toMatchObject({ kind: "failure", code: "endpoint_rejected" });
+    expect(JSON.stringify([answer, logged])).not.toContain(key);
+  });
+
   it("is asked where its address says, query and all; with api-version by the header api-key", async () => {
     const azure = await endpoint(good, {}, undefined, "/openai/deployments/d%20x/?api-version=2024-10-21&a=b%26c");
     expect(await azure.arm.answer(request(), never())).toMatchObject({ kind: "answer" });

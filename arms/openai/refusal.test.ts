@@ -576,7 +576,9 @@ describe("what the client is told", () => {
   it("has no part of a prompt, however it is quoted", () => {
     const text = 'She said "no" to 4155550123\nand left for the northern station';
     for (const quoted of [text, JSON.stringify(text), text.slice(10, 40), text.replaceAll("\n", "\\n")])
-      expect(quotable(`input was ${quoted}!`, "", [text])).not.toMatch(/4155|northern|left for/);
+      expect(quotable(`input was ${quoted}!`, { apiKey: "", headers: {} }, [text])).not.toMatch(
+        /4155|northern|left for/,
+      );
   });
   it("reads a body of any shape without an error", () => {
     const deep = `${'{"error":'.repeat(5_000)}1${"}".repeat(5_000)}`;

@@ -3,12 +3,12 @@
 // servers and providers, whose bodies are in refusal.test.ts and provider-errors.test.ts.
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
-import { quotable } from "./quote.ts";
+import { quotable, type Credentials } from "./quote.ts";
 import type { ErrorBody } from "./error-body.ts";
 
 /** The call that was refused. */
 export interface Sent {
-  config: Pick<OpenAiArmConfig, "apiKey" | "system" | "maxTokensField" | "body">;
+  config: Credentials & Pick<OpenAiArmConfig, "system" | "maxTokensField" | "body">;
   request: Pick<ArmRequest, "params" | "pieces" | "passthrough">;
   /** JSON. */
   body: string;
@@ -186,5 +186,5 @@ export function quoteOf({ message }: ErrorBody, { config, request, body }: Sent)
   if (message === "") return "";
   const texts = request.pieces.map(({ text }) => text);
   if (request.passthrough !== undefined) texts.push(JSON.stringify((JSON.parse(body) as Json)["messages"]));
-  return `: "${quotable(message, config.apiKey, texts)}"`;
+  return `: "${quotable(message, config, texts)}"`;
 }

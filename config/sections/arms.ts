@@ -79,6 +79,8 @@ const endpoint = z.strictObject({
 });
 /** Members of a call that follow from requests and the arm's other keys. */
 const ownMembers = ["model", "messages", "system", "tools", "stream", "stream_options", "max_tokens", "stop"];
+/** Headers that follow from a call's body and connection. */
+const ownHeaders = ["content-type", "content-length", "accept-encoding", "connection", "host", "transfer-encoding"];
 /** Keys shared by arms that are endpoints. */
 const endpointArm = {
   ...waitingArm,
@@ -94,6 +96,16 @@ const endpointArm = {
   metricsUrl: metricsUrl.optional(),
   /** Write ${NAME}. */
   apiKey: z.string().default(""),
+  /** Further headers of every call, as gateways want; they replace ours of the same name. */
+  headers: z
+    .record(z.string(), z.string().regex(/^[\t -~\u0080-\u00ff]*$/, { error: "Latin characters, without line breaks" }))
+    .refine((headers) => Object.keys(headers).every((one) => /^[\w!#$%&'*+.^`|~-]+$/.test(one)), {
+      error: "has a name that no header has",
+    })
+    .refine((headers) => Object.keys(headers).every((one) => !ownHeaders.includes(one.toLowerCase())), {
+      error: `has headers that every call has: ${ownHeaders.join(", ")}`,
+    })
+    .default({}),
   /** As the endpoint names it. */
   model: z.string().min(1),
   /** For one call, until its last token. */

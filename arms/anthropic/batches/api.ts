@@ -30,11 +30,11 @@ export interface BatchesApi {
 type Json = Record<string, unknown>;
 
 export function createBatchesApi(
-  { baseUrl = anthropicUrl, apiKey }: Pick<AnthropicArmConfig, "baseUrl" | "apiKey">,
+  { baseUrl = anthropicUrl, ...keyed }: Pick<AnthropicArmConfig, "baseUrl" | "apiKey" | "headers">,
   call?: typeof fetch,
 ): BatchesApi {
   const client = createBatchClient(
-    { baseURL: baseUrl, apiKey: "none", defaultHeaders: { authorization: null, ...messagesHeaders({ apiKey }) } },
+    { baseURL: baseUrl, apiKey: "none", defaultHeaders: { authorization: null, ...messagesHeaders(keyed) } },
     (path) => path.endsWith("/results"),
     call,
   );

@@ -10,7 +10,7 @@ const record: SubmittedBatch = { id: "r", arm: "night", lines: bytesOf([id]), ba
 const late = record.createdAt + 86_400_000;
 
 const listed = (...data: unknown[]): Promise<MessageBatch[]> =>
-  createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k" }, () =>
+  createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k", headers: {} }, () =>
     Promise.resolve(Response.json({ data, has_more: false })),
   ).list(record.createdAt);
 
@@ -89,7 +89,7 @@ describe("a batch that is listed", () => {
     ["there is no list", { batches: [readable] }],
     ["there is more and no way to it", { data: [readable], has_more: true }],
   ])("is unknown where %s", async (_how, body) => {
-    const api = createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k" }, () =>
+    const api = createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k", headers: {} }, () =>
       Promise.resolve(Response.json(body)),
     );
     await expect(api.list(record.createdAt)).rejects.toThrow("can't be read");
@@ -97,7 +97,7 @@ describe("a batch that is listed", () => {
 
   it("has its id in addresses as one segment", async () => {
     const asked: string[] = [];
-    const api = createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k" }, (url) => {
+    const api = createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k", headers: {} }, (url) => {
       asked.push(url instanceof Request ? url.url : String(url));
       return Promise.resolve(Response.json(readable));
     });

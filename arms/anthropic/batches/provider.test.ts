@@ -10,7 +10,7 @@ import { armRequest, aTurn } from "../../request.testing.ts";
 import { createBatchesApi } from "./api.ts";
 
 const listOf = (answer: (after: string | null) => object) =>
-  createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k" }, (url) => {
+  createBatchesApi({ baseUrl: "http://provider/v1", apiKey: "k", headers: {} }, (url) => {
     const after = new URL(url instanceof Request ? url.url : url).searchParams.get("after_id");
     return Promise.resolve(Response.json(answer(after)));
   }).list(0);

@@ -16,6 +16,7 @@ export interface Endpoint {
   name: string;
   baseUrl: string;
   apiKey: string;
+  headers: Readonly<Record<string, string>>;
   /** URL or path of its load report. */
   metricsUrl?: string | undefined;
   /** Its address among those of the host. */
@@ -30,12 +31,13 @@ const everyMs = 5_000;
 const absentMs = 300_000;
 
 /** The configured endpoints. */
-export function endpointsOf({ type, baseUrl, endpoints, apiKey, metricsUrl }: EndpointArmConfig): Endpoint[] {
+export function endpointsOf(arm: EndpointArmConfig): Endpoint[] {
+  const { type, baseUrl, endpoints, apiKey, headers, metricsUrl } = arm;
   const only = baseUrl ?? (type === "anthropic" ? anthropicUrl : undefined);
   const several: NonNullable<typeof endpoints> = endpoints ?? (only === undefined ? [] : [{ baseUrl: only }]);
   return several.map((one) => ({
     ...{ name: nameOf(one.baseUrl), baseUrl: one.baseUrl },
-    apiKey: one.apiKey ?? apiKey,
+    ...{ apiKey: one.apiKey ?? apiKey, headers },
     metricsUrl: one.metricsUrl ?? metricsUrl,
   }));
 }
