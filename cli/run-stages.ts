@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { openSession } from "../pipelines/session.ts";
-import { stagesOf, startStages, type StageName } from "../pipelines/up.ts";
+import { stagesOf, startStages, tablesFor, type StageName } from "../pipelines/up.ts";
 import { createLog } from "../runtime/log.ts";
 import { startHealthServer } from "../runtime/metrics/health.ts";
 import { hashOfFile, recordRunning } from "../stack/running.ts";
@@ -58,7 +58,7 @@ async function run(
     if (!started) say?.("stopping once the start is done; Ctrl-C again stops at once");
   };
   signal.addEventListener("abort", tellWait, { once: true });
-  const session = await openSession(config, { log, say });
+  const session = await openSession(config, { log, say, tables: tablesFor(stages) });
   try {
     const onStarted = (stage: StageName): void => say?.(`${stage}: ready`);
     const running = await startStages(session, { ...(named === undefined ? {} : { stages: named }), onStarted });

@@ -75,7 +75,7 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
 }
 
 /**
- * The error of a response that is no answer: its code as it stands, under the status that fits. A
+ * The error of a response that is no answer: its code, under the status that fits. A
  * code that is not listed is 400 where plan refused the request, else 502.
  * pathOf: name of a member in the client's format.
  */
@@ -88,8 +88,11 @@ export function errorOfResponse(
   const seconds = Math.ceil((error?.retryAfterMs ?? 0) / 1_000);
   const retryAfter = again.has(code) ? Math.min(longestRetryAfter, Math.max(1, seconds)) : undefined;
   const param = error?.param ?? paramOf[code];
-  return new ApiError({ status, code, message, param: param && pathOf(param), retryAfter });
+  return new ApiError({ status, code: clientsCode[code] ?? code, message, param: param && pathOf(param), retryAfter });
 }
+
+/** What OpenAI's clients branch on. */
+const clientsCode: Readonly<Record<string, string>> = { prompt_too_large: "context_length_exceeded" };
 
 /** Seconds; an endpoint may say anything. */
 const longestRetryAfter = 86_400;

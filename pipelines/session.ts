@@ -14,6 +14,7 @@ import { createCodec } from "../connections/registry/codec.ts";
 import { createTextWork } from "../connections/text/supervised.ts";
 import { createMetricsRegistry } from "../runtime/metrics/stage.ts";
 import { countUnreadable } from "../runtime/metrics/unreadable.ts";
+import { withTimeout } from "../runtime/with-timeout.ts";
 import { createArms } from "../state/arms.ts";
 import { untilAnswered } from "../state/first-answer.ts";
 import type { Session as Opened } from "../state/session.ts";
@@ -35,8 +36,8 @@ export interface SessionOptions {
   start?: boolean;
   /** Called with each step of a start, and with each try of servers that are not there. */
   say?: ((step: string) => void) | undefined;
-  /** false: without ClickHouse's tables, which may be away. Default true. */
-  tables?: boolean;
+  /** Whether ClickHouse's tables are made: if-there, unless it is away. Default true. */
+  tables?: boolean | "if-there";
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
@@ -50,7 +51,7 @@ export async function openSession(
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start, say: start ? say : undefined });
   const tellWait = say ?? ((line: string) => log.warn(line));
-  await untilReachable(serversOf(config, connections, tables ? undefined : ["kafka", "registry"]), tellWait);
+  await untilReachable(serversOf(config, connections, tables === true ? undefined : ["kafka", "registry"]), tellWait);
   const { prefix } = config.kafka;
   const metrics = createMetricsRegistry({ defaults: true });
   const kafka = createKafka({
@@ -75,15 +76,13 @@ export async function openSession(
     await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);
   };
   try {
-    await untilAnswered(
-      () =>
-        Promise.all([
-          prepareArms(armsOf(config)),
-          tables ? theClickHouse!(prepareTables(connections, config)) : undefined,
-        ]),
-      tellWait,
-    );
-    if (start) say?.("topics, schemas and tables are there");
+    const makeTables = (): Promise<void> =>
+      untilAnswered(() => theClickHouse!(prepareTables(connections, config)), tellWait);
+    await Promise.all([
+      untilAnswered(() => prepareArms(armsOf(config)), tellWait),
+      tables === "if-there" ? unlessAway(makeTables(), { tellWait, log }) : tables ? makeTables() : undefined,
+    ]);
+    if (start) say?.(`topics${tables === true ? ", schemas and tables" : " and schemas"} are there`);
   } catch (error) {
     await close();
     throw error;
@@ -108,6 +107,22 @@ const blaming =
         error.message += ` (${name} at ${addresses.map(withoutUser).join(", ")}, ${key})`;
       throw error;
     });
+
+interface Telling {
+  tellWait: (line: string) => void;
+  log: Logger;
+}
+
+/** How long stages that answer without ClickHouse wait for it: as long as a restart takes. */
+const awayMs = 10_000;
+
+/** Rejects where ClickHouse refuses us; where it is away, the tables come later, or from others. */
+async function unlessAway(made: Promise<void>, { tellWait, log }: Telling): Promise<void> {
+  const isMade = made.then(() => true);
+  if ((await withTimeout(awayMs, isMade)) === true) return;
+  tellWait("ClickHouse is away: this process starts without it, and what it would record waits in Kafka");
+  made.catch((error: unknown) => log.warn({ err: error }, "ClickHouse's tables are left to a process that records"));
+}
 
 /** Through a client without a default database: ours may not exist yet. */
 async function prepareTables(

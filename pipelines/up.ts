@@ -26,6 +26,11 @@ const tenantStageNames = ["intake", "outlet"] as const;
 export const allStageNames = [...stageNames, ...tenantStageNames] as const;
 export type StageName = (typeof allStageNames)[number];
 
+/** Without one of them a process starts while ClickHouse is away, since the others answer then. */
+const tableStages: readonly StageName[] = ["record", "learn", "curate"];
+export const tablesFor = (stages: readonly StageName[]): true | "if-there" =>
+  stages.some((stage) => tableStages.includes(stage)) || "if-there";
+
 type TenantStageName = (typeof tenantStageNames)[number];
 type OwnStageName = Exclude<StageName, TenantStageName>;
 

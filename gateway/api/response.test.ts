@@ -80,7 +80,6 @@ describe("a response that is no answer", () => {
   const failed = (error: Partial<ResponseError>) =>
     errorOfResponse({ status: "failed", error: { message: "why", ...error } });
   it.each([
-    ["prompt_too_large", 400, "invalid_request_error", {}, "messages"],
     ["too_expensive", 400, "invalid_request_error", {}, "precedent.allow.max_cost"],
     ["request_rejected", 400, "invalid_request_error", {}],
     ["endpoint_rejected", 502, "server_error", { "x-should-retry": "false" }],
@@ -104,6 +103,13 @@ describe("a response that is no answer", () => {
     const error = errorOfResponse({ status: "refused", error: { code, message: "why" } });
     expect(error.status).toBe(status);
     expect(errorBody(error)).toEqual({ error: { code, message: "why", type: "invalid_request_error", param } });
+  });
+  it("has OpenAI's code where the prompt is too long, for clients that shorten it then", () => {
+    const error = failed({ code: "prompt_too_large" });
+    expect(error.status).toBe(400);
+    expect(errorBody(error)).toEqual({
+      error: { code: "context_length_exceeded", message: "why", type: "invalid_request_error", param: "messages" },
+    });
   });
   it("names the member that an endpoint named, and the time that it asked for", () => {
     const named = failed({ code: "request_rejected", param: "tools[0]" });

@@ -23,7 +23,10 @@ it.each([
   addResponses(server, { ...dependencies, clickhouse: { query: () => Promise.resolve([]) } });
   for (const stream of [false, true]) {
     const answer = await server.inject({ method: "POST", url, payload: { model: "auto", stream, ...body } });
-    expect([answer.statusCode, answer.json<object>()]).toMatchObject([400, { error: { ...error, param } }]);
+    expect([answer.statusCode, answer.json<object>()]).toMatchObject([
+      400,
+      { error: { ...error, code: "context_length_exceeded", param } },
+    ]);
   }
   await server.close();
 });

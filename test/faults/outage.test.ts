@@ -114,14 +114,17 @@ async function expectAllOnce(): Promise<void> {
 const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((a, b) => a + b, 0);
 
 test(
-  "while ClickHouse is down requests are answered, afterwards everything is recorded",
+  "while ClickHouse is down requests are answered and a process starts, afterwards everything is recorded",
   { timeout: 400_000 },
   async () => {
     const issued = oracle.issue((perSecond * (outageMs + 10_000)) / 1_000, perSecond);
     await moreAnswers(50);
     await withoutServer(folder, "clickhouse", async () => {
-      await Promise.all([moreAnswers(200), sleep(outageMs)]);
+      const started = workers.start(["plan", "generate", "gateway"], "started-without");
+      await Promise.all([moreAnswers(200), sleep(outageMs), started]);
+      await moreAnswers(10);
     });
+    await workers.kill("started-without");
     await issued;
     await expectAllOnce();
   },

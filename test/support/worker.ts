@@ -4,7 +4,7 @@
 // network, connections to the broker go through a forwarder, and its parent's messages cut them.
 import { readFileSync } from "node:fs";
 import { openSession } from "../../pipelines/session.ts";
-import { allStageNames, startStages } from "../../pipelines/up.ts";
+import { allStageNames, startStages, tablesFor } from "../../pipelines/up.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createUnreliableNetwork, type Cut } from "./unreliable-network.ts";
@@ -27,6 +27,7 @@ const session = await openSession(config, {
   log: createLog({ level: config.log.level }),
   clientId: instance,
   start: false,
+  tables: tablesFor(stages),
 });
 const running = await startStages(session, { stages });
 process.once("SIGTERM", () => {
