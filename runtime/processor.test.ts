@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { pino, type Logger } from "pino";
 import { describe, expect, test, vi } from "vitest";
 import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
 import type { TopicName } from "../schemas/records.ts";
@@ -55,9 +56,10 @@ interface SetUp {
   deadlineMs?: number;
   contract?: Partial<SourceContract<"documents", "documents">>;
   tracing?: Pick<StageTracing, "begin">;
+  log?: Logger;
 }
 
-function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {}, tracing }: SetUp) {
+function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {}, tracing, log = silent }: SetUp) {
   const now = (): number => Date.now();
   const started = now();
   const definition = pipeline()
@@ -72,7 +74,7 @@ function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {},
   const registry = createMetricsRegistry();
   const topicOf = (output: TopicName): string => output;
   const metrics = createStageMetrics(registry, "test");
-  return createProcessor({ pipeline: definition.bind({}), codec, topicOf, now, metrics, tracing, log: silent });
+  return createProcessor({ pipeline: definition.bind({}), codec, topicOf, now, metrics, tracing, log });
 }
 /** Topic and the telling part of every output. */
 async function outputs(its: SetUp, value = JSON.stringify(document("question")), signal = never()): Promise<string[]> {
@@ -270,6 +272,19 @@ describe("processor", () => {
       return ok({ ...received, emits: [] });
     };
     expect(await outputs({ step, deadlineMs: 50 })).toEqual(["documents refused: deadline_exceeded"]);
+  });
+
+  test("a record that comes after its deadline is told of, once in a while", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+    const { process } = setUp({ step: echo, deadlineMs: -60_000, log });
+    vi.advanceTimersByTime(1_000);
+    for (let i = 0; i < 3; i++) await process(rawRecord(7, JSON.stringify(document("late"))), position, never());
+    vi.useRealTimers();
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ lateMs: expect.closeTo(60_000, -4) as number }),
+    ]);
   });
 
   test("an operator that ignores its signal is left behind after the deadline", async () => {

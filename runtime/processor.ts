@@ -3,6 +3,7 @@
 // partition ends it.
 import { messageOf } from "../connections/errors.ts";
 import { arrivalOf } from "../algorithms/identity/identity.ts";
+import { rarely } from "../algorithms/queueing/rarely.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
@@ -33,11 +34,22 @@ interface UnderWay {
   trace: RecordTrace | undefined;
 }
 
+/** How often late records are told of. */
+const tellLateMs = { first: 1_000, limit: 600_000 };
+
 export function createProcessor<N extends TopicName>(options: OutputsOptions<N>): Processor {
   const { pipeline, codec, now, inItsTime, metrics, tracing, log } = options;
   const { contract, description } = pipeline;
   const { deadLetter, answer, conclude, encode } = createOutputs(options);
 
+  const mayTell = rarely(tellLateMs, () => performance.now());
+  const tellLate = (lateMs: number): void => {
+    if (lateMs >= 0 && mayTell())
+      log.warn(
+        { lateMs },
+        "a record came after its deadline: this process is behind, or its clock is ahead of the broker's (precedent doctor compares them)",
+      );
+  };
   const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
   const decode = ({ value }: RawRecord, lost: Cancellation): Decoded<RecordOf[N]> | Promise<Decoded<RecordOf[N]>> =>
     value === null
@@ -109,6 +121,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     { record, position, lost, slot, began, trace }: UnderWay,
   ): Promise<OutgoingMessage[]> => {
     const deadline = contract.deadline(received);
+    tellLate(receivedAt - deadline);
     const limit = limitOf(lost, deadline - receivedAt);
     const { cancellation } = limit;
     const context = new RecordContext(cancellation, deadline, () => log.child({ requestId: contract.id(received) }));
