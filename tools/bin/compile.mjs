@@ -73,6 +73,9 @@ export async function compile({ of = root, entries = started } = {}) {
       format: "esm",
       target: "node20.15",
       tsconfigRaw: {},
+      // Writes out groups of members, `{ ...{ a, b }, ...c }`: behind one, V8 takes microseconds for
+      // each member of c.
+      minifySyntax: true,
       sourcemap: "linked",
       // They stand beside it.
       sourcesContent: false,
