@@ -151,7 +151,8 @@ function described(arm: Probed, used: Used, text: string): EndpointFinding {
 async function refused(arm: Probed, { status, text }: Answer): Promise<EndpointFinding> {
   const detail = `${arm.model} at ${arm.name} answers with ${status}: ${beginning(arm, readErrorBody(text).message || text)}`;
   const missing = (remedy: string): EndpointFinding => ({ state: "missing", detail, remedy });
-  if (status === 401 || status === 403) return missing("correct apiKey or headers of this arm: the endpoint does not take them");
+  if (status === 401 || status === 403)
+    return missing("correct apiKey or headers of this arm: the endpoint does not take them");
   if (status === 429) return { state: "lacking", detail, remedy: "the key is known; wait, or raise its limit" };
   if (status >= 300 && status < 400) return missing("set baseUrl to the address that answers");
   const own = Object.keys(arm.body).find((member) => text.includes(member));
