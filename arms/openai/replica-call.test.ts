@@ -13,7 +13,13 @@ const request = armRequest();
 
 function called(protocol: Partial<Protocol>) {
   const ends: Verdict[] = [];
-  const replica = { name: "a", baseUrl, dispatcher: undefined, apiKey: "k", headers: {} } as unknown as Lease["replica"];
+  const replica = {
+    name: "a",
+    baseUrl,
+    dispatcher: undefined,
+    apiKey: "k",
+    headers: {},
+  } as unknown as Lease["replica"];
   const whole = { ...openAiProtocol(config), ...protocol };
   const client = new OpenAI({
     ...{ baseURL: baseUrl, apiKey: "k", maxRetries: 0 },
