@@ -121,11 +121,10 @@ test(
     await moreAnswers(50);
     await withoutServer(folder, "clickhouse", async () => {
       const started = workers.start(["plan", "generate", "gateway"], "started-without");
-      await Promise.all([moreAnswers(200), sleep(outageMs), started]);
-      await moreAnswers(10);
+      await Promise.all([moreAnswers(200), sleep(outageMs), started, issued]);
+      await Promise.all([moreAnswers(20), oracle.issue(20, perSecond)]);
     });
     await workers.kill("started-without");
-    await issued;
     await expectAllOnce();
   },
 );
