@@ -183,6 +183,6 @@ async function modelsOf(arm: Probed): Promise<string[]> {
   }
 }
 
-/** Without the arm's key, which some endpoints repeat. */
+/** Without the arm's keys, which some endpoints repeat. */
 const beginning = (arm: Probed, text: string): string =>
   JSON.stringify(quotable(text.trim().slice(0, 1_000), arm, []).slice(0, 200));

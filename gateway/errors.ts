@@ -75,8 +75,8 @@ export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<
 }
 
 /**
- * The error of a response that is no answer: its code, under the status that fits. A
- * code that is not listed is 400 where plan refused the request, else 502.
+ * The error of a response that is no answer, with its code and the status that fits. A code that is
+ * not listed is 400 where plan refused the request, else 502.
  * pathOf: name of a member in the client's format.
  */
 export function errorOfResponse(
@@ -91,7 +91,7 @@ export function errorOfResponse(
   return new ApiError({ status, code: clientsCode[code] ?? code, message, param: param && pathOf(param), retryAfter });
 }
 
-/** What OpenAI's clients branch on. */
+/** OpenAI's codes, which clients branch on. */
 const clientsCode: Readonly<Record<string, string>> = { prompt_too_large: "context_length_exceeded" };
 
 /** Seconds; an endpoint may say anything. */

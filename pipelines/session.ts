@@ -36,7 +36,7 @@ export interface SessionOptions {
   start?: boolean;
   /** Called with each step of a start, and with each try of servers that are not there. */
   say?: ((step: string) => void) | undefined;
-  /** Whether ClickHouse's tables are made: if-there, unless it is away. Default true. */
+  /** Whether to create ClickHouse's tables; if-there: only while it answers. Default true. */
   tables?: boolean | "if-there";
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
@@ -113,15 +113,17 @@ interface Telling {
   log: Logger;
 }
 
-/** How long stages that answer without ClickHouse wait for it: as long as a restart takes. */
+/** How long stages that work without ClickHouse wait for it: the time of a restart. */
 const awayMs = 10_000;
 
-/** Rejects where ClickHouse refuses us; where it is away, the tables come later, or from others. */
+/** Rejects if ClickHouse refuses us. If it is away, its tables are created later or by others. */
 async function unlessAway(made: Promise<void>, { tellWait, log }: Telling): Promise<void> {
   const isMade = made.then(() => true);
   if ((await withTimeout(awayMs, isMade)) === true) return;
-  tellWait("ClickHouse is away: this process starts without it, and what it would record waits in Kafka");
-  made.catch((error: unknown) => log.warn({ err: error }, "ClickHouse's tables are left to a process that records"));
+  tellWait("ClickHouse is away: this process starts without it; records wait in Kafka");
+  made.catch((error: unknown) =>
+    log.warn({ err: error }, "ClickHouse's tables were not created: the next record process creates them"),
+  );
 }
 
 /** Through a client without a default database: ours may not exist yet. */

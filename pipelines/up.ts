@@ -26,7 +26,7 @@ const tenantStageNames = ["intake", "outlet"] as const;
 export const allStageNames = [...stageNames, ...tenantStageNames] as const;
 export type StageName = (typeof allStageNames)[number];
 
-/** Without one of them a process starts while ClickHouse is away, since the others answer then. */
+/** Stages that need ClickHouse; a process without them also starts while it is away. */
 const tableStages: readonly StageName[] = ["record", "learn", "curate"];
 export const tablesFor = (stages: readonly StageName[]): true | "if-there" =>
   stages.some((stage) => tableStages.includes(stage)) || "if-there";

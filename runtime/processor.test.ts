@@ -274,7 +274,7 @@ describe("processor", () => {
     expect(await outputs({ step, deadlineMs: 50 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
-  test("a record that comes after its deadline is told of, once in a while", async () => {
+  test("records that arrive after their deadline are logged, once per interval", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const lines: string[] = [];
     const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });

@@ -34,20 +34,20 @@ interface UnderWay {
   trace: RecordTrace | undefined;
 }
 
-/** How often late records are told of. */
-const tellLateMs = { first: 1_000, limit: 600_000 };
+/** Waits between warnings about late records. */
+const warnLateMs = { first: 1_000, limit: 600_000 };
 
 export function createProcessor<N extends TopicName>(options: OutputsOptions<N>): Processor {
   const { pipeline, codec, now, inItsTime, metrics, tracing, log } = options;
   const { contract, description } = pipeline;
   const { deadLetter, answer, conclude, encode } = createOutputs(options);
 
-  const mayTell = rarely(tellLateMs, () => performance.now());
-  const tellLate = (lateMs: number): void => {
-    if (lateMs >= 0 && mayTell())
+  const mayWarn = rarely(warnLateMs, () => performance.now());
+  const warnIfLate = (lateMs: number): void => {
+    if (lateMs >= 0 && mayWarn())
       log.warn(
         { lateMs },
-        "a record came after its deadline: this process is behind, or its clock is ahead of the broker's (precedent doctor compares them)",
+        "a record arrived after its deadline: this process is behind, or its clock is ahead of the broker's (precedent doctor compares them)",
       );
   };
   const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
@@ -121,7 +121,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     { record, position, lost, slot, began, trace }: UnderWay,
   ): Promise<OutgoingMessage[]> => {
     const deadline = contract.deadline(received);
-    tellLate(receivedAt - deadline);
+    warnIfLate(receivedAt - deadline);
     const limit = limitOf(lost, deadline - receivedAt);
     const { cancellation } = limit;
     const context = new RecordContext(cancellation, deadline, () => log.child({ requestId: contract.id(received) }));

@@ -4,7 +4,7 @@ import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
 import { nativeMember } from "../../algorithms/text/message-blocks.ts";
 import type { AnthropicArmConfig } from "../../config/sections/arms.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
-import { lowerCase, type Keyed } from "../openai/body.ts";
+import type { Credentials } from "../openai/body.ts";
 import { createEndpointArm, type EndpointArmDependencies } from "../openai/endpoint-arm.ts";
 import type { Protocol } from "../openai/protocol.ts";
 import { createMessageAnswer } from "./answer.ts";
@@ -30,13 +30,12 @@ export const anthropicProtocol = (config: AnthropicArmConfig): Protocol => ({
 });
 
 /** `betas`: the client's, beside those of the arm's headers. */
-export function messagesHeaders({ apiKey, headers }: Omit<Keyed, "baseUrl">, betas = ""): Record<string, string> {
-  const own = lowerCase(headers);
-  const all = [own["anthropic-beta"] ?? "", betas].filter((names) => names !== "").join(",");
+export function messagesHeaders({ apiKey, headers }: Credentials, betas = ""): Record<string, string> {
+  const all = [headers["anthropic-beta"] ?? "", betas].filter((names) => names !== "").join(",");
   return {
     "anthropic-version": version,
     ...(apiKey !== "" && { "x-api-key": apiKey }),
-    ...own,
+    ...headers,
     ...(all !== "" && { "anthropic-beta": all }),
   };
 }

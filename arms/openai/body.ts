@@ -43,20 +43,20 @@ export function completionsUrl(baseUrl: string): string {
   return url.href;
 }
 
-/** What the headers of a call to an endpoint come from. */
-export type Keyed = Pick<OpenAiArmConfig, "apiKey" | "headers"> & { baseUrl: string };
+/** What an arm's calls authenticate with. */
+export type Credentials = Pick<OpenAiArmConfig, "apiKey" | "headers">;
 
 /** Azure's key has a header of its own: a bearer token would be one of its directory. */
-export const keyHeaders = ({ baseUrl, apiKey, headers }: Keyed): Record<string, string> => ({
+export const keyHeaders = ({
+  baseUrl,
+  apiKey,
+  headers,
+}: Credentials & { baseUrl: string }): Record<string, string> => ({
   ...(new URL(baseUrl).searchParams.has("api-version")
     ? { "api-key": apiKey }
     : { authorization: `Bearer ${apiKey === "" ? "none" : apiKey}` }),
-  ...lowerCase(headers),
+  ...headers,
 });
-
-/** So that a configured header replaces ours. */
-export const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 /** Texts of others must not pass for the template's markers; the client's own go out as is. */
 export const inert = (piece: Piece): Piece =>

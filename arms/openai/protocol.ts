@@ -2,7 +2,7 @@
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { createAnswer, type Answer, type AnswerOptions } from "./answer.ts";
-import { completionBody, completionsUrl, keyHeaders, type Keyed } from "./body.ts";
+import { completionBody, completionsUrl, keyHeaders, type Credentials } from "./body.ts";
 
 export interface Protocol {
   /** Name of the endpoint's member for the most tokens of an answer. */
@@ -15,7 +15,7 @@ export interface Protocol {
 export interface Prepared {
   /** JSON. */
   body: string;
-  headers(replica: Keyed): Record<string, string>;
+  headers(replica: Credentials & { baseUrl: string }): Record<string, string>;
   /** Reads the answer of an attempt. */
   open(options: AnswerOptions): Answer;
 }

@@ -1,6 +1,6 @@
 // What an endpoint said, fit to be passed on: without keys, and without the prompt that it repeats,
 // for errors are recorded where prompts may not be. Pure.
-import type { OpenAiArmConfig } from "../../config/sections/arms.ts";
+import type { Credentials } from "./body.ts";
 
 /** Keys by their form, masked ones too; and what stands in an address besides its host and path. */
 const secrets: readonly [RegExp, string][] = [
@@ -14,9 +14,6 @@ const secrets: readonly [RegExp, string][] = [
 /** Characters that a text of the prompt shares with it at least, to be left out. */
 const shortest = 16;
 
-/** What an arm's calls show who they are by. */
-export type Credentials = Pick<OpenAiArmConfig, "apiKey" | "headers">;
-
 /** `texts`: what was sent. Linear in them for each character of the message, which is short. */
 export function quotable(message: string, credentials: Credentials, texts: readonly string[]): string {
   let quote = message;
@@ -25,7 +22,7 @@ export function quotable(message: string, credentials: Credentials, texts: reado
   return withoutPrompt(quote, texts);
 }
 
-/** A header's words are keys where they are long: "Bearer", names and versions are none. */
+/** The key, and the long words of headers; "Bearer", names and versions are short. */
 const keysIn = ({ apiKey, headers }: Credentials): string[] => [
   ...(apiKey.length < 4 ? [] : [apiKey]),
   ...Object.values(headers).flatMap((value) => value.split(/\s+/).filter((word) => word.length >= 12)),

@@ -3,7 +3,8 @@
 // servers and providers, whose bodies are in refusal.test.ts and provider-errors.test.ts.
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
-import { quotable, type Credentials } from "./quote.ts";
+import type { Credentials } from "./body.ts";
+import { quotable } from "./quote.ts";
 import type { ErrorBody } from "./error-body.ts";
 
 /** The call that was refused. */

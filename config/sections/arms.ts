@@ -96,7 +96,7 @@ const endpointArm = {
   metricsUrl: metricsUrl.optional(),
   /** Write ${NAME}. */
   apiKey: z.string().default(""),
-  /** Further headers of every call, as gateways want; they replace ours of the same name. */
+  /** Further headers of every call; they replace ours of the same name. */
   headers: z
     .record(z.string(), z.string().regex(/^[\t -~\u0080-\u00ff]*$/, { error: "Latin characters, without line breaks" }))
     .refine((headers) => Object.keys(headers).every((one) => /^[\w!#$%&'*+.^`|~-]+$/.test(one)), {
@@ -105,6 +105,10 @@ const endpointArm = {
     .refine((headers) => Object.keys(headers).every((one) => !ownHeaders.includes(one.toLowerCase())), {
       error: `has headers that every call has: ${ownHeaders.join(", ")}`,
     })
+    // Lower case, so that they replace ours of the same name.
+    .overwrite((headers) =>
+      Object.fromEntries(Object.entries(headers).map(([one, value]) => [one.toLowerCase(), value])),
+    )
     .default({}),
   /** As the endpoint names it. */
   model: z.string().min(1),

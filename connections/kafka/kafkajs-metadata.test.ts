@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { classifyKafkaError } from "./errors.ts";
 import { internals } from "./kafkajs-internals.ts";
 import { Kafka, logLevel } from "./kafkajs.ts";
@@ -28,7 +28,7 @@ test("an answer is passed on", async () => {
   expect(await setUp(answer).metadata()).toBe(answer);
 });
 
-/** A cluster whose broker answers a question for metadata when the test lets it. */
+/** A cluster whose broker answers metadata requests when the test calls answerNext or -Last. */
 function setUpPool() {
   const client = new Kafka({ brokers: ["127.0.0.1:9"], logLevel: logLevel.NOTHING });
   const cluster = internals.createCluster(client) as unknown as {
@@ -54,27 +54,19 @@ function setUpPool() {
   cluster.brokerPool["seedBroker"] = { connectionPool: {} };
   cluster.brokerPool["findConnectedBroker"] = () => Promise.resolve({ metadata });
   const answering = async (choose: () => (typeof asked)[number] | undefined): Promise<string[]> => {
-    const chosen = await eventually(choose);
+    const chosen = await vi.waitUntil(choose, { interval: 1 });
     chosen.answer();
     return chosen.topics;
   };
   return {
     ...{ cluster, missing },
     answerNext: () => answering(() => asked.shift()),
-    /** Waits until another question is open. */
+    /** Waits until two requests are open. */
     answerLast: () => answering(() => (asked.length > 1 ? asked.pop() : undefined)),
   };
 }
 
-async function eventually<T>(look: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = look();
-    if (found !== undefined) return found;
-    await new Promise(setImmediate);
-  }
-}
-
-test("an older question's answer that comes late takes no partitions away", async () => {
+test("a late answer to an older request removes no partitions", async () => {
   const { cluster, answerNext, answerLast } = setUpPool();
   const first = cluster.addTargetTopic("first");
   expect(await answerNext()).toEqual(["first"]);
@@ -91,7 +83,7 @@ test("an older question's answer that comes late takes no partitions away", asyn
   expect(cluster.findTopicPartitionMetadata("second")).toHaveLength(1);
 });
 
-test("who adds a topic while a refresh for others is under way waits for its own", async () => {
+test("adding a topic during a refresh of others waits for a refresh with it", async () => {
   const { cluster, answerNext } = setUpPool();
   const first = cluster.addTargetTopic("first");
   await answerNext();
@@ -105,7 +97,7 @@ test("who adds a topic while a refresh for others is under way waits for its own
   expect(cluster.findTopicPartitionMetadata("second")).toHaveLength(1);
 });
 
-test("a topic that does not exist is no target, though the refresh that it shared was about others", async () => {
+test("a topic that does not exist is removed from the targets, even if it shared a refresh", async () => {
   const { cluster, missing, answerNext } = setUpPool();
   missing.add("gone");
   const first = cluster.addTargetTopic("first");
@@ -120,7 +112,7 @@ test("a topic that does not exist is no target, though the refresh that it share
   expect([...cluster.targetTopics]).toEqual(["first"]);
 });
 
-test("an answer about one topic keeps the partitions of the others, until the client disconnects", async () => {
+test("an answer about one topic keeps the other topics until the client disconnects", async () => {
   const { cluster, answerNext } = setUpPool();
   const first = cluster.addTargetTopic("first");
   await answerNext();

@@ -1,11 +1,10 @@
-// kafkajs asks one broker after the other for metadata and swallows their errors. When all
-// fail it returns null, which its admin client and we would read as metadata: a TypeError, which is
-// fatal.
+// kafkajs asks one broker after the other for metadata and swallows their errors. When all fail it
+// returns null. Its admin client and we would read that as metadata: a TypeError, which is fatal.
 //
-// Callers of a client share a refresh that is under way, and its answer replaces what is known. One
-// that began before a topic was asked for then leaves that topic without partitions: its offsets
-// fail with a TypeError, or are none. So a refresh that lacks a topic is repeated, and an answer
-// keeps what is known of topics that it is not about.
+// kafkajs also shares a refresh that is in progress, and its answer replaces the known metadata. A
+// topic that was added after the refresh started then has no partitions: reading its offsets fails
+// with a TypeError, or returns none. So a refresh that lacks a topic is repeated, and an answer
+// replaces only the topics in it.
 import { internals, type DescribedCluster, type KnownMetadata } from "./kafkajs-internals.ts";
 
 /** Idempotent within a process because the module is loaded once. */
@@ -23,7 +22,7 @@ export function patchMetadata(): void {
       const wanted = [...this.targetTopics];
       await refresh.call(this);
       const known = new Set(this.brokerPool.metadata?.topicMetadata.map(({ topic }) => topic));
-      // The next one begins after the topics were asked for, whoever shares it.
+      // The shared refresh started before these topics were added; the next one starts after.
       if (wanted.some((topic) => !known.has(topic))) await refresh.call(this);
     };
   }

@@ -110,6 +110,7 @@ describe("a response that is no answer", () => {
     expect(errorBody(error)).toEqual({
       error: { code: "context_length_exceeded", message: "why", type: "invalid_request_error", param: "messages" },
     });
+    expect(errorHeaders(error)).toEqual({});
   });
   it("names the member that an endpoint named, and the time that it asked for", () => {
     const named = failed({ code: "request_rejected", param: "tools[0]" });
