@@ -98,6 +98,13 @@ interface Resource {
   spec: Record<string, unknown>;
 }
 
+interface Mounted {
+  name: string;
+  emptyDir?: object;
+  securityContext?: object;
+  volumeMounts?: { name: string; mountPath: string }[];
+}
+
 function render(given: readonly string[]): Resource[] {
   const { stdout, stderr, status } = spawnSync(
     helm,
@@ -156,6 +163,16 @@ describe.skipIf(!hasHelm).each(sets)("rendered (helm from npm run check:deploy):
       expect(template.metadata.labels).toMatchObject(selector.matchLabels);
       expect(template.spec.containers[0]?.args.at(-1)).toBe(selector.matchLabels["app.kubernetes.io/component"]);
     }
+  });
+
+  it("a pod writes in its volumes alone", () => {
+    const [{ spec } = { spec: {} }] = of("Deployment");
+    const { containers, volumes } = (spec as { template: { spec: Record<"containers" | "volumes", Mounted[]> } })
+      .template.spec;
+    expect(containers[0]?.securityContext).toMatchObject({ readOnlyRootFilesystem: true });
+    const writable = volumes.filter(({ emptyDir }) => emptyDir !== undefined).map(({ name }) => name);
+    const mounts = containers[0]?.volumeMounts?.filter(({ name }) => writable.includes(name));
+    expect(mounts?.map(({ mountPath }) => mountPath)).toEqual(["/var/lib/precedent/stack", "/tmp"]);
   });
 
   it("gateways alone wait before they end, and all have time to finish what is under way", () => {

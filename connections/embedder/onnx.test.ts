@@ -32,6 +32,7 @@ const create = async (over: Partial<OnnxEmbedderOptions> = {}): Promise<Embedder
 
 test("is named after its folder and has the dimension of its vectors", async () => {
   const made = await create();
+  expect(process.env["ORT_DISABLE_TELEMETRY"], "onnxruntime's telemetry").toBe("1");
   expect(made).toMatchObject({ model: basename(folder), dimension: 2 });
   expect(await made.embed("x")).toEqual(Float32Array.of(1, 3));
 });

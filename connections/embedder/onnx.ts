@@ -11,6 +11,7 @@ import { createBatchingEmbedder } from "./batching.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
 import { graphFiles, precisionFor, type Precision } from "./precision.ts";
+import { disableTelemetry } from "./telemetry.ts";
 
 export interface OnnxEmbedderOptions {
   /** Has model.onnx, tokenizer.json and perhaps model.int8.onnx; its name is the model's name. */
@@ -45,6 +46,7 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
         `${join(folder, file)} is not there: run "npm run setup", or name a folder that has it in embedder.model`,
       );
 
+  disableTelemetry();
   let dimension = options.dimension;
   const start = (graph: string): Promise<SupervisedWorker<EmbedMethods>> =>
     superviseWorker<EmbedMethods>({

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { messageOf } from "../errors.ts";
 import type { Waits } from "../../algorithms/queueing/backoff.ts";
 import { HELPFULNESS_FEATURE_VERSION, HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
+import { disableTelemetry } from "../embedder/telemetry.ts";
 import { superviseWorker } from "../worker/supervised.ts";
 import { WorkerCallError, type WorkerClient } from "../worker/rpc.ts";
 import type { HelpfulnessMethods, HelpfulnessWorkerInput } from "./methods.ts";
@@ -57,6 +58,7 @@ export async function loadHelpfulnessModel(options: HelpfulnessModelOptions): Pr
     if (bad >= 0) throw problem(`it gives ${values[bad]} for row ${bad} of ${values.length}`);
     return values;
   };
+  disableTelemetry();
   const input: HelpfulnessWorkerInput = { model: bytes };
   const worker = await superviseWorker<HelpfulnessMethods>({
     name: `helpfulness ${version}`,
