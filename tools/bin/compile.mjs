@@ -3,7 +3,7 @@
 // hundreds. Set-up runs it, and run.mjs when a source has changed since. Each build has a folder of
 // its own and becomes current once it is complete; processes on an older build keep it.
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, existsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { buildFolder, currentBuild, hashOf, look, root, writeStamp } from "../../connections/worker/compiled.mjs";
@@ -47,13 +47,14 @@ const included = [
   "zod",
 ];
 /** What else decides the outcome: npm writes the first with every installation. */
-const decisive = ["node_modules/.package-lock.json", "tools/bin/compile.mjs"];
+const decisive = ["node_modules/.package-lock.json", "tools/bin/compile.mjs", "tools/bin/spreads.mjs"];
 /** Builds that stay, for processes that still run them. */
 const kept = 5;
 
 /** Throws what esbuild has to say. The new build, as currentBuild() gives it. */
 export async function compile({ of = root, entries = started } = {}) {
   const esbuild = await import("esbuild");
+  const { declaration, needed, settled } = await import("./spreads.mjs");
   const began = Date.now();
   const inputs = {};
   mkdirSync(buildFolder(of), { recursive: true });
@@ -81,11 +82,12 @@ export async function compile({ of = root, entries = started } = {}) {
       sourcesContent: false,
       // What CommonJS packages call.
       banner: {
-        js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+        js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); ${declaration}`,
       },
       logLevel: "silent",
       plugins: [packages, sources(of, inputs)],
     });
+    if (needed) rewrite(folder, settled);
     renameSync(folder, join(buildFolder(of), name));
     const made = Object.fromEntries(present.map((entry) => [entry, entry.replace(/\.ts$/, ".js")]));
     const build = { root: of, began, folder: name, entries: made, inputs };
@@ -104,6 +106,14 @@ export async function compile({ of = root, entries = started } = {}) {
 /** The current build, built if there is none; null on failure, which tsx then reports. */
 export async function ensureCompiled() {
   return currentBuild() ?? (await compile().catch(() => null));
+}
+
+function rewrite(folder, by) {
+  for (const path of readdirSync(folder, { recursive: true }))
+    if (path.endsWith(".js")) {
+      const file = join(folder, path);
+      writeFileSync(file, by(readFileSync(file, "utf8")));
+    }
 }
 
 const packages = {

@@ -1,0 +1,3 @@
+export const needed: boolean;
+export const declaration: string;
+export function settled(code: string): string;
