@@ -93,7 +93,7 @@ async function fingerprint(sources: readonly string[]): Promise<string> {
   const hash = createHash("sha256").update(`${process.version} ${process.arch}`);
   for (const source of sources)
     for (const file of await readdir(source, { recursive: true, withFileTypes: true }))
-      if (file.isFile()) hash.update(file.name).update(await readFile(join(file.path, file.name)));
+      if (file.isFile()) hash.update(file.name).update(await readFile(join(file.parentPath, file.name)));
   return hash.digest("hex");
 }
 
