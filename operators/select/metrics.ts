@@ -20,9 +20,7 @@ export interface CountedSelection {
   exploredThreshold: number | null;
 }
 
-export interface SelectionMetrics {
-  count(selection: CountedSelection): void;
-}
+export type SelectionMetrics = ReturnType<typeof createSelectionMetrics>;
 
 /** What became of an arm's candidates since the metrics were last collected. */
 interface Tally {
@@ -31,7 +29,7 @@ interface Tally {
   uncached: number;
 }
 
-export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetrics => {
+export const createSelectionMetrics = oncePerRegistry((registry) => {
   const registers = [registry];
   // A labelled counter makes a text of its labels to find its number: too much for every candidate.
   const tallies = new Map<string, Tally>();
@@ -87,7 +85,7 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   );
   for (const kind of ["trial", "threshold", "order"]) explored.inc({ kind }, 0);
   return {
-    count({ candidates: found, byArm, exploredThreshold }) {
+    count({ candidates: found, byArm, exploredThreshold }: CountedSelection): void {
       candidates.observe(found);
       let isTried = false;
       let isRandom = false;

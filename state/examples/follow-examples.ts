@@ -15,11 +15,7 @@ export interface FollowExamplesDependencies {
   everyMs?: number;
 }
 
-export interface FollowedExamples {
-  /** Resolves when the pool has what was on the topic when each partition was first followed. */
-  restored(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type FollowedExamples = Awaited<ReturnType<typeof followExamples>>;
 
 const lookEveryMs = 10_000;
 
@@ -30,7 +26,7 @@ export async function followExamples({
   spans,
   log,
   everyMs = lookEveryMs,
-}: FollowExamplesDependencies): Promise<FollowedExamples> {
+}: FollowExamplesDependencies) {
   const followed = new Map<number, Promise<void>>();
   let stopped = false;
 
@@ -68,10 +64,11 @@ export async function followExamples({
       .finally(() => (looking = null));
   }, everyMs).unref();
   return {
-    async restored() {
+    /** Resolves when the pool has what was on the topic when each partition was first followed. */
+    async restored(): Promise<void> {
       await Promise.all(followed.values());
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearInterval(timer);
       await looking;
