@@ -20,13 +20,8 @@ export type FollowedExamples = Awaited<ReturnType<typeof followExamples>>;
 const lookEveryMs = 10_000;
 
 /** Resolves when all partitions are followed. Waits while the broker is away. */
-export async function followExamples({
-  follower,
-  pool,
-  spans,
-  log,
-  everyMs = lookEveryMs,
-}: FollowExamplesDependencies) {
+export async function followExamples(dependencies: FollowExamplesDependencies) {
+  const { follower, pool, spans, log, everyMs = lookEveryMs } = dependencies;
   const followed = new Map<number, Promise<void>>();
   let stopped = false;
 

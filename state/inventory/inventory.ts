@@ -25,14 +25,10 @@ export interface PublisherOptions {
 }
 
 export function publishInventory(
-  {
-    kafka,
-    codec,
-    topic,
-    metrics,
-  }: Pick<SessionOf<{ outputs: ["kv-inventory"] }>, "kafka" | "codec" | "topic" | "metrics">,
+  session: Pick<SessionOf<{ outputs: ["kv-inventory"] }>, "kafka" | "codec" | "topic" | "metrics">,
   { arm, instance, log }: PublisherOptions,
 ): InventoryPublisher {
+  const { kafka, codec, topic, metrics } = session;
   if (arm.inventory === undefined) return { stop: () => Promise.resolve() };
   const figures = createKvMetrics(metrics);
   const key = `${arm.name}/${instance}`;
