@@ -6,8 +6,6 @@ import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 
 type Ending = "cancelled" | "deadline";
 
-export type Calls = ReturnType<typeof createCalls>;
-
 /** Milliseconds; a timer for longer would be over at once. */
 export const longestTimer = 2 ** 31 - 1;
 

@@ -17,8 +17,6 @@ export interface Parts {
   blocks: readonly BlockPiece[];
 }
 
-export type StreamParts = ReturnType<typeof createStreamParts>;
-
 /** native: blocks are sent in place of text and calls, where an answer has them. */
 export function createStreamParts(native = false) {
   const text = createPrefixGuard();

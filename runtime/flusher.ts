@@ -5,8 +5,6 @@ import type { Logger } from "pino";
 import { errorOf } from "../connections/errors.ts";
 import type { SinkDependencies } from "./rows.ts";
 
-export type Flusher = ReturnType<typeof createFlusher>;
-
 /**
  * Storing costs by the statement: rows wait so many times the last flush, a tenth of the time at
  * most (a thirtieth with many rows, for the store's merges), up to `most` times batchMs.

@@ -4,8 +4,6 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 import { same } from "./reconcile.ts";
 
-export type Results = ReturnType<typeof createResults>;
-
 export function createResults() {
   const kept = new Map<string, { stored: StoredPosition; results: Map<number, OutgoingMessage[]> }>();
   return {

@@ -5,8 +5,6 @@ import type { RawRecord } from "../connections/kafka/port.ts";
 import { createFlusher } from "./flusher.ts";
 import type { DecodedRows, SinkDependencies } from "./rows.ts";
 
-export type Sink = ReturnType<typeof createSink>;
-
 /** How often a wait for room looks whether its partition is still ours, milliseconds. */
 const stalePollMs = 200;
 

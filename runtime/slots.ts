@@ -27,8 +27,6 @@ export interface Turn {
   entry: TaskEntry;
 }
 
-export type Slots = ReturnType<typeof createSlots>;
-
 /** Shares are whole numbers of this, so that sums are exact. */
 const capacity = 1_000_000;
 

@@ -37,8 +37,6 @@ export interface StageWatchOptions {
   log: Logger;
 }
 
-export type StageWatch = ReturnType<typeof watchStage>;
-
 export function watchStage(options: StageWatchOptions) {
   const { kafka, adoption, committer, lag, search, limits, log } = options;
   let hanging: HangingWatch | undefined;

@@ -84,8 +84,6 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-export type PortKeeper = ReturnType<typeof createPortKeeper>;
-
 /** One for the life of a stack. */
 export function createPortKeeper({ withinMs = 30_000 }: { withinMs?: number } = {}) {
   const chosen = new Map<string, number>();

@@ -26,19 +26,13 @@ export function createArms(initial: readonly ArmConfig[]) {
   };
 }
 
-export interface ArmChanges {
-  added: ArmConfig[];
-  /** Same name, another configuration. */
-  changed: ArmConfig[];
-  removed: ArmConfig[];
-}
-
-export function compareArms(before: readonly ArmConfig[], after: readonly ArmConfig[]): ArmChanges {
+export function compareArms(before: readonly ArmConfig[], after: readonly ArmConfig[]) {
   const old = new Map(before.map((arm) => [arm.name, arm]));
   const names = new Set(after.map(({ name }) => name));
   const same = (a: ArmConfig, b: ArmConfig | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
   return {
     added: after.filter(({ name }) => !old.has(name)),
+    /** Same name, another configuration. */
     changed: after.filter((arm) => old.has(arm.name) && !same(arm, old.get(arm.name))),
     removed: before.filter(({ name }) => !names.has(name)),
   };

@@ -111,8 +111,6 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
   };
 }
 
-export type PublishedDeltas = Awaited<ReturnType<typeof publishDeltas>>;
-
 const nobody: DeltaSink = { text: () => undefined, end: () => undefined };
 
 type Pieces = Extract<TopicName, "deltas" | "tenant-deltas">;

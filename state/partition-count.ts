@@ -6,8 +6,6 @@ import { untilReachable } from "../connections/kafka/retry.ts";
 
 const lookEveryMs = 10_000;
 
-export type PartitionCount = Awaited<ReturnType<typeof followPartitionCount>>;
-
 /** Resolves with the brokers' first word; looks every `everyMs`. Waits while they are away. */
 export async function followPartitionCount(
   kafka: Pick<Kafka, "spans">,

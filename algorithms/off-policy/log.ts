@@ -63,8 +63,6 @@ export function growing<A extends Float64Array | Int32Array | Uint8Array>(make: 
   };
 }
 
-export type LogBuilder = ReturnType<typeof createLogBuilder>;
-
 export function createLogBuilder(dimension: number) {
   const indexes = new Map<string, number>();
   const [start, arm, chosenAt] = [0, 0, 0].map(() => growing((length) => new Int32Array(length)));

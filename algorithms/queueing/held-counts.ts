@@ -1,7 +1,5 @@
 // How many things each owner holds at a time, for bounds by tenant.
 
-export type HeldCounts = ReturnType<typeof createHeldCounts>;
-
 export function createHeldCounts() {
   const held = new Map<string, number>();
   let total = 0;

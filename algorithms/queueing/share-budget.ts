@@ -1,8 +1,6 @@
 // Gives a share of an owner's requests in the hour something extra, up to a maximum. Bounded:
 // owners beyond the bound get nothing until the next hour. Pure but for its counts.
 
-export type ShareBudget = ReturnType<typeof createShareBudget>;
-
 export interface ShareBudgetOptions {
   /** [0, 1]. */
   share: number;

@@ -1,8 +1,6 @@
 // A token bucket whose rate may change at every call. Estimates are corrected later, which may
 // leave a debt. Pure but for its level: the time is passed in.
 
-export type TokenBucket = ReturnType<typeof createTokenBucket>;
-
 /** It holds what a minute brings, and at least 1. Full at first. */
 export function createTokenBucket() {
   let level = Infinity;

@@ -2,8 +2,6 @@
 // allocation. Least key first, then least id.
 import { longer, type Slots } from "./slots.ts";
 
-export type SlotHeap = ReturnType<typeof createSlotHeap>;
-
 export function createSlotHeap(slots: Slots) {
   let count = 0;
   let nodes = new Int32Array(0);

@@ -2,8 +2,6 @@
 // time finds its first entry only past everything that was deleted.
 import { longer, type Slots } from "./slots.ts";
 
-export type SlotList = ReturnType<typeof createSlotList>;
-
 const NONE = -1;
 const OUTSIDE = -2;
 

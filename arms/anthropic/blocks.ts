@@ -10,8 +10,6 @@ import type { BlockPiece } from "../../schemas/types.ts";
 
 type Json = Record<string, unknown>;
 
-export type Blocks = ReturnType<typeof createBlocks>;
-
 /** native: returns all blocks; otherwise only thinking, at the end. */
 export function createBlocks(native: boolean) {
   const pieces: NativePiece[] = [];

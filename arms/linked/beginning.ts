@@ -40,8 +40,6 @@ export interface BeginningsOptions {
   keepInFull?: boolean | undefined;
 }
 
-export type Beginnings = ReturnType<typeof createBeginnings>;
-
 export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortSignal; keep: boolean };
 
 export function createBeginnings(options: BeginningsOptions) {

@@ -54,8 +54,6 @@ export interface IdleBuildOptions {
   now?: () => number;
 }
 
-export type IdleBuild = ReturnType<typeof createIdleBuild>;
-
 const readEveryMs = 60_000;
 /** After the store was full: something may have been removed or evicted. */
 const fullPauseMs = 600_000;

@@ -21,8 +21,6 @@ export interface LinkHistory {
   chose(chosen: Chosen, of: CurveOf): void;
 }
 
-export type HistoryFollower = ReturnType<typeof followHistory>;
-
 export interface FollowOptions {
   choice: LinkedChoice;
   /** undefined: there is none, and a process goes by its own samples. */

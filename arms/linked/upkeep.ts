@@ -2,8 +2,6 @@
 // else now and then. Under steady load it gets a tenth of the time, or caches would never be made.
 import { setTimeout as sleep } from "node:timers/promises";
 
-export type Upkeep = ReturnType<typeof startUpkeep>;
-
 export interface UpkeepOptions {
   busy: () => boolean;
   /** Does one thing; whether there is more. A rejection waits like nothing to do. */

@@ -1,8 +1,6 @@
 // Detects work that makes no progress. It counts checks and reads no clock, so time in which this
 // process was blocked, or the machine slept, does not count.
 
-export type Watchdog = ReturnType<typeof createWatchdog>;
-
 const looks = 10;
 
 /** Calls onStall while busy without progress for `stallMs`, again and again until stop(). */

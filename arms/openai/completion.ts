@@ -27,8 +27,6 @@ export interface Choice {
   stop: string | null;
 }
 
-export type PartReader = ReturnType<typeof createPartReader>;
-
 /** isWhole: a body rather than pieces. Usage goes to `counts`, wherever it stands. */
 export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers) {
   /** Several choices: the first one that came is ours. */

@@ -5,8 +5,6 @@ import { isObject } from "../../algorithms/text/json-shape.ts";
 
 type Json = Record<string, unknown>;
 
-export type Extra = ReturnType<typeof createExtra>;
-
 const read = new Set(["role", "content", "tool_calls", "usage"]);
 /** Said once, however often they come. */
 const once = new Set(["id", "type", "name", "index", "role"]);

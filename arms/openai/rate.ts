@@ -1,7 +1,5 @@
 // How fast an arm may call: a token bucket. Pure but for its own count; the clock is passed in.
 
-export type RateLimit = ReturnType<typeof createRateLimit>;
-
 /** `perMinute` calls a minute in the long run, `burst` of them at once after a pause. */
 export function createRateLimit(perMinute: number, burst: number) {
   const perMs = perMinute / 60_000;
@@ -20,7 +18,8 @@ export function createRateLimit(perMinute: number, burst: number) {
   }
 
   return {
-    take /** Gives a slot back that was taken and not used. */,
+    take,
+    /** Gives a slot back that was taken and not used. */
     giveBack: (): void => void (tokens = Math.min(burst, tokens + 1)),
   };
 }

@@ -37,8 +37,6 @@ interface Call extends Omit<Entry, "text" | "id"> {
   pass: Pieces;
 }
 
-export type ToolCalls = ReturnType<typeof createToolCalls>;
-
 export function createToolCalls() {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();

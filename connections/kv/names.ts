@@ -1,7 +1,5 @@
 // Ids of entries, read in both directions: an id is of one entry, an entry may have several.
 
-export type Names = ReturnType<typeof createNames>;
-
 export function createNames() {
   const keys = new Map<string, string>();
   const ids = new Map<string, Set<string>>();

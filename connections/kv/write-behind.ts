@@ -1,8 +1,6 @@
 // Writes blobs to the slow tier one after the other. Bounded: what does not fit is not written; a
 // failing disk costs the slow tier, never an answer.
 
-export type WriteBehind = ReturnType<typeof createWriteBehind>;
-
 /** `mostBytes` may wait; one blob may always, whatever its size. */
 export function createWriteBehind(mostBytes: number, onFailure: (error: unknown) => void) {
   let waiting = 0;

@@ -6,8 +6,6 @@ import { statusOf } from "./objects.ts";
 import type { Outcome } from "./position.ts";
 import type { StoredBatch } from "./table.ts";
 
-export type BatchMetrics = ReturnType<typeof createBatchMetrics>;
-
 /** The same for the same registry: a gateway that is started again goes on counting. */
 export const createBatchMetrics = oncePerRegistry((registry) => {
   const registers = [registry];

@@ -29,8 +29,6 @@ export interface Room {
   take(due: boolean): (() => void) | undefined;
 }
 
-export type Runner = ReturnType<typeof createRunner>;
-
 const turns = 4;
 /** Length of a turn while other batches wait. */
 const turnMs = 10_000;

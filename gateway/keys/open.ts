@@ -6,8 +6,6 @@ import { createSpendLimits, type SpendLimitsDependencies } from "./spend-limits.
 import type { Spending } from "./spending.ts";
 import { createKeyTable } from "./table.ts";
 
-export type OpenedKeys = ReturnType<typeof openKeys>;
-
 export interface KeysOptions
   extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs">, Pick<LimitsDependencies, "mostTokens"> {
   spending: Spending;

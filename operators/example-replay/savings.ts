@@ -50,9 +50,6 @@ const selectTokens = `
   SELECT avgOrNull(prompt_tokens + completion_tokens) AS tokens FROM responses FINAL
   WHERE status = 'ok' AND source = 'generated' AND NOT duplicate AND created_at > now64(3) - INTERVAL 336 HOUR`;
 
-/** Costs are in average answers of an arm of cost 1: the unit of gain. */
-export type ExampleReplayCosts = Awaited<ReturnType<typeof readExampleReplayCosts>>;
-
 /**
  * Share of what was missing before an attempt that is missing after it where nothing was replaced,
  * [0, 1]: regression to the mean is no saving. 1 where too few are known.
@@ -70,7 +67,10 @@ export async function readSavingCurve(clickhouse: Pick<ClickHouse, "query">): Pr
   return savingCurve(await clickhouse.query(selectPast, { savingHours, matureHours, lasting }));
 }
 
-/** costs: normalised, of each arm; who is none (references as judge) costs nothing. */
+/**
+ * Costs are in average answers of an arm of cost 1: the unit of gain. `costs`: normalised, of each
+ * arm; who is none (references as judge) costs nothing.
+ */
 export async function readExampleReplayCosts(
   clickhouse: Pick<ClickHouse, "query">,
   costs: ReadonlyMap<string, number>,

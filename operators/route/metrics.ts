@@ -2,8 +2,6 @@
 import { gaugesOf, oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export type ReuseMetrics = ReturnType<typeof createReuseMetrics>;
-
 export const createReuseMetrics = oncePerRegistry((registry: MetricsRegistry) => {
   const counter = countersOf(registry);
   const domains = gaugesOf(registry)(

@@ -20,8 +20,6 @@ export interface CountedSelection {
   exploredThreshold: number | null;
 }
 
-export type SelectionMetrics = ReturnType<typeof createSelectionMetrics>;
-
 /** What became of an arm's candidates since the metrics were last collected. */
 interface Tally {
   byReason: Map<string, number>;

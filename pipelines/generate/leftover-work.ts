@@ -29,8 +29,6 @@ export interface LeftoverOptions {
   inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-export type LeftoverWork = ReturnType<typeof createLeftoverWork>;
-
 export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }: LeftoverOptions) {
   const { arms, config, kafka, log } = session;
   /** Whether the stage of an inline arm runs always: generate hands work of failing arms to it. */

@@ -14,8 +14,6 @@ import { traceJudge } from "./judge-tracing.ts";
 import { tracedOpener } from "../arms.ts";
 import type { Learning } from "./helpfulness.ts";
 
-export type JudgePass = Awaited<ReturnType<typeof openJudgePass>>;
-
 type Producer = Pick<PlainProducer<Sent<typeof learn>>, "send">;
 
 /** Rejects when an arm can't be made, or on abort. */

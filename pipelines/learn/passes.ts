@@ -11,8 +11,6 @@ import { routerPass } from "./router.ts";
 /** Reused answers are looked at every so many passes. */
 const reusePasses = 5;
 
-export type OpenedPasses = ReturnType<typeof openPasses>;
-
 export function openPasses(
   learning: Learning,
   { health, signal }: { health: Pick<PassHealth, "of">; signal: AbortSignal },

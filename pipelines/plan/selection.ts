@@ -20,8 +20,6 @@ export interface Inspected extends Selection {
   embeddingModel: string;
 }
 
-export type HeldSelection = Awaited<ReturnType<typeof holdSelection>>;
-
 export async function holdSelection(session: Session) {
   const { config, kafka, codec, clickhouse, log } = session;
   const instance = await acquireInstance(config.stack.folder, "select");

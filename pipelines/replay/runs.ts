@@ -16,8 +16,6 @@ export interface RunDescription {
   samples: number;
 }
 
-export type RunRecord = Awaited<ReturnType<typeof keepRunRecord>>;
-
 const renewMs = 30_000;
 /** Milliseconds without renewal after which no process runs a scheduled run any more. */
 export const runLapsesMs = 10 * 60_000;

@@ -2,8 +2,6 @@
 import type { Registry } from "prom-client";
 import { countersOf } from "./instruments.ts";
 
-export type TracingMetrics = ReturnType<typeof createTracingMetrics>;
-
 export function createTracingMetrics(registry: Registry) {
   const spans = countersOf(registry)(
     "precedent_trace_spans_total",

@@ -5,8 +5,6 @@ import { createGunzip } from "node:zlib";
 import { isUtf8 } from "node:buffer";
 import { DatabaseError, notImplemented, tooManyQueries } from "./errors.ts";
 
-export type BodyReader = ReturnType<typeof createBodyReader>;
-
 export function createBodyReader(limits: { maxBytes: number; maxTotalBytes: number }) {
   let total = 0;
 

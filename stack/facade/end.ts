@@ -3,8 +3,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session } from "chdb";
 
-export type Ender = ReturnType<typeof createEnder>;
-
 const everyMs = 500;
 const limitMs = 120_000;
 

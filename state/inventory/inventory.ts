@@ -68,8 +68,6 @@ export function publishInventory(
 const same = (a: ArmInventory, b: ArmInventory): boolean =>
   a.chunks === b.chunks && a.hashes === b.hashes && Buffer.compare(a.bloom, b.bloom) === 0;
 
-export type FollowedInventories = ReturnType<typeof followInventories>;
-
 /** Keeps a table of what the arms' processes say of their caches, by arm/instance. */
 export function followInventories(
   { kafka, codec, topic }: Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">,

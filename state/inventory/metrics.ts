@@ -9,8 +9,6 @@ export interface KvFigures {
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
 }
 
-export type KvMetrics = ReturnType<typeof createKvMetrics>;
-
 export function createKvMetrics(registry: MetricsRegistry) {
   const gauge = gaugesOf(registry);
   const chunks = gauge("precedent_kv_chunks", "Examples and document pieces whose caches an arm has.", ["arm"]);

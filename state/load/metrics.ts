@@ -4,8 +4,6 @@ import { loadGamma, pressure, saturationGamma, type Load } from "../../algorithm
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export type LoadMetrics = ReturnType<typeof createLoadMetrics>;
-
 /** Once a process; load and saturation say from which utilisation on each presses. */
 export function createLoadMetrics(
   registry: MetricsRegistry,

@@ -6,8 +6,6 @@ import { levels } from "../breakers/metrics.ts";
 import { oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export type ReplicaMetrics = ReturnType<typeof createReplicaMetrics>;
-
 /** Those worth showing: several, or one that reports its load. */
 export function shownReplicas({ replicas }: Pick<Arm, "replicas">): ReplicaState[] {
   const all = replicas?.() ?? [];

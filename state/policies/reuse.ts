@@ -39,8 +39,6 @@ export function decodeReusePolicy(record: Policy): (ReuseBody & { createdAt: num
   return "problem" in decoded ? decoded : { ...decoded.body, createdAt: record.createdAt };
 }
 
-export type ReuseTable = ReturnType<typeof createReuseTable>;
-
 /** onProblem: a version that can't be used. clock: milliseconds since the epoch. */
 export function createReuseTable(clock: () => number, onProblem: (problem: string) => void) {
   const nothing: ReuseBody & { createdAt: number } = { arm: "", limit: 0, domains: {}, createdAt: 0 };

@@ -10,8 +10,6 @@ export interface PolicyState {
   problem: string | null;
 }
 
-export type PolicyTable = ReturnType<typeof createPolicyTable>;
-
 /**
  * @param statistics as `routing.statistics` says
  * @param versions those whose pins are held

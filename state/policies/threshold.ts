@@ -29,8 +29,6 @@ export function decodeThresholdPolicy(record: Policy): ThresholdBody | PolicyPro
   return "problem" in decoded ? decoded : decoded.body;
 }
 
-export type ThresholdTable = ReturnType<typeof createThresholdTable>;
-
 export function createThresholdTable() {
   const newest = createNewest(decodeThresholdPolicy, { threshold: initialThreshold, grid: [] });
   return {

@@ -9,8 +9,6 @@ export interface CacheFigures {
   left: Readonly<Record<string, number>>;
 }
 
-export type CacheMetrics = ReturnType<typeof createCacheMetrics>;
-
 export const createCacheMetrics = oncePerRegistry((registry) => {
   const counter = countersOf(registry);
   const requests = counter(
