@@ -19,8 +19,6 @@ export interface StreamOptions {
   unsent?: Unsent;
 }
 
-export type Stream = ReturnType<typeof openStream>;
-
 /** Written at a time, so that a slow reader's progress shows. */
 const pieceBytes = 16_384;
 

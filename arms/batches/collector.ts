@@ -24,8 +24,6 @@ export interface CollectorOptions {
 /** reason: why the batch has no result of the line. */
 export type BatchOutcome = LineResult | { refused: Error } | { reason: string };
 
-export type Collector = ReturnType<typeof createCollector>;
-
 /** OpenAI allows 50,000 and 200 MB. */
 const mostLines = 10_000;
 const mostBytes = 64 * 1_048_576;

@@ -30,8 +30,6 @@ export interface HealthOptions {
   onError?: (error: unknown) => void;
 }
 
-export type HealthServer = Awaited<ReturnType<typeof startHealthServer>>;
-
 /** For those who scrape and probe: a few, and not the gateway's clients. */
 const connections = { maxConnections: 256, requestMs: 10_000, idleMs: 75_000 };
 

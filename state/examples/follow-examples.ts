@@ -15,8 +15,6 @@ export interface FollowExamplesDependencies {
   everyMs?: number;
 }
 
-export type FollowedExamples = Awaited<ReturnType<typeof followExamples>>;
-
 const lookEveryMs = 10_000;
 
 /** Resolves when all partitions are followed. Waits while the broker is away. */

@@ -21,8 +21,6 @@ export interface ModelHolderDependencies {
   loadMs?: number;
 }
 
-export type ModelHolder = ReturnType<typeof createModelHolder>;
-
 interface Leased {
   model: HelpfulnessModel;
   /** Closes it once `grace` has resolved and its calls are done. */

@@ -20,8 +20,6 @@ export interface MonitoredArm {
   costlier: boolean;
 }
 
-export type LoadMonitor = ReturnType<typeof createLoadMonitor>;
-
 export interface LoadMonitorOptions {
   kafka: Pick<Kafka, "lag" | "members">;
   arms: () => readonly MonitoredArm[];
